@@ -12,7 +12,7 @@ import structlog
 from django.core.exceptions import ImproperlyConfigured
 
 from pipelines.ports.bus import bus_errors
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 
 
 class RefusedWithoutTraceback(logging.Filter):
@@ -47,7 +47,7 @@ def _visible(logger: Any, method: str, event: structlog.typing.EventDict) -> str
 
 
 def _shown(text: str) -> str:
-    return LINKS.sub(r"\1…", visible(text))
+    return LINKS.sub(r"\1…", escape_hidden(text))
 
 
 def configure(*, level: str, as_json: bool) -> None:

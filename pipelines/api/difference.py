@@ -11,7 +11,7 @@ from pipelines.api.auth import Request
 from pipelines.api.lookup import LINE, Operations, in_turn
 from pipelines.lines import comparing
 from pipelines.models import Line
-from pipelines.routing.sentences.changes import sentence
+from pipelines.routing.sentences.changes import change_sentence
 from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.changed import picture as picture_of
 from pipelines.web.lines.kinds import kinds
@@ -88,7 +88,8 @@ def changes(
     the number of a version, `live`, `draft`, or `aside-<id>` of a draft that was put aside."""
     apart = comparing.apart(comparing.named(line, before), comparing.named(line, now))
     return [
-        {**change.to_dict(), "sentence": sentence(change, apart.old, apart.new)} for change in apart.changes
+        {**change.to_dict(), "sentence": change_sentence(change, apart.old, apart.new)}
+        for change in apart.changes
     ]
 
 

@@ -22,7 +22,7 @@ from pipelines.formats.top_members import with_members
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined
 from pipelines.models import Line, Project
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.web.lines.drawing import drawing_of
 from pipelines.web.lines.lines import exported
@@ -163,4 +163,4 @@ def _list(of: dict[str, Any], name: str) -> list[Any]:
 
 
 def _place(problem: Problem) -> dict[str, Any]:
-    return {**problem.to_dict(), "message": words(problem.message), "hint": words(problem.hint)}
+    return {**problem.to_dict(), "message": people_text(problem.message), "hint": people_text(problem.hint)}

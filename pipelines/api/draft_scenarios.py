@@ -24,7 +24,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import ScenarioReport
-from pipelines.routing.simulate.run import ScenarioResult, expectation, run
+from pipelines.routing.simulate.run import ScenarioResult, expectation, run_scenario
 
 router = Operations("scenarios", COSTS)
 SCENARIOS = DRAFT + "/scenarios"
@@ -140,7 +140,7 @@ def keep(request: Request, line: Line, payload: KeptIn) -> dict[str, Any]:
     """It expects what the walk showed. 400: its steps cannot be walked to their end."""
     subject = _subject(line, payload.document)
     key = payload.key or scenarios.free_key(line, payload.name)
-    result = run(subject.parsed, scenario_of(payload, payload.steps, key, payload.name))
+    result = run_scenario(subject.parsed, scenario_of(payload, payload.steps, key, payload.name))
     if result.failures and len(result.steps) <= len(payload.steps):
         raise Invalid.at(f"steps[{max(len(result.steps) - 1, 0)}]", result.failures[0].message)
     document = {**result.scenario.to_dict(), "expect": expectation(result).to_dict()}
@@ -168,7 +168,7 @@ def _listed(
         "scenarios": [_row(line, row, ran.get(row.key)) for row in rows],
         "total": line.scenarios.count(),
         "coverage": _coverage(coverage, subject.parsed) if coverage and subject else None,
-        "failed": report.failed if report else None,
+        "failed": report.failed_count if report else None,
         "at": timezone.now().isoformat() if report else "",
     }
 

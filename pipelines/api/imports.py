@@ -19,9 +19,9 @@ from pipelines.formats.changes import AFFECTS, changes
 from pipelines.formats.foreign import opening
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
 from pipelines.models import Line
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import DocumentError, Problem, read_line
-from pipelines.routing.sentences.changes import sentence
+from pipelines.routing.sentences.changes import change_sentence
 from pipelines.web.lines.changed import GROUPS, LOOKS
 from pipelines.web.lines.drawing import drawing_of
 
@@ -132,7 +132,7 @@ def _losses(opened: opening.Opened) -> list[dict[str, Any]]:
     if not opened.losses:
         return []
     rows = [
-        {"sentence": words(loss.message), "what": "changed", "icon": "info", "word": loss.path}
+        {"sentence": people_text(loss.message), "what": "changed", "icon": "info", "word": loss.path}
         for loss in opened.losses
     ]
     title = f"Different from the document of {opened.system}"
@@ -186,7 +186,7 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, A
     for change in differences[:MOST]:
         icon, word = LOOKS[change.what]
         row = {
-            "sentence": words(sentence(change, old, new)),
+            "sentence": people_text(change_sentence(change, old, new)),
             "what": change.what,
             "icon": icon,
             "word": word,

@@ -19,7 +19,7 @@ from pipelines.models import Line, Project, PublishRequest
 from pipelines.queries.four_eyes import open_request
 from pipelines.routing.analysis.lint.checks import silent_jumps
 from pipelines.routing.basics.wording import as_sentence
-from pipelines.routing.document.networks import as_published
+from pipelines.routing.document.networks import published_document
 
 router = Operations("lines", CHANGES)
 
@@ -79,7 +79,7 @@ def document(request: Request, line: Line, version: int | None = None) -> HttpRe
     if line_version is None:
         raise NotFound("This line has no such version.")
     return HttpResponse(
-        native.dumps(as_published(line_version.document, line_version.revision)),
+        native.dumps(published_document(line_version.document, line_version.revision)),
         content_type="application/yaml; charset=utf-8",
     )
 

@@ -15,7 +15,7 @@ from pipelines.lines import publishing
 from pipelines.lines.linting import examined, examined_text
 from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.examination import Examination
-from pipelines.routing.document.networks import as_published
+from pipelines.routing.document.networks import published_document
 
 router = Operations("lint")
 MAX_TEXT = 2_000_000
@@ -162,4 +162,4 @@ def _of(line: Line, version: int | None) -> Examination:
     if version is None:
         return publishing.check(line)
     line_version = access.version_in(line, version)
-    return examined(as_published(line_version.document, line_version.revision), line.project)
+    return examined(published_document(line_version.document, line_version.revision), line.project)

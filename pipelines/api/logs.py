@@ -9,7 +9,7 @@ from pipelines.api.auth import Request
 from pipelines.api.lookup import TASK, Operations
 from pipelines.errors import NotFound
 from pipelines.models import Job, Task
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.work import logs
 
 router = Operations("tasks")
@@ -54,7 +54,7 @@ def log(
     return LogOut(
         attempt=attempt or job.attempt,
         lines=[
-            LogLineOut(number=log_line.number, seconds=log_line.seconds, text=visible(log_line.text))
+            LogLineOut(number=log_line.number, seconds=log_line.seconds, text=escape_hidden(log_line.text))
             for log_line in piece.lines
         ],
         next=piece.next,

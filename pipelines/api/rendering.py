@@ -15,7 +15,7 @@ class ExactEncoder(NinjaJSONEncoder):
     def default(self, o: Any) -> Any:
         """Return a decimal as the integer or double that it is; as its text where it is neither."""
         if isinstance(o, Decimal):
-            number = jsontext.number(str(o)) if o.is_finite() else o
+            number = jsontext.parse_number(str(o)) if o.is_finite() else o
             return str(number) if isinstance(number, Decimal) else number
         return super().default(o)
 

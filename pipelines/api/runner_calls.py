@@ -20,7 +20,7 @@ from pipelines.api import runner_reports
 from pipelines.api.auth import project_of
 from pipelines.api.runner_reports import NOT_ITS, ReportCall, RunnerUnknown
 from pipelines.errors import Invalid, NotFound
-from pipelines.routing.document.kinds import instant
+from pipelines.routing.document.kinds import is_instant
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.protocol import ReportAnswer
 
@@ -116,7 +116,7 @@ def _instant(answers: Sequence[ReportAnswer]) -> frozenset[int]:
     following = (
         report_answer.following.orders for report_answer in answers if report_answer.following is not None
     )
-    return frozenset(orders.job_id for orders in following if instant(orders.kind))
+    return frozenset(orders.job_id for orders in following if is_instant(orders.kind))
 
 
 def plain(document: dict[str, Any]) -> HttpResponse:

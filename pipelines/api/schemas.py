@@ -276,7 +276,7 @@ def refuse_rounded(request: HttpRequest) -> None:
     """Refuse a body with a number that its reading rounded. Raises Invalid naming the number."""
     for token in _TOKEN.finditer(request.body):
         digits = (token["number"] or b"").decode()
-        if digits and isinstance(jsontext.number(digits), Decimal):
+        if digits and isinstance(jsontext.parse_number(digits), Decimal):
             raise Invalid.at(
                 "document",
                 f"{digits[:60]} has more digits than a number keeps here",

@@ -18,7 +18,7 @@ from pipelines.lines import trials
 from pipelines.lines.trials import TrialRequest
 from pipelines.models import Job, Line, StationTrial
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.basics.visible import visible, visible_json
+from pipelines.routing.basics.visible import escape_hidden, escape_hidden_json
 
 router = Operations("drafts", COSTS)
 ADDRESS = DRAFT + "/trials"
@@ -135,18 +135,18 @@ def _told(trial: StationTrial, position: int) -> TrialOut:
         complete=trial.ended_at is not None and next_position == len(every),
         outcome=outcome,
         result="" if outcome is None else derive(read_outcome(outcome)).result,
-        summary=visible(str((outcome or {}).get("summary") or "")),
-        text="" if outcome is None else visible_json(json.dumps(outcome, indent=2, ensure_ascii=False)),
+        summary=escape_hidden(str((outcome or {}).get("summary") or "")),
+        text="" if outcome is None else escape_hidden_json(json.dumps(outcome, indent=2, ensure_ascii=False)),
     )
 
 
 def _line(number: int, text: str) -> LogLineOut:
     seconds, _tab, log_text = text.partition("\t")
-    return LogLineOut(number=number, seconds=float(seconds), text=visible(log_text))
+    return LogLineOut(number=number, seconds=float(seconds), text=escape_hidden(log_text))
 
 
 def _run(job: Job) -> RecordedRunOut:
     task = job.task
     return RecordedRunOut(
-        run=job.pk, task=task.name, title=visible(task.title), number=job.visit, result=job.result
+        run=job.pk, task=task.name, title=escape_hidden(task.title), number=job.visit, result=job.result
     )

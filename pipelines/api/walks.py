@@ -20,8 +20,8 @@ from pipelines.queries.trace import checks_of
 from pipelines.queries.why import explained
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.simulate.form import outcome_of
-from pipelines.routing.simulate.run import ScenarioResult, run
+from pipelines.routing.simulate.form import outcome_from_form
+from pipelines.routing.simulate.run import ScenarioResult, run_scenario
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript
 from pipelines.routing.simulate.state import StepRecord
 
@@ -57,7 +57,7 @@ def walk(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
     steps = stepped(payload)
     scenario = scenario_of(payload, steps)
     parsed = read_line(payload.document, keep_faulty_rules=True)
-    body = state(parsed, run(parsed, scenario), payload, steps)
+    body = state(parsed, run_scenario(parsed, scenario), payload, steps)
     return {**body, "asked": scenario.to_dict()["steps"]}
 
 
@@ -69,7 +69,7 @@ def stepped(payload: WalkIn) -> list[Any]:
     previous_steps = payload.steps if payload.cursor is None else payload.steps[: payload.cursor]
     where = {"at": payload.form.at} if payload.form.at else {}
     try:
-        return [*previous_steps, {**where, "outcome": outcome_of(payload.form.values)}]
+        return [*previous_steps, {**where, "outcome": outcome_from_form(payload.form.values)}]
     except Malformed as fault:
         raise Invalid.at(fault.path, fault.message) from fault
 
@@ -113,7 +113,7 @@ def state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps: list
         ],
         "status": here.walk.status,
         "word": walks.status_word(here.walk.status),
-        "over": here.walk.over,
+        "over": here.walk.is_over,
         "ways": walks.ways(line, records[: cursor + 1]),
         "visits": dict(here.walk.visits),
         "tested": sorted({entry.rule for record in records[: cursor + 1] for entry in _rules(record)}),
@@ -133,8 +133,8 @@ def _next(line: ParsedLine, here: StepRecord, index: int) -> dict[str, Any]:
     one."""
     positions = here.walk.positions
     position = positions[index]
-    before = [earlier.station for earlier in positions[:index] if earlier.here]
-    if not position.here or position.station in before:
+    before = [earlier.station for earlier in positions[:index] if earlier.is_active]
+    if not position.is_active or position.station in before:
         return {"groups": [], "form": None}
     return {
         "groups": choosing.groups(line, here.walk, position),

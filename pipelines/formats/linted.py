@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import partial
 
 from pipelines.formats import native
-from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
+from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable_examination
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem
-from pipelines.routing.guarantees.proving import answers
+from pipelines.routing.guarantees.proving import guarantee_answers
 
 
 def linted(text: str | bytes) -> Examination:
     """Return the lint of a text; of one that is no line the findings say why. Raises nothing."""
     line = _read(text)
     if not isinstance(line, ParsedLine):
-        return unreadable(line)
-    return examine(line, prove=answers).located(partial(native.locate, text))
+        return unreadable_examination(line)
+    return examine(line, prove=guarantee_answers).with_positions(partial(native.locate, text))
 
 
 def _read(text: str | bytes) -> ParsedLine | tuple[Problem, ...]:

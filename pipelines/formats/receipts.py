@@ -19,7 +19,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
-from pipelines.routing.basics.canonical import CanonicalError, canonical
+from pipelines.routing.basics.canonical import CanonicalError, canonical_json
 
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
@@ -145,7 +145,7 @@ def read_key(pem: bytes) -> Ed25519PublicKey:
 
 def sealed(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
     """The receipt, ready to be kept as a file."""
-    payload = canonical(change.statement())
+    payload = canonical_json(change.statement())
     envelope = {
         "payload": base64.b64encode(payload).decode(),
         "payloadType": PAYLOAD_TYPE,
@@ -156,7 +156,7 @@ def sealed(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
             }
         ],
     }
-    return canonical(envelope)
+    return canonical_json(envelope)
 
 
 def verified(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
@@ -191,7 +191,7 @@ def _canonical(data: bytes, what: str) -> Any:
         raise ReceiptInvalid(f"{what} is larger than 1 MiB.")
     try:
         document = json.loads(data.decode())
-        same = canonical(document) == data
+        same = canonical_json(document) == data
     # RecursionError: it is nested deeper than the interpreter's stack.
     except (ValueError, RecursionError, CanonicalError) as error:
         raise ReceiptInvalid(f"{what} is no JSON.") from error

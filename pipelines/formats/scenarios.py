@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pipelines.formats import native, yamltext
 from pipelines.formats.yamltext import TextError
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.basics.values import check
+from pipelines.routing.basics.values import check_storable
 from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.routing.simulate.scenario import ScenarioScript, read_scenarios
 
@@ -29,7 +29,7 @@ def load(text: str | bytes, read: Callable[[Any], T]) -> T:
     except TextError as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
     try:
-        check(parsed.value, "")
+        check_storable(parsed.value, "")
         return read(parsed.value)
     except Malformed as fault:
         line, column = parsed.place(fault.path)

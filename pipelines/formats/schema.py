@@ -17,13 +17,13 @@ from pipelines.routing.basics.schema_parts import (
     SOME_TEXT,
     TEXT,
     Schema,
-    form,
-    listed,
+    condition_schema,
+    enum_schema,
+    list_schema,
+    object_schema,
     one_or_more,
-    record,
+    operator_schema,
     ref,
-    where,
-    words,
 )
 from pipelines.routing.document import operators
 from pipelines.routing.document.evaluations import EVALUATORS
@@ -57,29 +57,34 @@ def _duration() -> Schema:
 def _condition() -> Schema:
     return {
         "oneOf": [
-            form("always", {"const": True}),
-            form("result", one_or_more(words((*RESULTS, "any")))),
-            form("verdict", one_or_more(words((*VERDICTS, "any")))),
-            form("eval", record(("op", "value"), op=words((*operators.COMMON, "range")), value=ANYTHING)),
-            form("output", _at_path()),
-            form("fact", _at_path()),
-            form("failure_type", one_or_more(TEXT)),
-            form(
+            condition_schema("always", {"const": True}),
+            condition_schema("result", one_or_more(enum_schema((*RESULTS, "any")))),
+            condition_schema("verdict", one_or_more(enum_schema((*VERDICTS, "any")))),
+            condition_schema(
+                "eval",
+                object_schema(("op", "value"), op=enum_schema((*operators.COMMON, "range")), value=ANYTHING),
+            ),
+            condition_schema("output", _at_path()),
+            condition_schema("fact", _at_path()),
+            condition_schema("failure_type", one_or_more(TEXT)),
+            condition_schema(
                 "edge",
-                record(("from", "to", "at_least"), **{"from": SOME_TEXT, "to": SOME_TEXT, "at_least": COUNT}),
+                object_schema(
+                    ("from", "to", "at_least"), **{"from": SOME_TEXT, "to": SOME_TEXT, "at_least": COUNT}
+                ),
             ),
-            form("all", listed(ref("condition"))),
-            form("any", listed(ref("condition"))),
-            form("not", ref("condition")),
-            form(
+            condition_schema("all", list_schema(ref("condition"))),
+            condition_schema("any", list_schema(ref("condition"))),
+            condition_schema("not", ref("condition")),
+            condition_schema(
                 "agentic",
-                record(("question",), question=SOME_TEXT, evaluator=words(EVALUATORS)),
-                answer=words(("yes", "no")),
+                object_schema(("question",), question=SOME_TEXT, evaluator=enum_schema(EVALUATORS)),
+                answer=enum_schema(("yes", "no")),
             ),
-            form(
+            condition_schema(
                 "hook",
-                record(("argv",), argv=listed(SOME_TEXT, minItems=1), timeout=ref("duration")),
-                answer=words(("pass", "block")),
+                object_schema(("argv",), argv=list_schema(SOME_TEXT, minItems=1), timeout=ref("duration")),
+                answer=enum_schema(("pass", "block")),
             ),
         ]
     }
@@ -88,17 +93,17 @@ def _condition() -> Schema:
 def _at_path() -> Schema:
     members = {
         "path": SOME_TEXT,
-        "op": words((*operators.OUTPUT, *operators.ALONE)),
+        "op": enum_schema((*operators.OUTPUT, *operators.ALONE)),
         "value": ANYTHING,
-        "of": words(("some", "every", "count")),
+        "of": enum_schema(("some", "every", "count")),
     }
     typed = [
-        where("op", op, operators.OPERAND_TYPES[operator.takes][1])
+        operator_schema("op", op, operators.OPERAND_TYPES[operator.takes][1])
         for op, operator in operators.OUTPUT.items()
         if operator.takes in operators.OPERAND_TYPES
     ]
-    free = {"properties": {"op": words(operators.ALONE)}}
+    free = {"properties": {"op": enum_schema(operators.ALONE)}}
     return {
-        **record(("path", "op"), **members),
+        **object_schema(("path", "op"), **members),
         "allOf": [*typed, {"if": free, "else": {"required": ["value"]}}],
     }

@@ -246,7 +246,7 @@ def _plain(text: str) -> Any:
     if _BASED.match(text):
         return int(text, 0)
     if _INT.match(text) or _FLOAT.match(text):
-        return jsontext.number(_as_json(text))
+        return jsontext.parse_number(_as_json(text))
     return text
 
 

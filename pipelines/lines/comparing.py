@@ -16,7 +16,7 @@ from pipelines.routing.analysis.difference.compare import Difference, difference
 from pipelines.routing.basics.canonical import digest
 from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import DocumentError, read_line
-from pipelines.routing.document.networks import as_published, to_publish
+from pipelines.routing.document.networks import document_to_publish, published_document
 
 LIVE, DRAFT, ASIDE = "live", "draft", "aside-"
 REMEMBERED = 64
@@ -38,7 +38,7 @@ class ComparedSide:
 def named(line: Line, name: str) -> ComparedSide:
     """`name`: the number of a version, `live`, `draft` or `aside-<id>`. Raises NotFound."""
     if name == DRAFT:
-        drawn = to_publish(line.draft)
+        drawn = document_to_publish(line.draft)
         return ComparedSide(DRAFT, digest(drawn), drawn)
     if name.startswith(ASIDE):
         event = put_aside(line, name.removeprefix(ASIDE))
@@ -46,7 +46,7 @@ def named(line: Line, name: str) -> ComparedSide:
     version = line.live if name == LIVE else access.version_in(line, name)
     if version is None:
         raise NotFound("This line has no such version.")
-    document = as_published(version.document, version.revision)
+    document = published_document(version.document, version.revision)
     # Only then does the stored digest name what is compared.
     same = document == version.document
     return ComparedSide(str(version.number), version.digest if same else digest(document), document)

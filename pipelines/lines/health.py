@@ -10,7 +10,7 @@ from pipelines.engine.moves.roles import roles_in
 from pipelines.models import HealthBreach, Project, Task
 from pipelines.ports import observers
 from pipelines.queries.health import MONTH, WEEK, figures, gate_names
-from pipelines.routing.analysis.health import Figure, figure_name, figure_value
+from pipelines.routing.analysis.health import Figure, figure_name, format_figure
 from pipelines.routing.document.budgets import MANAGER
 
 
@@ -27,7 +27,7 @@ def tell_breaches(now: datetime) -> int:
 
 @transaction.atomic
 def _tell_of(project: Project, now: datetime) -> None:
-    over = {(figure.key, figure.of): figure for figure in figures(project, now) if figure.alert}
+    over = {(figure.key, figure.of): figure for figure in figures(project, now) if figure.is_alert}
     # Two workers look at the same time: whoever makes the row tells.
     known = set(HealthBreach.objects.filter(project=project).values_list("figure", "of"))
     begun = [
@@ -50,7 +50,7 @@ def _breach(
     figure: Figure, gates: dict[str, tuple[str, str]], project: Project, person: int, now: datetime
 ) -> observers.HealthBreached:
     line, gate = gates.get(figure.of) or figure.of.split(" › ", 1) if figure.of else ("", "")
-    value, limit = (figure_value(figure.key, number) for number in (figure.value or 0, figure.threshold))
+    value, limit = (format_figure(figure.key, number) for number in (figure.value or 0, figure.threshold))
     name = figure_name(figure.key, line, gate)
     return observers.HealthBreached(
         f"{figure.key}:{figure.of}", name, value, limit, figure.todo, project.pk, person, now

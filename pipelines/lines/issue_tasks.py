@@ -227,7 +227,7 @@ def add(
         message = "Its start form also asks for %(inputs)s, which no issue says."
         raise Invalid.at("line", message % {"inputs": ", ".join(missing)})
     workspace = document.workspace
-    if workspace is not None and not workspace.input and workspace.repository != repository.name:
+    if workspace is not None and not workspace.input_key and workspace.repository != repository.name:
         raise Invalid.at("line", "It works in another repository.")
     if on not in IssueTrigger.On.values:
         raise Invalid.at("on", "Choose one of the options.")

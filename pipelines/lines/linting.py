@@ -14,7 +14,7 @@ from pipelines.formats import native
 from pipelines.models import Group, Project, Repository, Role
 from pipelines.models.people import expand
 from pipelines.queries.protections import protections_of
-from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
+from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable_examination
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.subject import LintSubject
@@ -22,8 +22,8 @@ from pipelines.routing.basics.values import MAX_VALUES, is_larger
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import DocumentError, Problem
-from pipelines.routing.guarantees.protection import Protection, protected
-from pipelines.routing.guarantees.proving import answers
+from pipelines.routing.guarantees.protection import Protection, protection_answers
+from pipelines.routing.guarantees.proving import guarantee_answers
 
 Required = tuple[tuple[tuple[str, str], tuple[str, ...]], ...]
 Protections = tuple[tuple[str, Protection], ...]
@@ -39,7 +39,7 @@ def examined(document: Mapping[str, Any], project: Project, text: str | bytes = 
         payload.accept(document), people(project), required(project), protections(project), document
     )
     examination = _remembered(question)
-    return examination.located(lambda problems: native.locate(text, problems)) if text else examination
+    return examination.with_positions(lambda problems: native.locate(text, problems)) if text else examination
 
 
 def read(document: Mapping[str, Any]) -> routing.ParsedLine | tuple[Problem, ...]:
@@ -53,7 +53,7 @@ def examined_text(text: str | bytes, project: Project) -> Examination:
     try:
         return examined(native.loads(text), project, text)
     except (DocumentError, Invalid) as fault:
-        return unreadable(fault.problems)
+        return unreadable_examination(fault.problems)
 
 
 def people(project: Project) -> People:
@@ -104,7 +104,7 @@ class _Text:
 def _remembered(question: _Question) -> Examination:
     line = _line(_Text(question.digest, question.document))
     if not isinstance(line, routing.ParsedLine):
-        return unreadable(line)
+        return unreadable_examination(line)
     prove = partial(_promises, protections=dict(question.protections))
     return examine(line, question.people, dict(question.required), prove)
 
@@ -112,7 +112,10 @@ def _remembered(question: _Question) -> Examination:
 def _promises(subject: LintSubject, protections: Mapping[str, Protection]) -> tuple[GuaranteeFinding, ...]:
     """Prove the promises of a line, then those that its repository asks for."""
     repository = subject.line.workspace.repository if subject.line.workspace else ""
-    return (*answers(subject), *protected(subject, repository, protections.get(repository, Protection())))
+    return (
+        *guarantee_answers(subject),
+        *protection_answers(subject, repository, protections.get(repository, Protection())),
+    )
 
 
 @lru_cache(maxsize=REMEMBERED)

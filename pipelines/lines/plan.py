@@ -17,10 +17,10 @@ from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import WARNING
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import DocumentError
-from pipelines.routing.document.networks import as_published
-from pipelines.routing.sentences.changes import sentence
+from pipelines.routing.document.networks import published_document
+from pipelines.routing.sentences.changes import change_sentence
 
 LAYOUT = "layout"
 MOST = 50
@@ -64,11 +64,11 @@ class PublishPlan:
             "guarantees": [
                 {
                     **promise.to_dict(),
-                    "sentence": words(promise.sentence),
-                    "path": words(promise.path),
-                    "why": words(promise.why),
+                    "sentence": people_text(promise.sentence),
+                    "path": people_text(promise.path),
+                    "why": people_text(promise.explanation),
                 }
-                for promise in self.found.promises
+                for promise in self.found.guarantee_findings
             ],
             "cost": {"before": self.cost_before, "now": cost_of(self.found)},
             "changes": self.changes,
@@ -92,7 +92,7 @@ def plan_of(project: Project, text: str) -> PublishPlan:
     if line.live is None:
         return PublishPlan(key, line, examination)
     sides = comparing.named(proposed, comparing.LIVE), comparing.named(proposed, comparing.DRAFT)
-    before = cost_of(publishing.examined(as_published(line.live.document, line.live.revision), project))
+    before = cost_of(publishing.examined(published_document(line.live.document, line.live.revision), project))
     return PublishPlan(
         key,
         line,
@@ -122,7 +122,7 @@ def _changes(old: comparing.ComparedSide, new: comparing.ComparedSide) -> list[d
         {
             "what": change.what,
             "affects": change.affects,
-            "sentence": words(sentence(change, apart.old, apart.new)),
+            "sentence": people_text(change_sentence(change, apart.old, apart.new)),
         }
         for change in visible_changes
     ]
@@ -140,7 +140,7 @@ def _difference(old: comparing.ComparedSide, new: comparing.ComparedSide) -> dic
 def _named(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with names in place of keys in its sentences: a plan is read by people on a merge request.
     Its other values keep the keys."""
-    return {**row, **{key: words(row[key]) for key in ("message", "hint", "sentence") if key in row}}
+    return {**row, **{key: people_text(row[key]) for key in ("message", "hint", "sentence") if key in row}}
 
 
 def _backtest(line: Line) -> dict[str, Any] | None:
@@ -172,7 +172,7 @@ def _impact(line: Line) -> dict[str, Any] | None:
 
 
 def _task(task: Mapping[str, Any]) -> dict[str, Any]:
-    sentences = [words(position["words"]) for position in task["positions"]]
+    sentences = [people_text(position["words"]) for position in task["positions"]]
     return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": sentences}
 
 

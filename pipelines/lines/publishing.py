@@ -44,7 +44,7 @@ from pipelines.routing.basics.values import MAX_VALUES, is_larger
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import Problem
-from pipelines.routing.document.networks import to_publish
+from pipelines.routing.document.networks import document_to_publish
 from pipelines.work.handlers.code import code_of
 
 __all__ = [
@@ -120,12 +120,12 @@ def check(line: Line, text: str = "") -> Examination:
             *repository_problems(examination.line, line.project),
             *credential_problems(examination.line, line),
         ]
-        examination = examination.warning(ending(line, examination.line)).adding(problems)
+        examination = examination.with_warnings(ending(line, examination.line)).with_problems(problems)
     key = line.draft.get("key")
     if examination.line is None or key == line.key:
         return examination
     renamed = Problem("key", _("is not “%(key)s”", key=line.key), "The key of a line never changes.")
-    return examination.adding([renamed])
+    return examination.with_problems([renamed])
 
 
 def sampling_changed(line: Line, parsed: routing.ParsedLine) -> list[str]:
@@ -281,7 +281,7 @@ def _check_live(stored: Line, parsed: routing.ParsedLine, over: int) -> None:
         raise LiveConflict(live)
     # The same text may mean other jumps under the revision that was the newest when it was published.
     same = live and versions.parsed(live).jump_targets == parsed.jump_targets
-    unchanged = live and same and live.digest == routing.digest(to_publish(parsed.to_document()))
+    unchanged = live and same and live.digest == routing.digest(document_to_publish(parsed.to_document()))
     if unchanged and not four_eyes.unconfirmed(stored, parsed):
         raise NothingToPublish
 
@@ -311,7 +311,7 @@ def _publishable(line: Line, user: User) -> routing.ParsedLine:
 
 
 def _freeze(line: Line, parsed: routing.ParsedLine, user: User, name: str) -> LineVersion:
-    document = to_publish(parsed.to_document())
+    document = document_to_publish(parsed.to_document())
     # Under the lock of the line, so that no number is given twice.
     last = line.versions.aggregate(last=Max("number"))["last"] or 0
     version = LineVersion.objects.create(

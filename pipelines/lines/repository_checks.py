@@ -8,7 +8,7 @@ from pipelines.ports.vault import finding
 from pipelines.ports.vault.credentials import credentials_among
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
-from pipelines.routing.document.kinds import secrets
+from pipelines.routing.document.kinds import secret_names
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.routing.document.line import Problem
@@ -19,7 +19,7 @@ def repository_problems(line: routing.ParsedLine, project: Project) -> list[Prob
     """Return the problems that keep a line from working in the repository that it names."""
     workspace = line.workspace
     # Which repository an input names is known only when a task starts.
-    if workspace is None or workspace.input:
+    if workspace is None or workspace.input_key:
         return []
     path = "workspace.git.repository"
     repository = Repository.objects.filter(project=project, name=workspace.repository).first()
@@ -37,7 +37,7 @@ def repository_problems(line: routing.ParsedLine, project: Project) -> list[Prob
 
 def credential_problems(document: routing.ParsedLine, line: Line) -> list[Problem]:
     """Return a problem for each station that names a credential of a repository as a secret of its own."""
-    names = {name for station in document.stations for name in secrets(station.work)}
+    names = {name for station in document.stations for name in secret_names(station.work)}
     if not names:
         return []
     project = line.project
@@ -55,7 +55,7 @@ def credential_problems(document: routing.ParsedLine, line: Line) -> list[Proble
             "Store a secret of its own for this station: no station gets a credential.",
         )
         for index, station in enumerate(document.stations)
-        for name in dict.fromkeys(secrets(station.work))
+        for name in dict.fromkeys(secret_names(station.work))
         if name in uses
     ]
 
@@ -85,5 +85,5 @@ def may_push(line: routing.ParsedLine, project: Project, user: User) -> bool:
     if access.can(user, "repositories", project):
         return True
     connected = Repository.objects.filter(project=project, pushing=Repository.Pushing.ADMIN)
-    restricted = connected if workspace.input else connected.filter(name=workspace.repository)
+    restricted = connected if workspace.input_key else connected.filter(name=workspace.repository)
     return access.can(user, "execute", project) and not restricted.exists()

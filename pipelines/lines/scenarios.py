@@ -19,11 +19,11 @@ from pipelines.queries import versions
 from pipelines.routing.basics import keys
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
-from pipelines.routing.simulate.coverage import Coverage, ShownScenarios, shown_by
-from pipelines.routing.simulate.generate import Generated
-from pipelines.routing.simulate.generate import generate as generated_for
-from pipelines.routing.simulate.renaming import renamed
-from pipelines.routing.simulate.report import ScenarioReport, report
+from pipelines.routing.simulate.coverage import Coverage, CoveredParts, parts_covered_by
+from pipelines.routing.simulate.generate import GeneratedScenarios
+from pipelines.routing.simulate.generate import generate_scenarios as generated_for
+from pipelines.routing.simulate.renaming import rename_keys
+from pipelines.routing.simulate.report import ScenarioReport, run_report
 from pipelines.routing.simulate.run import ScenarioResult
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario
 from pipelines.routing.simulate.scenario import ScenarioScript as Script
@@ -69,7 +69,7 @@ class LastRun:
     holds: bool
     failures: tuple[str, ...]
     at: str
-    shown: ShownScenarios
+    shown: CoveredParts
     current: bool
 
 
@@ -180,7 +180,7 @@ def moved(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
     changed = []
     for row in line.scenarios.select_for_update():
         script = read_scenario(row.document)
-        followed = renamed(script, rekeyed)
+        followed = rename_keys(script, rekeyed)
         if followed != script:
             row.document, row.runs = followed.to_dict(), {}
             changed.append(row)
@@ -197,7 +197,7 @@ def delete(line: Line, key: str, user: User) -> None:
 
 def generate(
     line: Line, user: User, now: datetime, against: str | int = "", going: Going = always
-) -> tuple[list[Scenario], Generated]:
+) -> tuple[list[Scenario], GeneratedScenarios]:
     """Generate one scenario per rule that can be taken, in place of those generated before; return also why
     some rules have none.
 
@@ -208,7 +208,7 @@ def generate(
 
 def generate_for(
     line: Line, subject: ScenarioSubject, user: User, now: datetime, going: Going = always
-) -> tuple[list[Scenario], Generated]:
+) -> tuple[list[Scenario], GeneratedScenarios]:
     """The same for what is given. Raises Forbidden."""
     access.require(user, "design", line.project)
     # Those that were generated before are replaced, so that their keys are free.
@@ -255,7 +255,7 @@ def run_against(
     scripts = [read_scenario(row.document) for row in rows]
     if sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
         raise Refused("These are too many steps for one request. Use `python -m pipelines.routing simulate`.")
-    scenario_report = report(subject.parsed, scripts, f"{line.key} {subject.name}")
+    scenario_report = run_report(subject.parsed, scripts, f"{line.key} {subject.name}")
     if subject.mark:
         _keep(rows, scenario_report.results, subject, now)
     return scenario_report
@@ -275,7 +275,7 @@ def _kept(result: ScenarioResult, subject: ScenarioSubject, now: datetime) -> di
         "holds": result.holds,
         "failures": [str(failure)[:1000] for failure in result.failures[:SHOWN_FAILURES]],
         "at": now.isoformat(),
-        "shown": shown_by(result).to_dict(),
+        "shown": parts_covered_by(result).to_dict(),
     }
 
 
@@ -289,14 +289,14 @@ def last_run(scenario: Scenario, mark: str, number: int | None) -> LastRun | Non
         holds=stored["holds"],
         failures=tuple(stored["failures"]),
         at=stored["at"],
-        shown=ShownScenarios.of_dict(stored["shown"]),
+        shown=CoveredParts.from_dict(stored["shown"]),
         current=stored["number"] == number,
     )
 
 
 def coverage(line: Line, subject: ScenarioSubject) -> Coverage:
     """Return what the last runs against this draft or version show together."""
-    exercised = ShownScenarios()
+    exercised = CoveredParts()
     for scenario in line.scenarios.all():
         latest = last_run(scenario, subject.mark, subject.number)
         # A run against an earlier draft says nothing of this one.

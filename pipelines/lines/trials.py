@@ -21,7 +21,7 @@ from pipelines.ports.leases import claims
 from pipelines.ports.terms import TRIALS, TRY_STATION
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, unoffered
-from pipelines.routing.document.kinds import KINDS, runs_alone
+from pipelines.routing.document.kinds import KINDS, can_run_alone
 from pipelines.routing.document.line import Station, read_line
 from pipelines.work.handlers.code import runs_code
 from pipelines.work.transport.local.trials import OPEN, WAITS_SECONDS, Ordered, fits
@@ -95,13 +95,13 @@ def _station(line: Line, user: User, trial_request: TrialRequest) -> Station:
     station = drawn.stations_by_key.get(trial_request.station)
     if station is None:
         raise NotFound("This line has no such station.")
-    if not runs_alone(station):
+    if not can_run_alone(station):
         raise Invalid.at("station", "This station cannot run by itself.")
     if runs_code(station) and not access.can(user, "execute", line.project):
         raise Forbidden(
             "A station that runs code or uses secrets needs the permission “execute”, which you do not have."
         )
-    lacking = list(KINDS[station.kind].lacking(drawn, station, "work"))
+    lacking = list(KINDS[station.kind].publishing_problems(drawn, station, "work"))
     if lacking:
         raise Invalid(lacking)
     return station

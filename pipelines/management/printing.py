@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 
-from pipelines.routing.basics.visible import visible_json
+from pipelines.routing.basics.visible import escape_hidden_json
 
 INSTALLATION: Final = "installation"
 """Its files and settings are looked at (config/wiring), at each start of web and worker."""
@@ -35,7 +35,7 @@ class Visible:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        written: int = self._stream.write(visible_json(text))
+        written: int = self._stream.write(escape_hidden_json(text))
         return written
 
 

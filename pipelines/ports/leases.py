@@ -21,7 +21,7 @@ from pipelines.ports.statements import (
     RENEW_LEASES,
 )
 from pipelines.ports.terms import ALIVE_SECONDS, LEASE_SECONDS
-from pipelines.routing.document.kinds import needs
+from pipelines.routing.document.kinds import required_offers
 from pipelines.routing.document.line import Station
 
 # House §4, poison task: one that ends its worker each time has to end by itself
@@ -56,7 +56,7 @@ class Claim:
     ) -> bool:
         """Return whether this worker does the work of a station, of a task of this owner. `brought`: needs
         that come with the job; `besides`: what the environment of its repository asks for."""
-        lacking = (need for need in (*needs(station), *besides) if need not in brought)
+        lacking = (need for need in (*required_offers(station), *besides) if need not in brought)
         return self.takes(owner, station.labels) and all(map(self.has, lacking))
 
     def serves(self, owner: str) -> bool:

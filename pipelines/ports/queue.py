@@ -18,7 +18,7 @@ from pipelines.models.plumbing.compiled import from_kept
 from pipelines.models.plumbing.private import server
 from pipelines.ports.queue_tasks import DRIVE_TOKEN, TASKS
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
-from pipelines.routing.document.kinds import instant
+from pipelines.routing.document.kinds import is_instant
 
 
 class _Connector(DjangoConnector):
@@ -41,7 +41,7 @@ def queue_for(purpose: str, kind: str) -> str:
     """Return where the tickets of such jobs lie."""
     if purpose != Purpose.STATION:
         return EVALUATE
-    return QUICK if instant(kind) else DRIVE
+    return QUICK if is_instant(kind) else DRIVE
 
 
 def drive(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | None = None) -> None:

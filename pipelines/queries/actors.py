@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.kinds import KINDS, by_people
+from pipelines.routing.document.kinds import KINDS, is_done_by_people
 from pipelines.routing.document.line import Station
 
 
@@ -10,7 +10,7 @@ def actor_of(station: Station | None) -> tuple[str, str]:
     """Kind (which icon) and name: the program of a command, the kind of work of most others."""
     if station is None:
         return "system", ""
-    if by_people(station):
+    if is_done_by_people(station):
         return "person", ""
     kind = KINDS.get(station.kind)
     if kind is None:

@@ -20,7 +20,7 @@ from pipelines.queries import times, versions
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.statements import GATE_WORDS, MATCHED_RULES, STATION_OUTCOMES, TESTED_RULES
 from pipelines.queries.times import Spread
-from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, study
+from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, analyse_station
 from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
 from pipelines.routing.document.line import ParsedLine, Rule
 
@@ -243,7 +243,7 @@ def _rule(
 
 
 def _never(parsed: ParsedLine, key: str, rule: str, tasks: int) -> Never:
-    standings = study(parsed, parsed.station(key), MAX_STATION).standings
+    standings = analyse_station(parsed, parsed.station(key), MAX_STATION).standings
     liveness: Liveness = next(candidate for candidate in standings if candidate.rule.id == rule)
     if liveness.witness is not None:
         return Never(tasks, True, witness=liveness.witness.situation)

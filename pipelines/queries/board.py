@@ -28,11 +28,11 @@ from pipelines.queries.joined import waiting_at_joins
 from pipelines.queries.unanswered import unanswered
 from pipelines.queries.unmerged import unmerged_among
 from pipelines.queries.usage import NOTHING, Spending, of_tasks
-from pipelines.routing.decide.approval import as_asked
+from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.names import gate_name, target_name
-from pipelines.routing.sentences.waits import Sentence, waiting
+from pipelines.routing.sentences.waits import Sentence, wait_sentence
 
 PER_COLUMN = 40
 ENDED_SHOWN = 12
@@ -251,7 +251,7 @@ def _card(
     card.run = job.visit if job else 1
     card.attempt = job.attempt if job else 1
     card.actor_kind, card.actor = actor_of(station)
-    card.sentence = waiting(token, parsed, job.summary if job else "")
+    card.sentence = wait_sentence(token, parsed, job.summary if job else "")
     card.branches = branches.get(token.parent_id or 0)
     if visits:
         _at_gate(card, visits, parsed)
@@ -280,7 +280,7 @@ def _at_gate(card: Card, visits: list[GateVisit], parsed: ParsedLine) -> None:
     gate = parsed.gates_by_key.get(first.gate)
     card.gate, card.visit, card.due = first.gate, first, first.due_at
     card.since = first.opened_at
-    card.needed = as_asked(gate.approval, first.producers).votes if gate else 1
+    card.needed = with_extra_votes(gate.approval, first.producers).min_votes if gate else 1
     card.expected = (first.due_at - first.opened_at).total_seconds() if first.due_at else None
 
 

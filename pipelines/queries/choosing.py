@@ -13,12 +13,12 @@ from pipelines.routing.basics.outcome import RESULTS, VERDICTS, derive, read_out
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.line import ParsedLine, Station
-from pipelines.routing.sentences.conditions import describe, leaves
-from pipelines.routing.sentences.consequences import consequence
+from pipelines.routing.sentences.conditions import condition_leaves, describe
+from pipelines.routing.sentences.consequences import consequence_text
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.simulate import choices
 from pipelines.routing.simulate.choices import SimulationChoice
-from pipelines.routing.simulate.form import parts_of
+from pipelines.routing.simulate.form import path_parts
 from pipelines.routing.simulate.state import READY, SimulatedPosition, SimulatedTask, StepRecord
 
 GROUPS = {
@@ -92,7 +92,7 @@ def _label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoi
 
 def _standing(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     assert choice.step is not None
-    outcome_state = derive(read_outcome(dict(choice.step.outcome))).standing
+    outcome_state = derive(read_outcome(dict(choice.step.outcome))).outcome_state
     return {"passed": "Passed", "failed": "Failed", "blocked": "Blocked"}[outcome_state]
 
 
@@ -126,7 +126,7 @@ def _then(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoic
     decision = choice.taken.decision
     if isinstance(decision, Move) and decision.to == (position.station,):
         return sentence(f"{station_name(line, position.station)} runs again")
-    effect = consequence(line, decision.to_dict())
+    effect = consequence_text(line, decision.to_dict())
     after = _after(choice.taken.walk, position)
     return (after and held_again(line, after)) or sentence(effect)
 
@@ -134,11 +134,11 @@ def _then(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoic
 def _resolved(line: ParsedLine, record: StepRecord) -> str:
     """Return what the answer to an escalation leads to; of an escalation that held no station, what had only
     waited for it."""
-    if record.decision is None and record.walk.over:
+    if record.decision is None and record.walk.is_over:
         return sentence("the task is cancelled")
     decisions = [record.decision] if record.decision else []
     effects = [
-        consequence(line, decision.to_dict())
+        consequence_text(line, decision.to_dict())
         for decision in (*decisions, *(also for _at, also in record.also))
     ]
     if record.decision is None and record.entered:
@@ -176,7 +176,7 @@ def form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any] | None
 def _fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
     notes_by_path: dict[str, list[str]] = {}
     for path, words in _read(line, station):
-        if parts_of(path) is not None:
+        if path_parts(path) is not None:
             notes_by_path.setdefault(path, [])
             notes_by_path[path] += [words] if words and words not in notes_by_path[path] else []
     for path, notes in notes_by_path.items():
@@ -185,13 +185,13 @@ def _fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
 
 def _not_fields(line: ParsedLine, station: Station) -> set[str]:
     """Paths to several places, which only JSON can fill."""
-    return {path for path, _words in _read(line, station) if parts_of(path) is None}
+    return {path for path, _words in _read(line, station) if path_parts(path) is None}
 
 
 def _read(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
     """Yield each place of the output that is read, and what for."""
     for number, rule in enumerate(station.rules, start=1):
-        for leaf in leaves(rule.when):
+        for leaf in condition_leaves(rule.when):
             if leaf.operand == "output":
                 yield leaf.path, f"rule {number}: {leaf.words}"
         for composition in rule.compose:

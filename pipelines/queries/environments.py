@@ -25,9 +25,9 @@ def named(project: int, line: ParsedLine, inputs: Mapping[str, Any]) -> Reposito
     if workspace is None:
         return None
     connected = Repository.objects.filter(project=project).order_by("pk")
-    if not workspace.input:
+    if not workspace.input_key:
         return connected.filter(name=workspace.repository).first()
-    text = str(inputs.get(workspace.input) or "")
+    text = str(inputs.get(workspace.input_key) or "")
     return connected.filter(address=text).first() or connected.filter(name=text).first()
 
 
@@ -70,14 +70,14 @@ class ImageRepositories:
         workspace = workspace_of(work)
         return (
             workspace is not None
-            and not workspace.input
+            and not workspace.input_key
             and workspace.repository in self.by_name[work.project]
         )
 
     def input_of(self, work: QueuedWork) -> str:
         """Return the key of the input by which it turns out whether a job needs images; "" where there is none."""
         workspace = workspace_of(work)
-        return workspace.input if workspace is not None and self.by_input[work.project] else ""
+        return workspace.input_key if workspace is not None and self.by_input[work.project] else ""
 
 
 def workspace_of(work: QueuedWork) -> GitWorkspace | None:

@@ -14,14 +14,14 @@ def repositories_of(project: Project, document: ParsedLine) -> list[str]:
     if workspace is None or not delivers(document):
         return []
     names = [name for name, protection in protections_of(project).items() if protection.four_eyes]
-    return [name for name in names if workspace.input or name == workspace.repository]
+    return [name for name in names if workspace.input_key or name == workspace.repository]
 
 
 def published_by_two(document: ParsedLine, repository: Repository, *versions: int) -> bool:
     """Tell that two people published each of these versions, given by their ids, since the name in the line leads to
     this repository."""
     requests = PublishRequest.objects.filter(version__in=versions)
-    if document.workspace and not document.workspace.input:
+    if document.workspace and not document.workspace.input_key:
         requests = requests.filter(decided_at__gte=repository.connected_at)
     # A version has one request at most, so that their number tells.
     return requests.count() == len(set(versions))

@@ -10,7 +10,15 @@ from django.db.models import Avg, Count, Exists, F, OuterRef, Q, QuerySet
 
 from pipelines.models import Deadlock, Escalation, GateVisit, Line, Project, Status, Task
 from pipelines.queries.unmerged import is_unmerged
-from pipelines.routing.analysis.health import DEADLOCKS, ESCALATED, GATE, QUEUE, Figure, cycle, share
+from pipelines.routing.analysis.health import (
+    DEADLOCKS,
+    ESCALATED,
+    GATE,
+    QUEUE,
+    Figure,
+    cycle_time_figure,
+    share,
+)
 
 WEEK = timedelta(days=7)
 """Deadlocks, and the cycle time of late."""
@@ -27,7 +35,7 @@ def figures(project: Project, now: datetime, line: str = "") -> list[Figure]:
         tasks, of = tasks.filter(line__key=line), of & Q(task__line__key=line)
     return [
         Figure(QUEUE, float(tasks.filter(status=Status.QUEUED).count())),
-        cycle(_cycle(tasks, now - WEEK, now), _cycle(tasks, now - WEEK - MONTH, now - WEEK)),
+        cycle_time_figure(_cycle(tasks, now - WEEK, now), _cycle(tasks, now - WEEK - MONTH, now - WEEK)),
         Figure(DEADLOCKS, float(_deadlocks(tasks, now))),
         Figure(ESCALATED, _escalated(tasks, now)),
         *_gates(of, now),

@@ -42,7 +42,7 @@ from pipelines.queries.home_lines import WORKING, HomeLines, lines_of
 from pipelines.queries.tasks import WAITING, counts, late
 from pipelines.queries.unmerged import is_unmerged
 from pipelines.routing.sentences.names import station_names, target_name
-from pipelines.routing.sentences.waits import Sentence, waiting
+from pipelines.routing.sentences.waits import Sentence, wait_sentence
 
 MAX_ROWS = 8
 NEWEST = 12
@@ -261,7 +261,7 @@ def troubled(projects: Iterable[Project], now: datetime, but: Collection[int]) -
         Trouble(
             token,
             min((due for due in (token.gate_due, token.task.due_at) if due and due < now), default=None),
-            waiting(token, versions.by_id(token.task.pinned_id), summaries.get(token.pk, "")),
+            wait_sentence(token, versions.by_id(token.task.pinned_id), summaries.get(token.pk, "")),
         )
         for token in tokens
     ]

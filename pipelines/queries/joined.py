@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.models import ENDED, Token
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of
-from pipelines.routing.decide.joining.joining import JoinGroup, groups
+from pipelines.routing.decide.joining.joining import JoinGroup, waiting_groups
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence
@@ -27,13 +27,13 @@ def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
     sentences: dict[int, Sentence] = {}
     for task_id, theirs in living.items():
         line = versions.by_id(waiting[task_id].pinned_id)
-        for group in groups(line, branches_of(theirs)):
+        for group in waiting_groups(line, branches_of(theirs)):
             sentences |= {branch.id: waits_for(line, group) for branch in group.arrived}
     return sentences
 
 
 def waits_for(line: ParsedLine, group: JoinGroup) -> Sentence:
-    names = ", ".join(station_name(line, key) for key in group.pending or group.missing)
+    names = ", ".join(station_name(line, key) for key in group.pending_stations or group.missing)
     return Sentence(
         f"Waits for {names}.",
         f"{station_name(line, group.station)} starts when every branch has arrived, or can no longer arrive.",

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pipelines.models import Decision, Job, Line, Purpose, Task
 from pipelines.queries.why import tests_of
-from pipelines.routing.analysis.matching import AskedRule, ConditionAnswer, asked_rules, without_gate
+from pipelines.routing.analysis.matching import ConditionAnswer, RuleAnswer, match_rules, without_gate
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine
 
@@ -89,7 +89,7 @@ def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches
     open_line = without_gate(line, station)
     for recorded in _recorded(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
         try:
-            rule_answers = asked_rules(open_line, recorded.situation, rules)
+            rule_answers = match_rules(open_line, recorded.situation, rules)
         except Malformed:
             matches.unread += 1
             continue
@@ -104,7 +104,7 @@ def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches
 
 
 def _take(
-    row: Line, matches: StationMatches, rule_answers: Sequence[AskedRule], recorded: RecordedOutcome
+    row: Line, matches: StationMatches, rule_answers: Sequence[RuleAnswer], recorded: RecordedOutcome
 ) -> None:
     """The first rule that matches takes it; none where it is not known what a rule above says."""
     matched_rule = ""
@@ -145,7 +145,7 @@ def _recorded(row: Line, station: str, most: int) -> Iterator[RecordedOutcome]:
 
 
 def _count(
-    row: Line, line: ParsedLine, rule_matches: RuleMatches, rule_answer: AskedRule, recorded: RecordedOutcome
+    row: Line, line: ParsedLine, rule_matches: RuleMatches, rule_answer: RuleAnswer, recorded: RecordedOutcome
 ) -> None:
     rule_matches.counts[rule_answer.answer] += 1
     if rule_answer.answer in (ConditionAnswer.FAILED, ConditionAnswer.UNKNOWN):
@@ -156,7 +156,7 @@ def _count(
 
 
 def _example(
-    row: Line, line: ParsedLine, rule_answer: AskedRule, recorded: RecordedOutcome, matches: bool
+    row: Line, line: ParsedLine, rule_answer: RuleAnswer, recorded: RecordedOutcome, matches: bool
 ) -> MatchExample:
     return MatchExample(*_named(row, recorded), matches, _values(line, rule_answer))
 
@@ -167,7 +167,7 @@ def _named(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:
     return name, recorded.title, reverse("task", args=[row.project.owner.key, row.project.key, name])
 
 
-def _values(line: ParsedLine, rule_answer: AskedRule) -> list[tuple[str, str]]:
+def _values(line: ParsedLine, rule_answer: RuleAnswer) -> list[tuple[str, str]]:
     """Return what the condition tested, and what was there."""
     tests = tests_of(line, rule_answer.rule, [operand.to_dict() for operand in rule_answer.saw])
     return [(test.words, test.value) for test in tests if test.value is not None][:VALUES]

@@ -12,8 +12,8 @@ from pipelines.models import Job, Purpose, Token
 from pipelines.queries.usage import Spending, dollars
 from pipelines.routing.basics.facts import OUTPUT
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.basics.visible import visible
-from pipelines.routing.decide.judging import exactly
+from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.decide.judging import exact_amount
 from pipelines.routing.document.kinds.agent import KIND as AGENT
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import ParsedLine, Rule, Station
@@ -90,7 +90,9 @@ def _of_output(line: ParsedLine, job: Job) -> list[FactRow]:
         ("The model refused", output.get("refused")),
         ("The agent told of an error", error),
     ]
-    rows = [FactRow("warning", words, by, "attention", [visible(str(why))]) for words, why in reasons if why]
+    rows = [
+        FactRow("warning", words, by, "attention", [escape_hidden(str(why))]) for words, why in reasons if why
+    ]
     flags = [("The answer is empty", "empty"), ("All it wrote as output is a signal", "signal")]
     return [*rows, *(FactRow("warning", words, by, "attention") for words, key in flags if output.get(key))]
 
@@ -101,7 +103,7 @@ def _git(members: Mapping[str, Any], by: str) -> list[FactRow]:
     if files:
         words += f" +{_count(members, 'insertions')} −{_count(members, 'deletions')}"
     raw_paths = members.get("paths")
-    paths = [visible(str(path)) for path in raw_paths] if isinstance(raw_paths, list) else []
+    paths = [escape_hidden(str(path)) for path in raw_paths] if isinstance(raw_paths, list) else []
     more = paths[:PATHS]
     if len(paths) > PATHS:
         rest = len(paths) - PATHS
@@ -197,7 +199,7 @@ def limits_of(
     task, station = token.task, line.stations_by_key.get(token.station)
     rows = []
     if line.limits.cost_usd is not None and spent.runs:
-        rows.append(_of_cost("Cost of the task", spent, exactly(line.limits.cost_usd)))
+        rows.append(_of_cost("Cost of the task", spent, exact_amount(line.limits.cost_usd)))
     if month is not None and task.project.month_cost_usd is not None:
         rows.append(_of_cost("Cost of the month", month, task.project.month_cost_usd))
     if station is None:

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from pipelines.models import Project, Repository, RepositoryProtection
 from pipelines.queries import versions
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.guarantees.protection import ADMIN, OWNER, Protection, protected
+from pipelines.routing.guarantees.protection import ADMIN, OWNER, Protection, protection_answers
 from pipelines.routing.guarantees.proving import GuaranteeAnswer
 
 SAME_HOSTS: Final[Mapping[str, str]] = {
@@ -81,10 +81,10 @@ def _together(rows: Iterable[RepositoryProtection], place: str) -> Protection:
 
 
 def read(row: RepositoryProtection) -> Protection:
-    return Protection.of_dict(row.rules, OWNER if row.owner_id else ADMIN)
+    return Protection.from_dict(row.rules, OWNER if row.owner_id else ADMIN)
 
 
 @lru_cache(maxsize=64)
 def proved_of(version: int, repository: str, protection: Protection) -> tuple[GuaranteeAnswer, ...]:
     """Prove what the protection asks of a version, which never changes."""
-    return protected(LintSubject(versions.by_id(version)), repository, protection)
+    return protection_answers(LintSubject(versions.by_id(version)), repository, protection)

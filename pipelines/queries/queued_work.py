@@ -17,7 +17,7 @@ from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.queries.statements import QUEUED_EVERYWHERE, QUEUED_IN_LINE, QUEUED_IN_PROJECT
 from pipelines.routing.document.evaluations import MACHINES
-from pipelines.routing.document.kinds import needs, runs_programs, secrets
+from pipelines.routing.document.kinds import required_offers, runs_programs, secret_names
 from pipelines.routing.document.line import Station
 
 SERVER_ONLY: Final = frozenset({"kind:deliver", "kind:wait_for_checks"})
@@ -71,7 +71,7 @@ def does(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None) 
         claim,
         work.owner,
         (work.version, work.station, work.purpose, work.kind),
-        lambda station: _secrets_among(needs(station)) if brings is None else brings,
+        lambda station: _secrets_among(required_offers(station)) if brings is None else brings,
     )
 
 
@@ -112,5 +112,5 @@ def _secrets_among(names: Collection[str]) -> list[str]:
 def _asks(version: int, key: str, offers: frozenset[str] | None) -> tuple[bool, bool]:
     """Return of a station whether it names secrets, and whether it needs what a worker with these offers has not."""
     station = versions.by_id(version).station(key)
-    lacks = offers is not None and any(need not in offers for need in needs(station))
-    return bool(secrets(station.work)), lacks
+    lacks = offers is not None and any(need not in offers for need in required_offers(station))
+    return bool(secret_names(station.work)), lacks

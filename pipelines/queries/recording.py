@@ -13,11 +13,11 @@ from pipelines.routing.document.escalations import ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
-from pipelines.routing.sentences.decisions import sentence
-from pipelines.routing.simulate.run import expectation, run
+from pipelines.routing.sentences.decisions import decision_sentence
+from pipelines.routing.simulate.run import expectation, run_scenario
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, begin
-from pipelines.routing.simulate.walk import take
+from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, start_task
+from pipelines.routing.simulate.walk import take_step
 
 ANSWER_KEYS = ("decision", "to", "end", "status", "gates", "error")
 """Of two decisions, what makes them the same way."""
@@ -49,7 +49,7 @@ def recorded(task: Task, key: str) -> Recording:
     )
     steps, rest = _steps(line, script, task)
     script = replace(script, steps=steps)
-    return Recording(replace(script, expect=expectation(run(line, script))), rest)
+    return Recording(replace(script, expect=expectation(run_scenario(line, script))), rest)
 
 
 def _first_version(task: Task) -> int:
@@ -78,9 +78,9 @@ def _facts(line: ParsedLine, task: Task) -> dict[str, Any]:
 
 
 def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[ScenarioStep, ...], str]:
-    walk, steps = begin(line, script), list[ScenarioStep]()
+    walk, steps = start_task(line, script), list[ScenarioStep]()
     for happened in _happened(task):
-        if walk.over or _included(walk, happened):
+        if walk.is_over or _included(walk, happened):
             continue
         if happened.step is None:
             return tuple(steps), happened.stop
@@ -88,7 +88,7 @@ def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[
             return tuple(steps), f"A scenario has at most {MAX_STEPS} steps."
         step = _named(walk, happened)
         try:
-            record = take(line, walk, step)
+            record = take_step(line, walk, step)
         except StepRefused as why:
             return tuple(steps), f"The next step cannot be simulated: {why}."
         other = _otherwise(line, happened, record)
@@ -102,7 +102,7 @@ def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[
 def _named(walk: SimulatedTask, happened: _Happened) -> ScenarioStep:
     """Return the step; while branches run side by side it names its station."""
     assert happened.step is not None
-    several = sum(not position.over for position in walk.positions) > 1
+    several = sum(not position.is_over for position in walk.positions) > 1
     return replace(happened.step, at=happened.station or None) if several else happened.step
 
 
@@ -111,7 +111,9 @@ def _included(walk: SimulatedTask, happened: _Happened) -> bool:
     that is resolved."""
     if happened.step is None or happened.step.kind != "reconsider":
         return False
-    return not any(position.lacks and position.station == happened.station for position in walk.positions)
+    return not any(
+        position.lacks_preconditions and position.station == happened.station for position in walk.positions
+    )
 
 
 def _otherwise(line: ParsedLine, happened: _Happened, record: StepRecord) -> str:
@@ -121,7 +123,8 @@ def _otherwise(line: ParsedLine, happened: _Happened, record: StepRecord) -> str
     then, now = happened.decision.answer, record.decision.to_dict()
     if all((then.get(name) or None) == (now.get(name) or None) for name in ANSWER_KEYS):
         return ""
-    return f"The task then took a path that a scenario cannot show: {sentence(line, happened.decision.station, then)}"
+    sentence = decision_sentence(line, happened.decision.station, then)
+    return f"The task then took a path that a scenario cannot show: {sentence}"
 
 
 def _happened(task: Task) -> Iterator[_Happened]:

@@ -10,8 +10,8 @@ from typing import Any
 from pipelines.models import BranchPush, Delivery, GateVisit, Job, Purpose, VisitCommit, Word
 from pipelines.queries import versions
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.decide.judging import judged
-from pipelines.routing.document.kinds import failed
+from pipelines.routing.decide.judging import judge_outcome
+from pipelines.routing.document.kinds import failure_eval
 from pipelines.routing.document.kinds.deliver import KIND, MERGE, NEVER, SAME_PATCH
 from pipelines.routing.document.line import ParsedLine, Station
 
@@ -122,5 +122,5 @@ def _passed(line: ParsedLine, job: Job) -> bool:
     station = line.stations_by_key.get(job.station)
     if station is None or job.outcome is None:
         return False
-    outcome = judged(line, station, read_outcome(job.outcome)).outcome
-    return derive(outcome, failed(station.kind)).standing == "passed"
+    outcome = judge_outcome(line, station, read_outcome(job.outcome)).outcome
+    return derive(outcome, failure_eval(station.kind)).outcome_state == "passed"

@@ -37,10 +37,10 @@ from pipelines.queries.resting import waiting_for_a_time
 from pipelines.queries.unanswered import unanswered
 from pipelines.queries.unoffered import without_a_worker
 from pipelines.queries.usage import Spending
-from pipelines.routing.decide.approval import as_asked
+from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
-from pipelines.routing.sentences.waits import waiting
+from pipelines.routing.sentences.waits import wait_sentence
 
 AGENT = "agent"
 SHOWN_INPUT = 80
@@ -105,7 +105,7 @@ class TaskView:
     def most_cost(self) -> str:
         """The limit of the task, in dollars; "" where there is none."""
         most = self.line.limits.cost_usd
-        return "" if most is None else usage.dollars(usage.exactly(most))
+        return "" if most is None else usage.dollars(usage.exact_amount(most))
 
     @cached_property
     def tokens(self) -> list[Token]:
@@ -188,7 +188,7 @@ class TaskView:
                 station_name(self.line, token.station),
                 joined.get(token.pk)
                 or resting.get(token.pk)
-                or waiting(token, self.line, last[token.pk].summary if token.pk in last else ""),
+                or wait_sentence(token, self.line, last[token.pk].summary if token.pk in last else ""),
                 last.get(token.pk),
                 [visit for visit in open_visits if visit.token_id == token.pk],
                 self.preparing.get(last[token.pk].pk) if token.pk in last else None,
@@ -218,7 +218,7 @@ class TaskView:
         words = {
             "gate": gate_name(self.line, visit.gate),
             "n": self._approvals[visit.pk],
-            "m": as_asked(gate.approval, visit.producers).votes if gate else 1,
+            "m": with_extra_votes(gate.approval, visit.producers).min_votes if gate else 1,
         }
         if words["m"] == 1:
             return "{gate}, needs 1 approval".format(**words)

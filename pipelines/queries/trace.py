@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.models import Decision
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.kept import whole
+from pipelines.routing.analysis.redecide.kept import full_entries
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import edge_name, gate_name, station_name
@@ -48,7 +48,7 @@ class TraceStep:
 
 
 def trace_of(decision: Decision) -> list[dict[str, Any]]:
-    return whole(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
+    return full_entries(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
 
 
 def checks_of(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

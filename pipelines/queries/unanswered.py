@@ -10,7 +10,7 @@ from pipelines.ports import leases
 from pipelines.ports.leases import Claim
 from pipelines.queries import unoffered, versions
 from pipelines.routing.document.evaluations import MACHINES, MODEL
-from pipelines.routing.document.kinds import needs
+from pipelines.routing.document.kinds import required_offers
 from pipelines.routing.sentences.waits import Sentence
 
 # A hook and a tool run wherever commands run.
@@ -61,4 +61,4 @@ def _program(job: Job, owner: str, offered: Sequence[Claim]) -> Sentence | None:
     station = versions.by_id(job.pinned_id).station(job.station)
     if any(claim.takes(owner, station.labels) and claim.has(PROGRAMS) for claim in offered):
         return None
-    return unoffered.why(owner, station, offered, brought=needs(station), besides=(PROGRAMS,))
+    return unoffered.why(owner, station, offered, brought=required_offers(station), besides=(PROGRAMS,))

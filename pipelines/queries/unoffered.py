@@ -24,7 +24,7 @@ from pipelines.routing.document.kinds import (
     MODEL_SERVER,
     SEVERAL_OWNERS,
     executes,
-    needs,
+    required_offers,
 )
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
@@ -157,7 +157,7 @@ def why(
             % {"labels": ", ".join(labels)},
             _command_with(station),
         )
-    for need in (*needs(station), *besides):
+    for need in (*required_offers(station), *besides):
         if need not in brought and not any(claim.has(need) for claim in serving):
             several = any(SEVERAL_OWNERS in (claim.offers or ()) for claim in serving)
             return _for_several() if several and executes(need.partition(":")[2]) else _lacking(need)

@@ -30,7 +30,7 @@ from pipelines.queries.statements import (
     WITHOUT_JOB,
 )
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.decide.judging import exactly
+from pipelines.routing.decide.judging import exact_amount
 
 CENT = Decimal("0.01")
 
@@ -120,7 +120,7 @@ def reported(outcome: Mapping[str, Any] | None) -> Spending:
     tokens = [int(usage.get(key) or 0) for key in ("tokens_in", "tokens_out")]
     if cost is None and not any(tokens):
         return NOTHING
-    return Spending(None if cost is None else exactly(cost), int(cost is not None), 1, *tokens)
+    return Spending(None if cost is None else exact_amount(cost), int(cost is not None), 1, *tokens)
 
 
 def cost_of_task(task_id: int, but: int | None = None) -> float | int:

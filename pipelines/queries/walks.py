@@ -12,14 +12,14 @@ from pipelines.queries.joined import came_to, waits_for
 from pipelines.routing.analysis.lint.subject import edges_in
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.decide.joining.joining import groups
-from pipelines.routing.document.algebra import EdgeTaken
+from pipelines.routing.decide.joining.joining import waiting_groups
+from pipelines.routing.document.algebra import EdgeTest
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.sentences.decisions import sentence
-from pipelines.routing.sentences.escalations import answered_by, trigger_words
+from pipelines.routing.sentences.decisions import decision_sentence
+from pipelines.routing.sentences.escalations import answer_terms, trigger_words
 from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
-from pipelines.routing.sentences.waits import Sentence, held, waiting
+from pipelines.routing.sentences.waits import Sentence, hold_sentence, wait_sentence
 from pipelines.routing.simulate import joins
 from pipelines.routing.simulate.drawn_moves import drawn_moves
 from pipelines.routing.simulate.scenario import ScenarioStep
@@ -120,7 +120,7 @@ def _went(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> st
         return f"{station_name(line, record.station)} is to report."
     others = [*_also(line, record), *_met(line, record)]
     if record.decision is not None:
-        return " ".join([sentence(line, record.station, record.decision.to_dict()), *others])
+        return " ".join([decision_sentence(line, record.station, record.decision.to_dict()), *others])
     if step.kind == "gates":
         return "The other gates are still open."
     # [:1] where nothing had waited for the step, else [:0].
@@ -133,11 +133,11 @@ def _went(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> st
 def _also(line: ParsedLine, record: StepRecord) -> Iterable[str]:
     """Yield sentences on what had only waited for the step."""
     for station, decision in record.also:
-        yield sentence(line, station, decision.to_dict())
+        yield decision_sentence(line, station, decision.to_dict())
 
 
 def _escalations_after(record: StepRecord) -> str:
-    if record.walk.over:
+    if record.walk.is_over:
         return "The task is cancelled."
     if record.walk.escalations:
         return "The task cannot move forward until every escalation is resolved."
@@ -153,7 +153,7 @@ def _met(line: ParsedLine, record: StepRecord) -> Iterable[str]:
         }
         yield "The branches meet at {join}: {branches}.".format(**words)
         if join.decision:
-            yield sentence(line, join.station, join.decision.to_dict())
+            yield decision_sentence(line, join.station, join.decision.to_dict())
 
 
 def status_word(status: str) -> str:
@@ -175,7 +175,7 @@ def ways(line: ParsedLine, records: Iterable[StepRecord]) -> list[dict[str, Any]
 def tokens(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]:
     at_joins = {
         branch.id: waits_for(line, group)
-        for group in groups(line, joins.branches(walk))
+        for group in waiting_groups(line, joins.open_branches(walk))
         for branch in group.arrived
     }
     return [
@@ -186,7 +186,7 @@ def tokens(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]:
 def _token(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, at_join: Sentence | None
 ) -> dict[str, Any]:
-    message = at_join or _escalated(line, walk, position) or waiting(position, line)
+    message = at_join or _escalated(line, walk, position) or wait_sentence(position, line)
     return {
         "station": position.station,
         "name": station_name(line, position.station),
@@ -197,7 +197,7 @@ def _token(
         "remedy": message.remedy if message else "",
         "error": position.error or (message.name if message else ""),
         "end": target_name(line, position.end) if position.end else "",
-        "over": position.over,
+        "over": position.is_over,
         "feedback": position.feedback,
         "behind": {"rule": position.wait.get("rule") or "", "to": list(position.wait.get("to") or ())},
         "question": bool(position.status == "blocked" and not position.wait.get("evaluation")),
@@ -210,24 +210,24 @@ def _escalated(line: ParsedLine, walk: SimulatedTask, position: SimulatedPositio
     soon."""
     index = walk.index_of(position.token)
     for escalation in walk.escalations:
-        holds = walk.holds(escalation)
+        holds = walk.waiting_index(escalation)
         if holds == index and index is not None:
             return Sentence(
-                held(position.wait, line).text,
-                answered_by(line, escalation.trigger, escalation.role),
+                hold_sentence(position.wait, line).text,
+                answer_terms(line, escalation.trigger, escalation.role),
                 escalation.trigger,
             )
-        if holds is None and position.status == READY and index == walk.present:
+        if holds is None and position.status == READY and index == walk.first_active_index:
             words = {"trigger": trigger_words(escalation.trigger)}
             text = "Cannot move forward while an escalation is open: {trigger}.".format(**words)
-            return Sentence(text, answered_by(line, escalation.trigger, escalation.role), "")
+            return Sentence(text, answer_terms(line, escalation.trigger, escalation.role), "")
     return None
 
 
 def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterable[str]:
     """Yield the counts that decide what may happen here."""
     station = line.stations_by_key.get(position.station)
-    if station is None or not position.here:
+    if station is None or not position.is_active:
         return
     visits = walk.visits.get(station.key, 0)
     # law §4: without a limit of the station the cap binds.
@@ -264,7 +264,7 @@ def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -
             )
 
 
-def _edges(line: ParsedLine, key: str) -> list[EdgeTaken]:
+def _edges(line: ParsedLine, key: str) -> list[EdgeTest]:
     edges = (edge for rule in line.station(key).rules for edge in edges_in(rule.when))
     return list({(edge.source, edge.target): edge for edge in edges}.values())
 
@@ -273,4 +273,4 @@ def held_again(line: ParsedLine, position: SimulatedPosition) -> str:
     """Return why a choice would only be held, where the decision alone does not say so; else ""."""
     if position.status != HELD or "rejection" not in position.wait:
         return ""
-    return held(position.wait, line).text
+    return hold_sentence(position.wait, line).text

@@ -14,8 +14,8 @@ from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
 from pipelines.queries.trace import TraceStep, checks_of, steps_of, trace_of
 from pipelines.routing.document.line import ParsedLine, Rule
-from pipelines.routing.sentences.conditions import Leaf, leaves
-from pipelines.routing.sentences.decisions import otherwise, sentence, stopped_at
+from pipelines.routing.sentences.conditions import Leaf, condition_leaves
+from pipelines.routing.sentences.decisions import decision_sentence, policy_summary, stopping_gate_text
 from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.notes import note_words
@@ -109,15 +109,15 @@ def explained(
         _row(line, number, rule, tested.get(rule.id))
         for number, rule in enumerate(station.rules if station else (), start=1)
     ]
-    stopped = stopped_at(line, answer, trace)
+    stopped = stopping_gate_text(line, answer, trace)
     for row in rows:
         if stopped and row.id == answer.get("rule") and row.result == MATCHED:
             row.result, row.why = STOPPED, stopped
     return Explained(
         station_name(line, key),
-        sentence(line, key, answer, stopped),
+        decision_sentence(line, key, answer, stopped),
         rows,
-        otherwise(line, station),
+        policy_summary(line, station),
         # The policy was asked: a signal or a gate may have decided before any rule was tested.
         answer.get("rule") is None and answer.get("by") in ("policy", None) and None in tested,
         _notes(line, trace),
@@ -141,7 +141,7 @@ def _row(line: ParsedLine, number: int, rule: Rule, entry: Mapping[str, Any] | N
 
 def tests_of(line: ParsedLine, rule: Rule, saw: list[Any]) -> list[Test]:
     """List what the condition of a rule asked, with what it saw of each. Empties `saw`."""
-    return [_test(leaf, saw) for leaf in leaves(rule.when, called=partial(station_name, line))]
+    return [_test(leaf, saw) for leaf in condition_leaves(rule.when, called=partial(station_name, line))]
 
 
 def _test(leaf: Leaf, saw: list[Any]) -> Test:

@@ -31,16 +31,16 @@ from pipelines.routing.analysis.difference.report import report as report_differ
 from pipelines.routing.analysis.lint.report import report
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.basics.visible import visible_json
+from pipelines.routing.basics.visible import escape_hidden_json
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.joining.told import told
+from pipelines.routing.decide.joining.told import join_answer
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem
 from pipelines.routing.document.preconditions import AGENT
 from pipelines.routing.document.publishable import publishing_problems
-from pipelines.routing.simulate.generate import generate
-from pipelines.routing.simulate.report import report as report_scenarios
-from pipelines.routing.simulate.report import told_generated
+from pipelines.routing.simulate.generate import generate_scenarios
+from pipelines.routing.simulate.report import generation_report
+from pipelines.routing.simulate.report import run_report as report_scenarios
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one situation; a longer line is malformed."""
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return COMMANDS[options.command](options)
     except (DocumentError, OSError) as error:
-        print(visible_json(f"{options.line}: {_reason(error)}"), file=sys.stderr)
+        print(escape_hidden_json(f"{options.line}: {_reason(error)}"), file=sys.stderr)
         return REFUSED
 
 
@@ -98,27 +98,27 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _decide(options: argparse.Namespace) -> int:
-    return _answer_all(_read(Path(options.line)), sys.stdin.buffer, sys.stdout, _decided)
+    return _answer_all(_read_line(Path(options.line)), sys.stdin.buffer, sys.stdout, _decide_situation)
 
 
 def _join(options: argparse.Namespace) -> int:
-    return _answer_all(_read(Path(options.line)), sys.stdin.buffer, sys.stdout, told)
+    return _answer_all(_read_line(Path(options.line)), sys.stdin.buffer, sys.stdout, join_answer)
 
 
 def _check(options: argparse.Namespace) -> int:
-    text = source(options.line)
+    text = read_source(options.line)
     line = native.read(text, exact=True)
     problems = native.locate(text, publishing_problems(line))
     for problem in problems:
-        print(visible_json(str(problem)))
+        print(escape_hidden_json(str(problem)))
     return 1 if problems else 0
 
 
 def _lint(options: argparse.Namespace) -> int:
-    examination = linted(source(options.line))
+    examination = linted(read_source(options.line))
     if examination.line is None and not options.json:
         raise DocumentError(examination.problems)
-    print(visible_json(report(examination, as_json=options.json)))
+    print(escape_hidden_json(report(examination, as_json=options.json)))
     return REFUSED if examination.line is None else 1 if examination.errors else 0
 
 
@@ -126,27 +126,27 @@ def _diff(options: argparse.Namespace) -> int:
     """1 also where something is unknown: only a proof is no difference."""
     # `main` names it in front of an error.
     options.line = options.old
-    old = _read(Path(options.old))
+    old = _read_line(Path(options.old))
     options.line = options.new
-    comparison = difference(old, _read(Path(options.new)))
-    print(visible_json(report_difference(comparison, as_json=options.json)))
+    comparison = difference(old, _read_line(Path(options.new)))
+    print(escape_hidden_json(report_difference(comparison, as_json=options.json)))
     return 0 if comparison.verdict == NONE else 1
 
 
 def _simulate(options: argparse.Namespace) -> int:
-    line, name = _read(Path(options.line)), options.line
+    line, name = _read_line(Path(options.line)), options.line
     options.line = options.scenarios
-    scenario_report = report_scenarios(line, scenario_texts.loads(source(options.scenarios)), name)
-    print(visible_json(scenario_report.to_json() if options.json else scenario_report.to_text()))
+    scenario_report = report_scenarios(line, scenario_texts.loads(read_source(options.scenarios)), name)
+    print(escape_hidden_json(scenario_report.to_json() if options.json else scenario_report.to_text()))
     problems = scenario_report.problems(options.min_coverage)
     print("; ".join(problems), file=sys.stderr, end="\n" if problems else "")
     return REFUSED if not scenario_report.results else 1 if problems else 0
 
 
 def _generate(options: argparse.Namespace) -> int:
-    generated = generate(native.read(source(options.line), keep_faulty_rules=True, exact=True))
-    print(visible_json(scenario_texts.dumps(generated.scenarios)), end="", flush=True)
-    print(visible_json(told_generated(generated)), file=sys.stderr)
+    generated = generate_scenarios(native.read(read_source(options.line), keep_faulty_rules=True, exact=True))
+    print(escape_hidden_json(scenario_texts.dumps(generated.scenarios)), end="", flush=True)
+    print(escape_hidden_json(generation_report(generated)), file=sys.stderr)
     return 0
 
 
@@ -173,15 +173,15 @@ COMMANDS = {
 }
 
 
-def source(name: str) -> bytes:
+def read_source(name: str) -> bytes:
     """The bytes of a file, of standard input for `-`. Raises OSError, and DocumentError if there are too many."""
     if name == "-":
-        return _bounded(sys.stdin.buffer)
+        return _read_bounded(sys.stdin.buffer)
     with Path(name).open("rb") as file:
-        return _bounded(file)
+        return _read_bounded(file)
 
 
-def _bounded(file: BinaryIO) -> bytes:
+def _read_bounded(file: BinaryIO) -> bytes:
     """Return the bytes of a file. A file that never ends, like a device, is refused like one that is too
     long."""
     # Bytes: a character of UTF-8 has up to four.
@@ -192,13 +192,13 @@ def _bounded(file: BinaryIO) -> bytes:
     return text
 
 
-def _read(path: Path) -> ParsedLine:
-    return native.read(_bytes(path), keep_faulty_rules=True, exact=True)
+def _read_line(path: Path) -> ParsedLine:
+    return native.read(_read_file(path), keep_faulty_rules=True, exact=True)
 
 
-def _bytes(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     with path.open("rb") as file:
-        return _bounded(file)
+        return _read_bounded(file)
 
 
 def _reason(error: DocumentError | OSError) -> str:
@@ -209,7 +209,7 @@ def _reason(error: DocumentError | OSError) -> str:
 
 def _answer_all(line: ParsedLine, source: BinaryIO, sink: TextIO, decided: Decided) -> int:
     malformed = False
-    for text in _lines(source):
+    for text in _input_lines(source):
         answer, read = _answer(line, text, decided)
         malformed = malformed or not read
         sink.write(jsontext.dumps(answer) + "\n")
@@ -221,12 +221,12 @@ def _answer_all(line: ParsedLine, source: BinaryIO, sink: TextIO, decided: Decid
 def _answer(line: ParsedLine, text: bytes, decided: Decided) -> tuple[dict[str, Any], bool]:
     """The answer, and whether the line could be read."""
     try:
-        return decided(line, _value(text)), True
+        return decided(line, _parse_json(text)), True
     except Malformed as error:
         return {"error": error.to_dict()}, False
 
 
-def _decided(line: ParsedLine, value: Any) -> dict[str, Any]:
+def _decide_situation(line: ParsedLine, value: Any) -> dict[str, Any]:
     """Decide a situation. What the situation shows is looked up, as the engine does; agents, which only an
     engine knows, count as available unless the facts say how they are (law §12, Limits and moves)."""
     situation = read_situation(value)
@@ -236,7 +236,7 @@ def _decided(line: ParsedLine, value: Any) -> dict[str, Any]:
     return decide(line, replace(situation, facts=facts)).to_dict()
 
 
-def _value(text: bytes) -> Any:
+def _parse_json(text: bytes) -> Any:
     if len(text) > MAX_LINE:
         raise Malformed("", f"the line is longer than {MAX_LINE} bytes")
     try:
@@ -247,7 +247,7 @@ def _value(text: bytes) -> Any:
         raise Malformed("", f"not JSON: {error}") from None
 
 
-def _lines(source: BinaryIO) -> Iterator[bytes]:
+def _input_lines(source: BinaryIO) -> Iterator[bytes]:
     """Lines without their ends; of a line that is too long only the beginning."""
     # Two more than are allowed, for an end of \r\n.
     while text := source.readline(MAX_LINE + 2):

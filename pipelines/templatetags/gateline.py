@@ -185,7 +185,7 @@ def status(value: str) -> Look:
 @register.filter
 def words(value: object) -> str:
     """A text of the rules or of lint as people read it: with names."""
-    return wording.words(value)
+    return wording.people_text(value)
 
 
 @register.filter

@@ -104,11 +104,11 @@ class WorkerConfig:
 
     @property
     def offers(self) -> frozenset[str]:
-        """Needs of stations that this worker offers to meet (`routing.document.kinds.needs`)."""
+        """Needs of stations that this worker offers to meet (`routing.document.kinds.required_offers`)."""
         endpoint = self.outgoing.endpoint
         model = {MODEL_SERVER} if endpoint.url else set()
         model |= {DEFAULT_MODEL} if endpoint.url and endpoint.model else set()
-        done = (kind for kind in TABLE if kind.by_workers and (self.programs or not kind.executes))
+        done = (kind for kind in TABLE if kind.is_done_by_workers and (self.programs or not kind.executes))
         kinds = {f"kind:{kind.key}" for kind in done}
         images = {IMAGES} if self.images is not None else set()
         signed_in = {f"{SIGNED_IN}:{agent}" for agent in self.signed_in}

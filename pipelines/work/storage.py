@@ -18,7 +18,7 @@ from django.core.files.storage import Storage, storages
 from django.db import IntegrityError, transaction
 
 from pipelines.models import Blob, Project, Upload
-from pipelines.routing.basics.signatures import LEAD, content_of
+from pipelines.routing.basics.signatures import LEAD, content_kind
 from pipelines.work.measuring import PIECE, Measured, measure
 
 
@@ -69,7 +69,7 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
     )
     file_name = plain[:200].strip() or "file"
     file.seek(0)
-    content = content_of(file.read(LEAD))
+    content = content_kind(file.read(LEAD))
     for last in (False, True):
         _keep(measured, file, now)
         try:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.redecide.kept import kept
+from pipelines.routing.analysis.redecide.kept import compact_entries
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.basics.values import number_in
 from pipelines.routing.decide.decide import decide
@@ -305,7 +305,7 @@ def by_rules(sizes: list[int], rounds: int) -> list[Json]:
         said = {"station": "work", "outcome": {"result": "success", "output": {"score": 7}}, "facts": {}}
         situation = read_situation(said)
         took = microseconds(lambda s=situation, at=line: decide(at, s), max(rounds // count, 5))  # type: ignore[misc]
-        trace = json.dumps(kept(decide(line, situation, clock=time.perf_counter).trace))
+        trace = json.dumps(compact_entries(decide(line, situation, clock=time.perf_counter).trace))
         found.append({"rules": count, "decide µs": round(took, 1), "bytes of the trace": len(trace)})
     return found
 

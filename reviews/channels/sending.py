@@ -18,7 +18,7 @@ from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import by_id
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.routing.document.line import Gate
 from pipelines.templatetags.cuts import shortened
 from pipelines.work.outgoing.fetching import NOT_FETCHED, Call, HttpAnswer, fetch
@@ -198,4 +198,4 @@ def test_message(message: ChannelMessage) -> ReviewMessage:
 
 def _shown(text: str, most: int) -> str:
     """Return one line, with what would disguise itself made visible."""
-    return shortened(visible(" ".join(text.split())), most)
+    return shortened(escape_hidden(" ".join(text.split())), most)

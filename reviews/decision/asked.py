@@ -21,7 +21,7 @@ from pipelines.models.plumbing.compiled import fetch
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided
 from pipelines.queries import versions
-from pipelines.routing.decide.approval import fillable
+from pipelines.routing.decide.approval import fillable_requirements
 from reviews.decision.gates import gate_at
 from reviews.models import AskedPlace
 from reviews.models.statements import (
@@ -74,7 +74,9 @@ def keep(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
 def places_of(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
     policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
-    candidates = dict.fromkeys((candidate.kind, candidate.asked[:LONGEST_NAME]) for candidate in policy.who)
+    candidates = dict.fromkeys(
+        (candidate.kind, candidate.lookup_key[:LONGEST_NAME]) for candidate in policy.who
+    )
     barred = barred_people(visit.task, visit, policy)
     return [
         rows.new(
@@ -224,7 +226,7 @@ def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> li
         for project_id, person_seats in seats_of.items()
         if project_ids is None or project_id in project_ids
         for seat in person_seats
-        for kind, name in sorted(fillable(seat.person.voter))
+        for kind, name in sorted(fillable_requirements(seat.person.voter))
     ]
     return [list(column) for column in zip(*seat_rows, strict=True)] if seat_rows else [[]]
 

@@ -15,7 +15,7 @@ from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Gate, ParsedLine
-from pipelines.routing.sentences.consequences import consequence
+from pipelines.routing.sentences.consequences import consequence_text
 from pipelines.routing.sentences.names import end_name, station_names
 from reviews.decision.gates import gate_at, gate_of
 
@@ -178,7 +178,7 @@ def _then(
     if word != Word.APPROVE:
         return follows
     policy = gate_at(visit, line).approval
-    missing = policy.votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
+    missing = policy.min_votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
     # Without the vote itself, unless it is among those that were counted
     missing = max(missing, len(not_approved(visit, policy))) - (not counted)
     if missing <= 0:
@@ -195,7 +195,7 @@ def _follows(line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str,
             gate_of(line, visit.gate).approval.max_rounds,
         )
         return f"{station} runs again with your reason (send-back {visit.round} of {most})"
-    return consequence(line, answer)
+    return consequence_text(line, answer)
 
 
 def _decided(line: ParsedLine, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pipelines.engine.moves.gates import JUMP
 from pipelines.models import GateVisit, Word
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.decide.approval import as_asked
+from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.line import Approval, Gate, ParsedLine
 
 
@@ -19,15 +19,15 @@ def gate_of(line: ParsedLine, key: str) -> Gate:
 def gate_at(visit: GateVisit, line: ParsedLine) -> Gate:
     """The gate as this visit asks it."""
     gate = gate_of(line, visit.gate)
-    return replace(gate, approval=as_asked(gate.approval, visit.producers))
+    return replace(gate, approval=with_extra_votes(gate.approval, visit.producers))
 
 
 def approval_words(policy: Approval, have: int) -> str:
     """“1 of 2 approvals”, or that all have to approve; "" where one is enough."""
-    if policy.unanimous:
+    if policy.is_unanimous:
         words = plural("%(n)s approval of everyone asked", "%(n)s approvals of everyone asked", have)
         return words % {"n": have}
-    need = policy.votes
+    need = policy.min_votes
     return f"{have} of {need} approvals" if need > 1 else ""
 
 

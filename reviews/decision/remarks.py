@@ -15,7 +15,7 @@ from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHA
 from pipelines.formats.evidence.trees.texts import side as text_side
 from pipelines.models import GateVisit, User, Vote
 from pipelines.models.plumbing.compiled import compiled
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.web.changes.comparing import Bytes, Comparison, CountedFile, StoredTree, sides
 from pipelines.work.transport.local.station_values import masker_of
 from reviews.models import Remark
@@ -43,11 +43,11 @@ class PlacedRemark:
 
     @property
     def text(self) -> str:
-        return visible(self.remark.text)
+        return escape_hidden(self.remark.text)
 
     @property
     def quoted(self) -> str:
-        return visible(self.remark.quoted)
+        return escape_hidden(self.remark.quoted)
 
     @property
     def state_words(self) -> str:
@@ -72,7 +72,7 @@ class PlacedRemark:
 
     @property
     def shown_path(self) -> str:
-        return visible(self.path)
+        return escape_hidden(self.path)
 
 
 class Remarks:

@@ -27,7 +27,7 @@ from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
+from pipelines.routing.sentences.waits import Sentence, blocker_words, wait_sentence
 from pipelines.templatetags.cuts import shortened
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.transport.local.instructions import instructions
@@ -138,7 +138,7 @@ def how_many(viewer: Mine, most: int) -> int:
 def _gate(visit: GateVisit) -> InboxItem:
     line = versions.by_id(visit.asked_by.pinned_id)
     gate = gate_at(visit, line)
-    need = gate.approval.votes
+    need = gate.approval.min_votes
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     parts = [_round(visit.round)] if visit.round > 1 else []
     parts += [words] if (words := approval_words(gate.approval, have)) else []
@@ -333,7 +333,7 @@ def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> In
         str(token.pk),
         token.task,
         station_name(line, token.station),
-        waiting(token, line, summary) or Sentence("It waits."),
+        wait_sentence(token, line, summary) or Sentence("It waits."),
         token.changed_at,
         WAITING_FOR_INPUT if token.asks else token.status,
         token.version,

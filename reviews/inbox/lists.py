@@ -22,7 +22,7 @@ from pipelines.models.plumbing.private import hang
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of
-from pipelines.routing.sentences.names import by_rule
+from pipelines.routing.sentences.names import by_rule_phrase
 from reviews.decision.asked import MOST, Place, asked, decided, of_team, order_at, requested
 from reviews.decision.consequences import LOOKS
 from reviews.decision.gates import approval_words, gate_at, gate_of
@@ -341,7 +341,7 @@ def _item(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) 
         due_at=visit.due_at if is_open else None,
         round=visit.round,
         votes=_votes(visit),
-        note=by_rule(line, rule["id"]) if rule else "",
+        note=by_rule_phrase(line, rule["id"]) if rule else "",
         claimed=getattr(visit, "claimed", "") if is_open else "",
         waits_for=visit.task.requested_by if is_open and getattr(visit, "waits", False) else "",
         stand_in=stand_in,

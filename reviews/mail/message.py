@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
-from pipelines.routing.basics.visible import visible, visible_page
+from pipelines.routing.basics.visible import escape_hidden, escape_hidden_page
 
 SUBJECT_LENGTH = 200
 
@@ -29,8 +29,8 @@ def message(
     mail is sent for, so that one that is sent twice is one mail to a mail client."""
     made = EmailMultiAlternatives(
         # In one line: Django refuses a header with line ends
-        subject=visible(" ".join(subject.split()))[:SUBJECT_LENGTH],
-        body=visible(render_to_string(f"reviews/mail/{template}.txt", dict(context))),
+        subject=escape_hidden(" ".join(subject.split()))[:SUBJECT_LENGTH],
+        body=escape_hidden(render_to_string(f"reviews/mail/{template}.txt", dict(context))),
         to=[to],
         headers={
             "Message-ID": f"<{unique}>",
@@ -40,7 +40,7 @@ def message(
             **(headers or {}),
         },
     )
-    page = visible_page(render_to_string(f"reviews/mail/{template}.html", dict(context)))
+    page = escape_hidden_page(render_to_string(f"reviews/mail/{template}.html", dict(context)))
     made.attach_alternative(page, "text/html")
     return made
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import parsed
-from pipelines.routing.sentences.names import by_rule
+from pipelines.routing.sentences.names import by_rule_phrase
 from reviews.decision import mail_link
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
@@ -27,7 +27,7 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
         "line_name": line.name,
         "gate_name": gate.name,
         "station_name": line.station(visit.token.station).name,
-        "rule": by_rule(line, visit.evidence["rule"]["id"]) if visit.evidence.get("rule") else "",
+        "rule": by_rule_phrase(line, visit.evidence["rule"]["id"]) if visit.evidence.get("rule") else "",
         "outcome": visit.evidence.get("outcome", {}),
         "options": _options(mail),
         "confirm": _confirm(mail),

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from pipelines.models import GateVisit, Task
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 
 
 class ReviewClaim(models.Model):
@@ -61,11 +61,11 @@ class ReviewQuestion(models.Model):
     @property
     def shown_text(self) -> str:
         """Text without marks that turn or hide what is read."""
-        return visible(self.text)
+        return escape_hidden(self.text)
 
     @property
     def shown_answer(self) -> str:
-        return visible(self.answer)
+        return escape_hidden(self.answer)
 
 
 class ReviewSnooze(models.Model):

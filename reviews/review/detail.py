@@ -19,7 +19,7 @@ from pipelines.queries.task_branch import PushedByPeople, pushes_of
 from pipelines.queries.unmerged import left_unmerged
 from pipelines.queries.versions import parsed
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
 from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement
@@ -48,7 +48,7 @@ class OutputPart:
 
     @property
     def label(self) -> str:
-        return visible(self.key.replace("_", " ").replace("-", " ").capitalize())
+        return escape_hidden(self.key.replace("_", " ").replace("-", " ").capitalize())
 
     @property
     def is_text(self) -> bool:
@@ -66,7 +66,7 @@ class OutputPart:
     @cached_property
     def _text(self) -> str:
         if isinstance(self.value, str):
-            return visible(self.value.strip())
+            return escape_hidden(self.value.strip())
         return json.dumps(self.value, ensure_ascii=False, indent=2)
 
 
@@ -115,9 +115,11 @@ class Dossier:
         workspace = self.line.workspace
         if workspace is None:
             return ""
-        name = self.visit.task.inputs.get(workspace.input) if workspace.input else workspace.repository
+        name = (
+            self.visit.task.inputs.get(workspace.input_key) if workspace.input_key else workspace.repository
+        )
         words = "%(name)s, from %(base)s" if workspace.base else "%(name)s, from its default branch"
-        return words % {"name": visible(str(name or "–")), "base": workspace.base}
+        return words % {"name": escape_hidden(str(name or "–")), "base": workspace.base}
 
     @property
     def deliveries(self) -> list[tuple[str, str]]:
@@ -163,7 +165,7 @@ class Dossier:
     @property
     def needed(self) -> int:
         """Approvals that the gate asks for at least."""
-        return self.gate.approval.votes
+        return self.gate.approval.min_votes
 
     @property
     def have(self) -> int:

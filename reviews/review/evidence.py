@@ -21,7 +21,7 @@ from pipelines.formats.evidence.claims.reading import MOST, OTHER, claims_of
 from pipelines.formats.evidence.trees.kinds import sensitivity
 from pipelines.models import Job
 from pipelines.queries.observed import tests_words
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.templatetags.cuts import Cut
 from pipelines.web.changes.comparing import Bytes, Comparison, compared
 from pipelines.work.results.text import Masker
@@ -40,7 +40,7 @@ class ShownClaim:
 
     @property
     def text(self) -> str:
-        return visible(self.checked.claim.text)
+        return escape_hidden(self.checked.claim.text)
 
     @property
     def contradicted(self) -> bool:
@@ -54,7 +54,9 @@ class ShownClaim:
     def words(self) -> str:
         """The observation in a sentence."""
         values = {"command": "", "code": "", "path": "", "name": "", **self.checked.values}
-        values = {key: visible(value) if isinstance(value, str) else value for key, value in values.items()}
+        values = {
+            key: escape_hidden(value) if isinstance(value, str) else value for key, value in values.items()
+        }
         reason = self.checked.reason
         if reason in ("tests", "tests_failed", "fewer_passed", "no_test_ran"):
             return tests_words(values)
@@ -153,7 +155,7 @@ class ReviewEvidence(ToolReports):
         # By the name alone: a claim need not write the folders
         rest = [file for file in self.comparison.files if file.path.rpartition("/")[2] not in claim_text]
         rest.sort(key=lambda file: not sensitivity(file.path, self.changes.patterns))
-        rows = [(visible(file.path), self.address(file.path, 0)) for file in rest[:UNMENTIONED]]
+        rows = [(escape_hidden(file.path), self.address(file.path, 0)) for file in rest[:UNMENTIONED]]
         return Cut(rows, len(rest))
 
     def _observed(self, job: Job | None) -> ObservedWork:

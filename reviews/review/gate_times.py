@@ -16,7 +16,7 @@ from pipelines.ports.sampling import sampling_key
 from pipelines.queries.dates import Dates
 from pipelines.queries.health import MONTH
 from pipelines.queries.versions import by_id
-from pipelines.routing.decide.sampling import draw, is_below
+from pipelines.routing.decide.sampling import draw_number, is_below
 from reviews.models.statements import CHAIN_ROOTS, COMPLETED_TASKS, GATE_TIMES, UNDISPUTED_APPROVALS
 
 QUICK = 5
@@ -125,7 +125,7 @@ def offers(project: Project) -> list[SampleOffer]:
     for line_id, gate, approvals, newest, _tasks in asks:
         about = [root for visit in newest for root in roots.get(visit, ())]
         key, name = sampling_key(), f"{line_id}/{gate}"
-        draws = [(draw(key, name, str(root)), reverted) for root, reverted in about]
+        draws = [(draw_number(key, name, str(root)), reverted) for root, reverted in about]
         rates = [_rate(one_in, draws) for one_in in RATES]
         sample_offers.append(SampleOffer(lines[line_id], gate, _name(lines[line_id], gate), approvals, rates))
     return sample_offers

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import Event, GateVisit
-from pipelines.routing.basics.visible import visible_json
+from pipelines.routing.basics.visible import escape_hidden_json
 from pipelines.web.shell.page import SignedIn, signed_in
 from reviews.models import ReviewClaim, ReviewQuestion
 
@@ -29,7 +29,7 @@ def download(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     if gate_visit is None or not access.can(request.user, "view", gate_visit.task.project):
         raise Http404
     document = json.dumps(history(gate_visit), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
-    answer = HttpResponse(visible_json(document), content_type="application/json")
+    answer = HttpResponse(escape_hidden_json(document), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{gate_visit.task.name}-decisions.json"'
     return answer
 

@@ -93,7 +93,7 @@ def _shown(
         "open": visit.state == GateVisit.State.OPEN,
         "asked": gate.approval.who,
         "votes": visit.votes.filter(word=Word.APPROVE).count(),
-        "needed": gate.approval.votes,
+        "needed": gate.approval.min_votes,
         "back": back,
     }
     return show(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipelines.models import Job
 from pipelines.queries.observed import groups_of, tests_words
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.routing.document.line import ParsedLine
 from pipelines.templatetags.cuts import shortened
@@ -38,7 +38,7 @@ class CommandRun:
         if self.job.result == "success":
             return f"Passed, exit code {0 if code is None else code}"
         if code is None:
-            return f"Failed: {visible(shortened(self.job.summary, LONGEST)) or 'it did not run'}"
+            return f"Failed: {escape_hidden(shortened(self.job.summary, LONGEST)) or 'it did not run'}"
         return f"Failed, exit code {code}"
 
     @property
@@ -71,7 +71,7 @@ def _runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[Com
         tree = _tree([step.job])
         yield CommandRun(
             step.station,
-            visible(shortened(argv, LONGEST)),
+            escape_hidden(shortened(argv, LONGEST)),
             step.job,
             _facts(step.job),
             # Where one of the trees is not known nobody can tell
@@ -86,7 +86,7 @@ def _facts(job: Job) -> str:
     if isinstance(total, int):
         parts.append(plural("%(n)s finding", "%(n)s findings", total) % {"n": total})
     if not parts and job.result == "success":
-        return visible(shortened(job.summary, LONGEST))
+        return escape_hidden(shortened(job.summary, LONGEST))
     return ", ".join(parts)
 
 

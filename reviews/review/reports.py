@@ -22,7 +22,7 @@ from pipelines.formats.evidence.readers.table import READERS, kind_by_name
 from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
 from pipelines.queries.observed import groups_of, tests_words
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.work.results.text import Masker
@@ -47,16 +47,16 @@ class ShownReport:
 
     @property
     def name(self) -> str:
-        return visible(self.artifact.name)
+        return escape_hidden(self.artifact.name)
 
     @property
     def header(self) -> Sequence[str]:
-        return [visible(cell) for cell in self.report.header] if self.report else ()
+        return [escape_hidden(cell) for cell in self.report.header] if self.report else ()
 
     @property
     def rows(self) -> Cut[Sequence[str]]:
         report_rows = self.report.rows if self.report else ()
-        rows: list[Sequence[str]] = [[visible(cell) for cell in row] for row in report_rows[:MAX_ROWS]]
+        rows: list[Sequence[str]] = [[escape_hidden(cell) for cell in row] for row in report_rows[:MAX_ROWS]]
         return Cut(rows, len(report_rows) + self.left)
 
     @property
@@ -77,7 +77,7 @@ class ShownReport:
 
     @property
     def text(self) -> str:
-        return visible(self.report.text) if self.report else ""
+        return escape_hidden(self.report.text) if self.report else ""
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,12 @@ class PlacedFinding:
 
     @property
     def message(self) -> str:
-        return visible(self.finding.message)
+        return escape_hidden(self.finding.message)
 
     @property
     def place(self) -> str:
         line = f":{self.finding.line}" if self.finding.line else ""
-        return visible(self.path) + line
+        return escape_hidden(self.path) + line
 
     @property
     def severity(self) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION
-from pipelines.routing.analysis.regions.effort import STEP, at_most
-from pipelines.routing.analysis.regions.guesses import MAX_SHAPES, around
+from pipelines.routing.analysis.regions.effort import STEP, limiting_effort
+from pipelines.routing.analysis.regions.guesses import MAX_SHAPES, shapes_around
 from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.basics.bounds import Steps, counted
+from pipelines.routing.basics.bounds import EvaluationBudget, counting_steps
 from pipelines.routing.basics.values import MAX_DEPTH, MAX_VALUES
 from pipelines.routing.document.reading.reader import MOST_PROBLEMS
 from tests.api.conftest import Api, Apis
@@ -97,17 +97,17 @@ def test_paths_made_to_explode_are_answered(world: World, api: Apis, path: str, 
 
 
 def test_what_an_analysis_tries_counts_as_its_own_work() -> None:
-    with pytest.raises(Unknown), at_most(1_000) as meter:
+    with pytest.raises(Unknown), limiting_effort(1_000) as meter:
         for _ in range(1_000):
-            Steps().spend()
+            EvaluationBudget().spend()
     assert meter.left == -STEP
     told: list[int] = []
-    with counted(told.append):
-        Steps().spend(3)
-    Steps().spend(5)
+    with counting_steps(told.append):
+        EvaluationBudget().spend(3)
+    EvaluationBudget().spend(5)
     assert told == [3]
     assert MAX_STATION > STEP
 
 
 def test_filters_one_after_the_other_do_not_multiply_the_guesses() -> None:
-    assert len(list(around(PATHS["filters"], 1))) <= MAX_SHAPES
+    assert len(list(shapes_around(PATHS["filters"], 1))) <= MAX_SHAPES

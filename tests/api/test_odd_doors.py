@@ -14,9 +14,9 @@ from django.test import Client
 
 from pipelines.formats import native
 from pipelines.models import Line, Membership, Role
-from pipelines.routing.basics.canonical import canonical, digest
+from pipelines.routing.basics.canonical import canonical_json, digest
 from pipelines.routing.document.line import read_line
-from pipelines.routing.document.networks import to_publish
+from pipelines.routing.document.networks import document_to_publish
 from tests.api.conftest import Api, Apis
 from tests.factories import World, make_project
 from tests.odd import Drawing, sound, written
@@ -61,12 +61,12 @@ class Passage:
     def same(self, door: str, after: Any, **changed: Any) -> None:
         """Note the door unless it gave the same document, but for what it was to change at the top."""
         expected = {**self.document, **changed}
-        if canonical(after) == canonical(expected):
+        if canonical_json(after) == canonical_json(expected):
             return
         differences = [
             f"{key}: {expected.get(key, '(none)')!r:.300} … {after.get(key, '(none)')!r:.300}"
             for key in {**expected, **after}
-            if canonical(expected.get(key)) != canonical(after.get(key))
+            if canonical_json(expected.get(key)) != canonical_json(after.get(key))
         ]
         self.faults.append(f"{self.key}: {door}: {'; '.join(differences)}")
 
@@ -93,7 +93,7 @@ def put_and_read(passage: Passage) -> None:
     read = answered(passage.doors.api.get(f"/lines/{line.key}/draft")).json()
     passage.same("PUT draft", read["document"])
     passage.same_text("PUT draft, text", read["text"])
-    assert canonical(line.draft) == canonical(read["document"])
+    assert canonical_json(line.draft) == canonical_json(read["document"])
 
 
 def edited_and_merged(passage: Passage) -> None:
@@ -206,7 +206,7 @@ def typed_in_forms(passage: Passage) -> None:
         own = "" if form == "line" else part.get("key", part.get("id"))
         body = {"fragment": part, "own": own, "typed": {name: [typed]}}
         answer = answered(passage.doors.api.post(f"/lines/{passage.key}/draft/forms/{form}", body)).json()
-        assert canonical(answer["fragment"]) != canonical(part), form
+        assert canonical_json(answer["fragment"]) != canonical_json(part), form
         expected = {**part, name: typed} if name in part else part
         wrong = lost(expected, answer["fragment"], "")
         passage.faults.extend(f"{passage.key}: form {form}: {each}" for each in wrong)
@@ -221,7 +221,11 @@ def published(passage: Passage) -> None:
     missing = lost(passage.document, stored, "")
     passage.faults.extend(f"{line.key}: published: {each}" for each in missing)
     whole = Passage(
-        doors, line.key, passage.text, to_publish(read_line(passage.document).to_document()), passage.faults
+        doors,
+        line.key,
+        passage.text,
+        document_to_publish(read_line(passage.document).to_document()),
+        passage.faults,
     )
     whole.same("published", stored)
     assert version["digest"] == digest(stored)
@@ -284,7 +288,11 @@ def lost(before: Any, after: Any, place: str) -> list[str]:
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         pairs = enumerate(zip(before, after, strict=True))
         return [each for number, (old, new) in pairs for each in lost(old, new, f"{place}[{number}]")]
-    return [] if canonical(before) == canonical(after) else [f"{place}: {before!r:.200} … {after!r:.200}"]
+    return (
+        []
+        if canonical_json(before) == canonical_json(after)
+        else [f"{place}: {before!r:.200} … {after!r:.200}"]
+    )
 
 
 ANY: tuple[Callable[[Passage], None], ...] = (

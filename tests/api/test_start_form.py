@@ -15,7 +15,7 @@ from gateline.failures import InvalidFailure
 from gateline.typed import typed as from_shell
 from pipelines.models import Task, Upload
 from pipelines.ports.vault import store
-from pipelines.routing.basics.signatures import belies, content_of
+from pipelines.routing.basics.signatures import content_kind, contradicting_ending
 from tests.factories import World
 from tests.pages.conftest import at, client_of, door, text
 
@@ -196,11 +196,11 @@ def test_a_number_is_read_the_same_from_a_form_and_from_the_command(
     ],
 )
 def test_the_first_bytes_say_whether_the_ending_is_true(name: str, content: bytes, fault: str) -> None:
-    assert belies(name, content_of(content)) == fault
+    assert contradicting_ending(name, content_kind(content)) == fault
 
 
 def test_nobody_looked_at_a_file_of_before() -> None:
-    assert belies("a.png", "") == ""
+    assert contradicting_ending("a.png", "") == ""
 
 
 def test_a_file_that_is_not_what_it_is_called_is_refused_everywhere(world: World, line: str) -> None:

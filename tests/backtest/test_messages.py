@@ -12,7 +12,7 @@ from pipelines.lines.backtest.naming import MESSAGES, cell_words
 from pipelines.models import Decision, Task
 from pipelines.routing.analysis import redecide
 from pipelines.routing.analysis.redecide.effects import DecidedEffect
-from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict
+from pipelines.routing.analysis.redecide.verdict import Redecision, Verdict
 from pipelines.routing.analysis.redecide.verdict import redecide as redecided
 from pipelines.routing.document.line import read_line
 from tests.api.conftest import Apis
@@ -106,7 +106,7 @@ def test_every_reason_has_its_message() -> None:
 @pytest.mark.parametrize("reason", [key for key in MESSAGES if not isinstance(key, Verdict)])
 def test_a_message_has_names_and_no_keys(reason: str) -> None:
     now = read_line(gated("look", "lead", build=NAMED))
-    found = Redecided(
+    found = Redecision(
         Verdict.UNDECIDABLE, DecidedEffect("move"), None, ("look",), ("lead",), reason, "build look", ABOUT
     )
     said = cell_words("build", found, now, now)["message"]

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines import engine
 from pipelines.models import Task
-from pipelines.routing.analysis.redecide.walk import walk
+from pipelines.routing.analysis.redecide.walk import walk_gates
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import read_line
 from tests.backtest.trying import decisions, names, reasons, verdicts
@@ -316,7 +316,7 @@ def test_a_budget_used_up_by_another_branch_after_the_question_does_not_unsay_th
     world.vote(task, "reject", reason="no")
     assert names(verdicts(task, said)) == ["same"] * 4
     last = decisions(task)[-1]
-    without = walk(
+    without = walk_gates(
         read_line(said), read_situation({**last.situation, "facts": {**last.situation["facts"], "gates": {}}})
     )
     assert without.effect.kind == "stuck"

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.lines.backtest import BacktestResult, Selection, TaskLine, back_test, of_document
 from pipelines.lines.backtest.naming import cell_words
 from pipelines.models import Decision, LineVersion, Task
-from pipelines.routing.analysis.redecide.verdict import Redecided, redecide
+from pipelines.routing.analysis.redecide.verdict import Redecision, redecide
 from pipelines.routing.document.line import read_line
 
 
@@ -36,7 +36,7 @@ def decisions(task: Task) -> list[Decision]:
     return list(Decision.objects.filter(task=task).select_related("pinned").order_by("at", "job_id"))
 
 
-def verdicts(task: Task, document: Mapping[str, Any]) -> list[Redecided]:
+def verdicts(task: Task, document: Mapping[str, Any]) -> list[Redecision]:
     """Of each decision of a task, in their order."""
     new = read_line(document)
     return [redecide(read_line(d.pinned.document), d.situation, d.answer, new) for d in decisions(task)]
@@ -49,9 +49,9 @@ def messages(task: Task, document: Mapping[str, Any]) -> list[str]:
     return [str(cell_words(each.station, again, pinned, new)["message"]) for each, again in found]
 
 
-def names(found: list[Redecided]) -> list[str]:
+def names(found: list[Redecision]) -> list[str]:
     return [each.verdict.value for each in found]
 
 
-def reasons(found: list[Redecided]) -> list[str]:
+def reasons(found: list[Redecision]) -> list[str]:
     return [each.reason for each in found]

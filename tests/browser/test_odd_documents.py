@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from pipelines.formats import native
 from pipelines.models import Line
-from pipelines.routing.basics.canonical import canonical
+from pipelines.routing.basics.canonical import canonical_json
 from tests.browser.canvas import draft, node, saved
 from tests.browser.conftest import Enter
 from tests.browser.test_canvas_import import PASTE
@@ -45,7 +45,7 @@ def comparable(document: Mapping[str, Any]) -> dict[str, bytes]:
     extra["editor"] = {key: each for key, each in extra.get("editor", {}).items() if key != "positions"}
     parts = {**{f"line {key}": each for key, each in found.items()}, "extra": extra}
     parts |= {f"station {key}": each for key, each in stations.items()}
-    return {key: canonical(each) for key, each in parts.items()}
+    return {key: canonical_json(each) for key, each in parts.items()}
 
 
 def renamed(page: Page) -> None:
@@ -117,7 +117,7 @@ def passes(page: Page, world: World, line: Line, seed: int) -> list[str]:
     assert status == 200, answer
     before = native.loads(text)
     assert line_text(line) == text
-    faults = [f"{seed}: stored otherwise"] if canonical(draft(line)) != canonical(before) else []
+    faults = [f"{seed}: stored otherwise"] if canonical_json(draft(line)) != canonical_json(before) else []
     if seed % 10 == 0:
         page.goto(at(world, "line-draw", "drawn"))
     expect(node(page, "three")).to_contain_text(f"Three odd {seed}")
@@ -129,7 +129,7 @@ def passes(page: Page, world: World, line: Line, seed: int) -> list[str]:
     again(page)
     saved(page)
     faults += different(f"{seed} {[command.__name__ for command in chosen]}", before, draft(line))
-    assert canonical(native.loads(line_text(line))) == canonical(draft(line))
+    assert canonical_json(native.loads(line_text(line))) == canonical_json(draft(line))
     page.locator(".ed-canvas").focus()
     for _ in range(6):
         page.keyboard.press("Control+z")
@@ -146,7 +146,7 @@ def line_text(line: Line) -> str:
 def different(
     seed: str, before: Mapping[str, Any], after: Mapping[str, Any], *, whole: bool = False
 ) -> list[str]:
-    old, new = ({"line": canonical(each)} if whole else comparable(each) for each in (before, after))
+    old, new = ({"line": canonical_json(each)} if whole else comparable(each) for each in (before, after))
     return [
         f"{seed}: {key}: {old.get(key, b'')[:300]!r} … {new.get(key, b'')[:300]!r}"
         for key in {**old, **new}

@@ -14,9 +14,9 @@ from gateline.main import app
 from gateline.output import State
 from pipelines.formats import native
 from pipelines.models import Line, Task
-from pipelines.routing.basics.canonical import canonical
+from pipelines.routing.basics.canonical import canonical_json
 from pipelines.routing.document.line import read_line
-from pipelines.routing.document.networks import to_publish
+from pipelines.routing.document.networks import document_to_publish
 from tests.cli.conftest import Gateline
 from tests.factories import World
 from tests.odd import Drawing, sound, written
@@ -59,23 +59,23 @@ def changed_by(mine: Gateline, world: World, file: Path, text: str, imported: An
     """Yield the commands that gave something else than what the file says."""
     key, document = file.stem, native.loads(text)
     line = Line.objects.get(project=world.project, key=key)
-    said = canonical(document)
-    if not said == canonical(imported) == canonical(line.draft):
+    said = canonical_json(document)
+    if not said == canonical_json(imported) == canonical_json(line.draft):
         yield "import"
     if line.draft_text != text:
         yield "import, text"
     if mine.ok("export", key, "--to", "gateline") != text:
         yield "export of the draft"
     of_file, of_line = mine.json("lint", str(file)), mine.json("lint", key, "--draft")
-    if canonical(of_file["findings"]) != canonical(of_line["findings"]):
+    if canonical_json(of_file["findings"]) != canonical_json(of_line["findings"]):
         yield "lint"
     mine.ok("publish", key, "--yes")
-    whole = canonical(to_publish(read_line(document).to_document()))
-    if canonical(line.versions.get().document) != whole:
+    whole = canonical_json(document_to_publish(read_line(document).to_document()))
+    if canonical_json(line.versions.get().document) != whole:
         yield "publish"
     out = file.with_suffix(".out")
     mine.ok("export", key, "--to", "gateline", "-o", str(out))
-    if canonical(native.loads(out.read_text("utf-8"))) != whole:
+    if canonical_json(native.loads(out.read_text("utf-8"))) != whole:
         yield "export of the version"
     (usual,) = [each["default"] for each in document["inputs"] if each["key"] == "who"]
     name = mine.ok("submit", key, f"who={usual}").strip()
@@ -85,14 +85,14 @@ def changed_by(mine: Gateline, world: World, file: Path, text: str, imported: An
     again.write_text(f"# again\n{native.dumps({**document, 'name': 'Again'})}", "utf-8")
     mine.ok("publish", str(again), "--yes", "--project", f"{line.project.owner.key}/{line.project.key}")
     line.refresh_from_db()
-    if canonical(line.draft) != canonical({**document, "name": "Again"}):
+    if canonical_json(line.draft) != canonical_json({**document, "name": "Again"}):
         yield "publish of a file"
     if line.draft_text != again.read_text("utf-8"):
         yield "publish of a file, text"
     version = line.versions.get(number=2)
     drawn = mine.json("lines", key)["document"]
     parts = ("inputs", "gates", "ends")
-    if any(canonical(drawn.get(each)) != canonical(version.document.get(each)) for each in parts):
+    if any(canonical_json(drawn.get(each)) != canonical_json(version.document.get(each)) for each in parts):
         yield "lines"
 
 

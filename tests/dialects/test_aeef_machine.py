@@ -229,7 +229,7 @@ def test_E16_the_line_of_the_demo_leads_each_type_of_failure_to_its_rework(
 
 def test_E14_every_forward_move_of_the_demo_asks_for_gate_handoff_and_agent(demo: ParsedLine) -> None:
     ahead = [key for key in DEMO if "rework" not in key and key != "rollback"]
-    assert all({"station_gate", "handoff", "agent"} <= set(demo.requires(key)) for key in ahead)
+    assert all({"station_gate", "handoff", "agent"} <= set(demo.requirements_of(key)) for key in ahead)
 
 
 def test_E24_E26_the_demo_joins_before_gate_5_and_keeps_apart_what_must_not_run_beside_each_other(

@@ -80,7 +80,7 @@ def test_E18_the_aeef_preset_brings_its_table(world: World) -> None:
             "contract_violation",
             "contradiction",
         )
-        for rule in [line.escalation(trigger)]
+        for rule in [line.escalation_rule(trigger)]
     }
     assert told == {
         "architecture": ("Solution Architect", 4, ("block", "notify")),
@@ -89,8 +89,8 @@ def test_E18_the_aeef_preset_brings_its_table(world: World) -> None:
         "contract_violation": ("CTO", 1, ("suspend_agent",)),
         "contradiction": ("Solution Architect", 4, ("block", "convene_review")),
     }
-    assert line.escalation("security").notify == ("Security lead",)
-    assert line.escalation("on_failure").role == "Development Manager"
+    assert line.escalation_rule("security").notify == ("Security lead",)
+    assert line.escalation_rule("on_failure").role == "Development Manager"
 
 
 def test_E18_an_open_escalation_blocks_forward_moves_until_it_is_resolved(world: World) -> None:

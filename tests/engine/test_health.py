@@ -23,7 +23,7 @@ from pipelines.routing.analysis.health import (
     QUEUE,
     THRESHOLDS,
     Figure,
-    cycle,
+    cycle_time_figure,
 )
 from tests.factories import World, station
 from tests.reviews.test_notifications import told
@@ -35,9 +35,9 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize("key", [QUEUE, CYCLE, DEADLOCKS, ESCALATED, GATE])
 def test_E28_at_the_threshold_all_is_well_and_above_it_something_is_to_be_done(key: str) -> None:
     at = THRESHOLDS[key]
-    assert not Figure(key, at).alert and not Figure(key, at).todo
-    assert Figure(key, at + 0.001).alert and Figure(key, at + 0.001).todo
-    assert not Figure(key, None).alert
+    assert not Figure(key, at).is_alert and not Figure(key, at).todo
+    assert Figure(key, at + 0.001).is_alert and Figure(key, at + 0.001).todo
+    assert not Figure(key, None).is_alert
 
 
 def test_E28_the_thresholds_are_those_of_the_law() -> None:
@@ -45,8 +45,8 @@ def test_E28_the_thresholds_are_those_of_the_law() -> None:
 
 
 def test_E28_without_a_baseline_nothing_is_said_of_the_cycle_time() -> None:
-    assert cycle(10.0, None).value is None
-    assert (cycle(21.0, 10.0).value, cycle(21.0, 10.0).alert) == (2.1, True)
+    assert cycle_time_figure(10.0, None).value is None
+    assert (cycle_time_figure(21.0, 10.0).value, cycle_time_figure(21.0, 10.0).is_alert) == (2.1, True)
 
 
 @pytest.mark.wide
@@ -63,7 +63,7 @@ def test_E28_what_is_counted(world: World) -> None:
     found = {figure.key: figure for figure in figures(world.project, now)}
     assert found[QUEUE].value == Task.objects.filter(status="queued").count() == 2
     assert found[ESCALATED].value == pytest.approx(1 / 3)
-    assert (found[GATE].value, found[GATE].of, found[GATE].alert) == (0.5, "line › review", True)
+    assert (found[GATE].value, found[GATE].of, found[GATE].is_alert) == (0.5, "line › review", True)
     assert (found[DEADLOCKS].value, found[CYCLE].value) == (0, None)
     assert figures(world.project, now, "other")[0].value == 0
     assert figures(world.project, now + timedelta(days=60))[3].value is None

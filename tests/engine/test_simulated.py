@@ -13,8 +13,8 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Escalation, GateVisit, Job, Task, Token
 from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRefused, begin
-from pipelines.routing.simulate.walk import take
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRefused, start_task
+from pipelines.routing.simulate.walk import take_step
 from tests.factories import World, document, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]
@@ -144,12 +144,12 @@ def test_a_random_walk_goes_as_the_engine_goes(world: World, name: str, seed: in
     version = world.line(LINES[name])
     line = read_line(LINES[name])
     task = world.start(version)
-    walk = begin(line, ScenarioScript("walk", "walk"))
+    walk = start_task(line, ScenarioScript("walk", "walk"))
     compare(task, walk)
     for _ in range(25):
-        if walk.over:
+        if walk.is_over:
             break
-        living = [each for each in walk.positions if each.here]
+        living = [each for each in walk.positions if each.is_active]
         # A step takes the first of several tokens that stand at one station.
         first = {each.station: each for each in reversed(living)}
         position = rng.choice(list(first.values()))
@@ -172,7 +172,7 @@ def test_a_random_walk_goes_as_the_engine_goes(world: World, name: str, seed: in
 def walked(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> SimulatedTask | None:
     """None where the step is refused."""
     try:
-        return take(line, walk, step).walk
+        return take_step(line, walk, step).walk
     except StepRefused:
         return None
 
@@ -185,7 +185,7 @@ def steps_at(
     if walk.escalations and rng.random() < 0.5:
         return resolutions(line, walk)
     if position.status == "queued":
-        outcomes = [*OUTCOMES, *(HANDED if line.requires(at) else [])]
+        outcomes = [*OUTCOMES, *(HANDED if line.requirements_of(at) else [])]
         by_hand = [
             ScenarioStep("escalate", at, said={"trigger": word})
             for word in ("no_match", "odd")
@@ -206,7 +206,7 @@ def steps_at(
             ScenarioStep("answers", at, answers=({**asked, "answer": word, "text": "so"},))
             for word in ("yes", "no")
         ]
-    if position.lacks:
+    if position.lacks_preconditions:
         return [ScenarioStep("retry", at), ScenarioStep("reconsider", at)]
     return [
         ScenarioStep("retry", at),
@@ -216,7 +216,7 @@ def steps_at(
 
 def lacking(line: ParsedLine, at: str, outcome: dict[str, Any]) -> tuple[str, ...]:
     """A walk takes for there what it is not told of; the engine looks for it."""
-    return ("handoff",) if "handoff" in line.requires(at) and "handoff" not in outcome else ()
+    return ("handoff",) if "handoff" in line.requirements_of(at) and "handoff" not in outcome else ()
 
 
 def resolutions(line: ParsedLine, walk: SimulatedTask) -> list[ScenarioStep]:
@@ -317,7 +317,7 @@ def of_position(position: SimulatedPosition) -> dict[str, Any]:
     return {
         **{name: getattr(position, name) for name in names},
         "wait": waits(position.wait),
-        **({} if position.over else {"reworks": position.signal_reworks}),
+        **({} if position.is_over else {"reworks": position.signal_reworks}),
     }
 
 

@@ -205,7 +205,7 @@ def test_every_decision_keeps_the_revision_and_those_of_before_keep_their_invari
 
     new = rows.new
     with (
-        patch("pipelines.engine.commands.vote.told", as_before),
+        patch("pipelines.engine.commands.vote.with_votes", as_before),
         patch("pipelines.engine.core.decision_context.rows.new", recorded_before),
     ):
         world.vote(task, "approve")

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.formats.changes import changes
 from pipelines.formats.overlay import PicturePlace, overlay, place_of
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.expected import TASK_LIMITS
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gates import APPROVAL
@@ -17,8 +17,8 @@ from pipelines.routing.document.line import read_line
 from pipelines.routing.document.model import FLAGS
 from pipelines.routing.document.policy import POLICY
 from pipelines.routing.document.stations import LIMITS
-from pipelines.routing.sentences.changes import FIELDS, field_change, sentence
-from pipelines.routing.sentences.excerpts import MAX_VALUE, cuts_of
+from pipelines.routing.sentences.changes import FIELDS, change_sentence, field_change
+from pipelines.routing.sentences.excerpts import MAX_VALUE, cut_at_difference
 from pipelines.routing.sentences.fields import RECORDS
 from tests.factories import document, station
 
@@ -127,13 +127,13 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
 def test_a_change_is_said_in_one_sentence(edit: Any, words: str) -> None:
     new = edited(edit)
     (found,) = changes(line(), new)
-    assert sentence(found, line(), new) == words
+    assert change_sentence(found, line(), new) == words
 
 
 def test_a_guarantee_is_said_by_what_it_promises_and_not_by_its_id() -> None:
     promise = {"id": "own-id", "never": {"reach": "ship", "without": "look"}}
     [changed] = changes(line(), new := edited(lambda d: d.update(guarantees=[promise])))
-    said = words(sentence(changed, line(), new))
+    said = people_text(change_sentence(changed, line(), new))
     assert said == "Guarantees: nothing → “Nothing reaches Ship without A look”."
 
 
@@ -157,7 +157,7 @@ def test_long_texts_are_cut_where_they_begin_to_differ_and_kept_whole() -> None:
     [("a" * 500, "a" * 499 + "b"), ("a" * 130, ""), ("x y " * 60, "x y " * 90), ("1", "2" * 1000)],
 )
 def test_a_cut_text_shows_a_difference_and_is_no_longer_than_its_room(one: str, other: str) -> None:
-    shown = [cuts_of(one, other)(each) for each in (one, other)]
+    shown = [cut_at_difference(one, other)(each) for each in (one, other)]
     assert shown[0] != shown[1]
     assert max(map(len, shown)) <= MAX_VALUE
 
@@ -188,7 +188,7 @@ def test_every_policy_has_another_value_here() -> None:
 def test_a_policy_is_said_without_its_key_and_its_word(policy: str, value: Any) -> None:
     new = edited(lambda d: d["policy"].update({policy: value}))
     (found,) = changes(line(), new)
-    said = sentence(found, line(), new)
+    said = change_sentence(found, line(), new)
     assert policy not in said
     assert "Policy" not in said
     assert isinstance(value, int) or f"“{value}”" not in said
@@ -216,10 +216,11 @@ PARTS: dict[str, dict[str, Record[Any]]] = {
 
 def test_any_json_is_said_in_words() -> None:
     old, new = {"stations": [{"key": "a", "rules": [{"id": "x"}]}]}, {"stations": [{"key": "a", "rules": 3}]}
-    assert [sentence(each, old, new) for each in changes(old, new)]
-    assert [sentence(each, new, old) for each in changes(new, old)]
+    assert [change_sentence(each, old, new) for each in changes(old, new)]
+    assert [change_sentence(each, new, old) for each in changes(new, old)]
     assert [
-        sentence(each, {}, {"gates": [7], "x": {"y": [1]}}) for each in changes({}, {"gates": [7], "x": 1})
+        change_sentence(each, {}, {"gates": [7], "x": {"y": [1]}})
+        for each in changes({}, {"gates": [7], "x": 1})
     ]
 
 

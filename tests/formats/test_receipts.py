@@ -27,7 +27,7 @@ from pipelines.formats.receipts import (
     sealed,
     verified,
 )
-from pipelines.routing.basics.canonical import canonical
+from pipelines.routing.basics.canonical import canonical_json
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OTHER = Ed25519PrivateKey.from_private_bytes(bytes(32))
@@ -66,7 +66,7 @@ def parts(receipt: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def signed(statement: Any, key: Ed25519PrivateKey = KEY, data: bytes | None = None) -> bytes:
     """An envelope around any statement, rightly signed."""
-    payload = canonical(statement) if data is None else data
+    payload = canonical_json(statement) if data is None else data
     kind = b"application/vnd.in-toto+json"
     told = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
     envelope = {
@@ -76,7 +76,7 @@ def signed(statement: Any, key: Ed25519PrivateKey = KEY, data: bytes | None = No
             {"keyid": fingerprint(key.public_key()), "sig": base64.b64encode(key.sign(told)).decode()}
         ],
     }
-    return canonical(envelope)
+    return canonical_json(envelope)
 
 
 @pytest.mark.parametrize("change", [CHANGE, replace(CHANGE, approval=None, base="")])
@@ -153,7 +153,7 @@ def test_every_changed_byte_is_refused() -> None:
 )
 def test_an_envelope_of_another_form_is_refused(change: Any, why: str) -> None:
     envelope, _statement = parts(sealed(CHANGE, KEY))
-    assert why in refusal(canonical(change(envelope)))
+    assert why in refusal(canonical_json(change(envelope)))
 
 
 @pytest.mark.parametrize(

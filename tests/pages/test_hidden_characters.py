@@ -14,7 +14,7 @@ from django.test import Client
 from config import logs
 from pipelines.models import Task
 from pipelines.routing.basics.visible import HIDDEN as PATTERN
-from pipelines.routing.basics.visible import visible, visible_json, visible_page
+from pipelines.routing.basics.visible import escape_hidden, escape_hidden_json, escape_hidden_page
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 
@@ -23,17 +23,17 @@ HIDDEN = ["\x1b", "\x7f", "\x9b", "\u200b", "\u200d", "\u200e", "\u202e", "\u206
 
 @pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
 def test_a_hidden_character_is_written_out(hidden: str) -> None:
-    assert visible(f"a{hidden}b") == f"a{ascii(hidden)[1:-1]}b"
+    assert escape_hidden(f"a{hidden}b") == f"a{ascii(hidden)[1:-1]}b"
 
 
 def test_what_is_seen_stays() -> None:
     for seen in ("ä ß 日本語 עברית العربية\ttab\nline", "👩\u200d🔬 👨\u200d👩\u200d👧", "❤\ufe0f\u200d🔥"):
-        assert visible(seen) == seen
+        assert escape_hidden(seen) == seen
 
 
 def test_json_says_what_it_said() -> None:
     text = json.dumps({"a\u202e": [*HIDDEN, "👩\u200d🔬", "ä"]}, ensure_ascii=False)
-    shown = visible_json(text)
+    shown = escape_hidden_json(text)
     assert json.loads(shown) == json.loads(text)
     assert not {each for each in HIDDEN if each != "\u200d"} & set(shown) and "👩\u200d🔬" in shown
 
@@ -51,7 +51,7 @@ def test_fields_and_scripts_keep_what_they_hold() -> None:
         "<script>let a = 'a\u202eb'</script>",
     ]
     page = "".join(kept) + '<p title="a\u202eb">a\u202eb</p>'
-    assert visible_page(page) == "".join(kept) + '<p title="a\\u202eb">a\\u202eb</p>'
+    assert escape_hidden_page(page) == "".join(kept) + '<p title="a\\u202eb">a\\u202eb</p>'
 
 
 @pytest.mark.django_db

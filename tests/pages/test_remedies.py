@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.guarantees.refuting import Refuting
+from pipelines.routing.guarantees.refuting import Refuter
 from pipelines.web.editor.findings import findings_of
 from tests.factories import World, document, station
 from tests.pages.applying import applied
@@ -337,13 +337,13 @@ def test_ending_the_task_searches_for_no_path_that_breaks_another_guarantee(
 ) -> None:
     assert world.reviewers(2)
     searched: list[str] = []
-    find = Refuting.find
+    find = Refuter.find_refutation
 
-    def counted(self: Refuting, guarantee: Any, near: Any) -> Any:
+    def counted(self: Refuter, guarantee: Any, near: Any) -> Any:
         searched.append(guarantee.id)
         return find(self, guarantee, near)
 
-    monkeypatch.setattr(Refuting, "find", counted)
+    monkeypatch.setattr(Refuter, "find_refutation", counted)
     found = fixes_of_guarantees(world.project, [SHIPS, {"id": "moves", "ends_within": 1}])
     assert found["guarantees[0]"] == ["End the task"]
     assert searched == ["ships", "moves"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.routing.basics.problems import Problem
-from pipelines.routing.document.handoffs import DEFAULT, faults
+from pipelines.routing.document.handoffs import DEFAULT, handoff_faults
 from pipelines.routing.simulate.made_up import TEXT
 
 DEEPEST = 20
@@ -17,7 +17,7 @@ def least_handoff(schema: Mapping[str, Any] | None) -> tuple[Any, tuple[Problem,
     """By this schema, None: by that of AEEF; and what is wrong with it where none that fits was found."""
     used = DEFAULT if schema is None else schema
     document = _least(used, used, 0)
-    return document, faults(document, schema)
+    return document, handoff_faults(document, schema)
 
 
 def _least(schema: Any, root: Mapping[str, Any], depth: int) -> Any:

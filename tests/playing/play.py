@@ -33,7 +33,7 @@ from pipelines.models import (
 from pipelines.queries import versions
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.simulate import made_up
-from pipelines.routing.simulate.expect import Failure, compare
+from pipelines.routing.simulate.expect import ExpectationFailure, failed_expectations
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRecord
 from tests.playing.cast import Cast
 from tests.playing.script import Script, read_scripts
@@ -61,7 +61,7 @@ class PlayedScript:
     script: Script
     steps: tuple[PlayedStep, ...] = ()
     status: str = ""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ExpectationFailure, ...] = ()
     unplayable: str = ""
 
     @property
@@ -121,7 +121,7 @@ def _play(version: LineVersion, script: Script) -> PlayedScript:
     stage.see_dues()
     record = _Record(task, script.scenario.expect.status)
     record.add(0, "start", str(task.requested_by), "")
-    refused: tuple[Failure, ...] = ()
+    refused: tuple[ExpectationFailure, ...] = ()
     for number, step in enumerate(script.played, 1):
         at = step.at or next((token.station for token in stage.standing), "")
         try:
@@ -130,11 +130,11 @@ def _play(version: LineVersion, script: Script) -> PlayedScript:
         except NotPlayable:
             raise
         except Refused as why:
-            refused = (Failure(number, str(why)),)
+            refused = (ExpectationFailure(number, str(why)),)
             break
         record.add(number, step.kind, who, at)
     task.refresh_from_db()
-    failures = refused or compare(script.scenario.expect, record.told, record.walk())
+    failures = refused or failed_expectations(script.scenario.expect, record.told, record.walk())
     return PlayedScript(script, tuple(record.played), task.status, failures)
 
 
@@ -165,7 +165,7 @@ def _made_up(inputs: Iterable[Input], said: Mapping[str, Any]) -> dict[str, Any]
             f"the input {secret.label or secret.key} is a secret that has to be given: say in the scenario "
             "which stored one it is."
         )
-    values = {each.key: made_up.value(each) for each in missing}
+    values = {each.key: made_up.sample_value(each) for each in missing}
     bound = next((each for each in missing if values[each.key] is None and each.key not in said), None)
     if bound is not None:
         raise NotPlayable(

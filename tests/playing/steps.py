@@ -11,7 +11,7 @@ from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.errors import Forbidden
 from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, Token
 from pipelines.queries import versions
-from pipelines.routing.document.evaluations import WORDS, key_of
+from pipelines.routing.document.evaluations import WORDS, evaluation_key
 from pipelines.routing.document.preconditions import HANDOFF
 from pipelines.routing.simulate import made_up
 from tests.playing.giving import give
@@ -123,7 +123,7 @@ def _answered(stage: Stage, token: Token, answer: Mapping[str, Any], by: str) ->
 
 def _key(asked: Mapping[str, Any]) -> str:
     kind = "agentic" if "agentic" in asked else "hook"
-    return key_of(kind, asked.get(kind))
+    return evaluation_key(kind, asked.get(kind))
 
 
 # What people say
@@ -159,7 +159,7 @@ def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> 
         votes["reason"] = "As the script says."
     gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
     if gate and said["decision"] == "approve":
-        votes["fields"] = {each.key: made_up.value(each) for each in gate.fields if each.required}
+        votes["fields"] = {each.key: made_up.sample_value(each) for each in gate.fields if each.required}
     who: list[str] = []
     for user in stage.cast.voters(by, policy.who):
         try:

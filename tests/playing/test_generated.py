@@ -16,7 +16,7 @@ from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.models import Blob, Handoff, Upload
 from pipelines.routing.document.line import read_line
 from pipelines.routing.simulate import made_up
-from pipelines.routing.simulate.generate import BOUND, generate
+from pipelines.routing.simulate.generate import BOUND, generate_scenarios
 from tests.factories import World, document, station
 from tests.playing.play import PlayedScript, load, play, published
 
@@ -29,7 +29,9 @@ LONG = "aeef-delivery"
 
 
 def played(path: Path, *, bound: int = BOUND, longest: bool = False) -> list[PlayedScript]:
-    made = list(generate(native.read(path.read_bytes(), keep_faulty_rules=True), bound=bound).scenarios)
+    made = list(
+        generate_scenarios(native.read(path.read_bytes(), keep_faulty_rules=True), bound=bound).scenarios
+    )
     if longest:
         made = [max(made, key=lambda each: len(each.steps))]
     with published(path.read_text(encoding="utf-8")) as version:
@@ -107,7 +109,7 @@ MADE: dict[str, Any] = {
 
 def generated(world: World, line: dict[str, Any], script: str = "") -> list[PlayedScript]:
     version = world.line(**line)
-    made = script or dumps(generate(read_line(document(**line))).scenarios)
+    made = script or dumps(generate_scenarios(read_line(document(**line))).scenarios)
     return [play(version, each) for each in load(made)]
 
 

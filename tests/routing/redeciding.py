@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.analysis.redecide.recorded import again, said
-from pipelines.routing.analysis.redecide.verdict import Redecided, redecide
+from pipelines.routing.analysis.redecide.recorded import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.verdict import Redecision, redecide
 from pipelines.routing.document.line import ParsedLine, read_line
 
 LOOK, LEAD = {"key": "look", "name": "Look"}, {"key": "lead", "name": "Lead"}
@@ -28,9 +28,11 @@ def to(target: str | list[str], *gates: str, name: str = "on", **more: Any) -> d
     return {"id": name, "when": {"always": True}, "to": target, "gates": list(gates), **more}
 
 
-def tried(old: ParsedLine, new: ParsedLine, outcome: dict[str, Any] | None = None, **facts: Any) -> Redecided:
+def tried(
+    old: ParsedLine, new: ParsedLine, outcome: dict[str, Any] | None = None, **facts: Any
+) -> Redecision:
     situation = {"station": "build", "outcome": outcome or PASSED, "facts": facts}
-    return redecide(old, situation, said(again(old, situation)), new)
+    return redecide(old, situation, stored_answer(decide_again(old, situation)), new)
 
 
 def word(decision: str, gate: str = "look", **more: str) -> dict[str, Any]:

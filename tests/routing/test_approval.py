@@ -12,10 +12,10 @@ from pipelines.routing.decide.approval import (
     UNPROVEN,
     CountedVote,
     Voter,
-    as_asked,
-    bar,
-    satisfiable,
+    barring_reason,
+    is_satisfiable,
     tally,
+    with_extra_votes,
 )
 from pipelines.routing.document.line import Approval, Requirement
 
@@ -173,11 +173,11 @@ def test_e30_requester_and_producer_are_barred_unless_the_gate_says_so(
 ) -> None:
     approval = Approval(who=(REVIEWER, SECURITY), **may)
     members = ("ann", "ben", "eva", "lead")
-    assert {each for each in members if bar(approval, each, ["ben"], {"lead"}) is None} == people
+    assert {each for each in members if barring_reason(approval, each, ["ben"], {"lead"}) is None} == people
 
 
 def test_who_is_requester_and_producer_needs_both_permissions() -> None:
-    assert bar(Approval(requester_may=True), "ann", ["ann"], {"ann"}) == "producer"
+    assert barring_reason(Approval(requester_may=True), "ann", ["ann"], {"ann"}) == "producer"
 
 
 needs = st.lists(
@@ -202,7 +202,7 @@ def test_the_matching_is_exact(
     voters = [Voter(f"p{i}", roles, groups) for i, (roles, groups) in enumerate(crowd)]
     votes = [CountedVote(each.person) for each in voters]
     assert (tally(requirements, votes, voters).status == "approved") is _by_trying(requirements, voters)
-    assert satisfiable(requirements, voters) is _by_trying(requirements, voters)
+    assert is_satisfiable(requirements, voters) is _by_trying(requirements, voters)
 
 
 def _by_trying(requirements: list[Requirement], voters: list[Voter]) -> bool:
@@ -231,9 +231,9 @@ def test_of_an_unproven_push_whoever_made_it_never_approves_alone(
 ) -> None:
     """Whichever one of those who approve pushed, another of them did not."""
     policy, people = Approval(who=tuple(who)), [ANN, BEN, EVA, LEA]
-    assert as_asked(policy, ["person:7"]) == policy
-    assert as_asked(Approval(who=tuple(who), producer_may=True), [UNPROVEN]).who == policy.who
-    more = list(as_asked(policy, [UNPROVEN]).who)
+    assert with_extra_votes(policy, ["person:7"]) == policy
+    assert with_extra_votes(Approval(who=tuple(who), producer_may=True), [UNPROVEN]).who == policy.who
+    more = list(with_extra_votes(policy, [UNPROVEN]).who)
     assert status(more, two, people) == "approved" and (one == two or status(more, one, people) == "open")
     alone = [voter("ann", roles="reviewer", groups="security"), voter("lead", roles="reviewer")]
     assert status(more, ["ann"], alone) != "approved" and status(more, ["lead"], alone) != "approved"

@@ -6,9 +6,9 @@ import pytest
 
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
-from pipelines.routing.basics.values import named
+from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.document.paths import PathError, compile_path
-from pipelines.routing.document.reading.reader import Problems, Reader, expected, quote
+from pipelines.routing.document.reading.reader import Problems, Reader, expected_hint, quote
 
 
 def test_a_path_may_have_forty_filters_functions_and_operators_and_not_one_more() -> None:
@@ -19,16 +19,16 @@ def test_a_path_may_have_forty_filters_functions_and_operators_and_not_one_more(
 
 def test_the_nearest_word_is_looked_for_among_five_hundred() -> None:
     words = [f"{i:03}" for i in range(499)]
-    assert expected("needles", [*words, "needle"]) == "did you mean needle?"
-    assert expected("needles", [*words, "more", "needle"]).startswith("known: 000, 001, ")
-    assert expected("x" * 100 + "y" * 900, ["x" * 100]) == f"did you mean {'x' * 100}?"
+    assert expected_hint("needles", [*words, "needle"]) == "did you mean needle?"
+    assert expected_hint("needles", [*words, "more", "needle"]).startswith("known: 000, 001, ")
+    assert expected_hint("x" * 100 + "y" * 900, ["x" * 100]) == f"did you mean {'x' * 100}?"
 
 
 def test_twenty_words_are_shown_and_that_there_are_more() -> None:
     words = [f"{i:02}" for i in range(21)]
-    assert expected("zz", words[:20]) == f"known: {', '.join(words[:20])}"
-    assert expected("zz", words) == f"known: {', '.join(words[:20])}, …"
-    assert expected("zz", []) == ""
+    assert expected_hint("zz", words[:20]) == f"known: {', '.join(words[:20])}"
+    assert expected_hint("zz", words) == f"known: {', '.join(words[:20])}, …"
+    assert expected_hint("zz", []) == ""
 
 
 def test_sixty_characters_of_a_word_are_quoted() -> None:
@@ -48,7 +48,7 @@ def test_sixty_characters_of_a_word_are_quoted() -> None:
     ],
 )
 def test_a_value_is_named_with_its_article(value: object, name: str) -> None:
-    assert named(value) == name
+    assert kind_phrase(value) == name
 
 
 def test_a_text_may_be_as_long_as_is_said_and_a_count_as_small() -> None:
@@ -58,7 +58,7 @@ def test_a_text_may_be_as_long_as_is_said_and_a_count_as_small() -> None:
     assert (reader.count("c", least=1), reader.count("d", least=1), reader.count("f", 7)) == (1, None, 7)
     assert reader.text("e", required=True) == "  "
     reader.text("g", required=True)
-    reader.done()
+    reader.note_unknown_keys()
     assert problems.found == [
         Problem("p.b", "is longer than 3 characters"),
         Problem("p.d", "has to be a whole number, 1 or more"),
@@ -71,12 +71,15 @@ def test_a_key_that_nobody_asked_for_is_unknown_whatever_it_is() -> None:
     problems = Problems()
     reader = Reader({"knwon": 1, 3: 1}, "", problems)
     assert reader.raw("known", 5) == 5
-    reader.done()
+    reader.note_unknown_keys()
     assert problems.found == [
         Problem("knwon", "unknown key", "did you mean known?"),
         Problem('["3"]', "unknown key", "known: known"),
     ]
-    assert [wording.words(each.hint) for each in problems.found] == ["did you mean known?", "known: known"]
+    assert [wording.people_text(each.hint) for each in problems.found] == [
+        "did you mean known?",
+        "known: known",
+    ]
 
 
 def test_what_is_no_object_is_told_once() -> None:
@@ -84,5 +87,5 @@ def test_what_is_no_object_is_told_once() -> None:
     reader = Reader([], "p[0]", problems)
     assert reader.text("a", required=True) == ""
     assert reader.count("b") is None
-    reader.done()
+    reader.note_unknown_keys()
     assert problems.found == [Problem("p[0]", "has to be an object, not an array")]

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.decide.steps.context import Case, TakenRoute, forced
-from pipelines.routing.document.algebra import View
+from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute, forced_route
+from pipelines.routing.document.algebra import ConditionView
 from pipelines.routing.document.line import read_line
 from tests.routing.interpreter.generator import case
 
@@ -20,9 +20,11 @@ FEW = 7
 """Steps: not enough for every condition."""
 
 
-def asked(test: Callable[[View], bool], view: View, left: int) -> tuple[Any, int, str | None]:
+def asked(
+    test: Callable[[ConditionView], bool], view: ConditionView, left: int
+) -> tuple[Any, int, str | None]:
     """What comes out, the steps that are left, and the text of an evaluation."""
-    own = replace(view, steps=Steps(left), saw=[], text=None)
+    own = replace(view, steps=EvaluationBudget(left), saw=[], text=None)
     try:
         said: Any = test(own)
     except (EvaluationFailed, NotAnswered) as error:
@@ -35,10 +37,14 @@ def test_every_readable_rule_is_tested_as_its_condition_is() -> None:
     for seed in range(SEEDS):
         document, given = case(seed)
         line = read_line(json.loads(json.dumps(document)), keep_faulty_rules=True)
-        made = Case(line, read_situation(given))
-        for route in (TakenRoute(made.recorded), forced("failure", "gate"), forced("blocked", "fallback")):
+        made = RoutingContext(line, read_situation(given))
+        for route in (
+            TakenRoute(made.recorded),
+            forced_route("failure", "gate"),
+            forced_route("blocked", "fallback"),
+        ):
             view = made.view(route)
-            for rule in made.station.readable:
+            for rule in made.station.readable_rules:
                 for left in (1_000, FEW):
                     said = asked(rule.test, view, left)
                     assert said == asked(rule.when.test, view, left), (seed, rule.id)

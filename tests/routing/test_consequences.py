@@ -11,20 +11,20 @@ from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuc
 from pipelines.routing.decide.effects import (
     DecisionSubject,
     aborts,
-    added_up,
-    answered,
-    asked_anew,
-    counted,
-    entered,
-    gathered,
-    once_more,
+    add_counts,
+    consecutive_reworks,
+    counter_changes,
+    current_facts,
+    enterable_stations,
+    gate_question,
     origin_after,
-    reworks_in_a_row,
-    shown_at,
-    staying,
+    refreshed_facts,
+    stay_of,
+    stored_values,
     takes_rule,
     targets_of,
-    told,
+    with_answer,
+    with_votes,
 )
 from tests.routing.support import line, ruled
 
@@ -60,7 +60,7 @@ def test_only_a_move_elsewhere_changes_the_origin() -> None:
 
 def test_who_waits_at_a_join_has_not_entered_it() -> None:
     of = line({}, {}, {"join": {"wait_for": ["a", "c"]}})
-    assert [entered(of, key) for key in "abc"] == [{"a", "b"}, {"a", "b", "c"}, {"a", "b", "c"}]
+    assert [enterable_stations(of, key) for key in "abc"] == [{"a", "b"}, {"a", "b", "c"}, {"a", "b", "c"}]
 
 
 # Where it stays
@@ -95,7 +95,7 @@ def test_who_waits_at_a_join_has_not_entered_it() -> None:
 def test_where_no_way_leads_on_it_shows_what_would_free_it(
     answer: Any, status: str, wait: dict[str, Any], error: str
 ) -> None:
-    found = staying(answer)
+    found = stay_of(answer)
     assert (found.status, found.wait, found.error) == (status, wait, error)
 
 
@@ -122,12 +122,12 @@ def test_abort_ends_the_task_whoever_says_it_and_nothing_else_does() -> None:
 
 
 def test_a_move_counts_its_target_its_edge_and_its_rule_once() -> None:
-    assert counted(about(), move("b"), STATIONS) == {
+    assert counter_changes(about(), move("b"), STATIONS) == {
         "visits": {"b": 1},
         "edges": {"a->b": 1},
         "rules": {"r1": 1},
     }
-    assert counted(about(), move("b", "c", rule="r2"), STATIONS) == {
+    assert counter_changes(about(), move("b", "c", rule="r2"), STATIONS) == {
         "visits": {"b": 1, "c": 1},
         "edges": {"a->b": 1, "a->c": 1},
         "rules": {"r2": 1},
@@ -136,13 +136,13 @@ def test_a_move_counts_its_target_its_edge_and_its_rule_once() -> None:
 
 def test_a_station_that_is_left_with_a_type_of_failure_counts_it_once_whatever_it_forks_into() -> None:
     failed = about({"result": "failure", "failure_type": "license"})
-    assert counted(failed, move("b", "c", rule="r2"), STATIONS)["failures"] == {"a:license": 1}
-    assert "failures" not in counted(failed, finish(), STATIONS)
-    assert "failures" not in counted(about(), move("b"), STATIONS)
+    assert counter_changes(failed, move("b", "c", rule="r2"), STATIONS)["failures"] == {"a:license": 1}
+    assert "failures" not in counter_changes(failed, finish(), STATIONS)
+    assert "failures" not in counter_changes(about(), move("b"), STATIONS)
 
 
 def test_an_end_is_an_edge_and_no_visit() -> None:
-    assert counted(about(), finish(), STATIONS) == {
+    assert counter_changes(about(), finish(), STATIONS) == {
         "visits": {},
         "edges": {"a->completed": 1},
         "rules": {"r4": 1},
@@ -151,20 +151,20 @@ def test_an_end_is_an_edge_and_no_visit() -> None:
 
 def test_blocked_counts_its_rule_alone_and_another_wait_nothing() -> None:
     empty: dict[str, dict[str, int]] = {"visits": {}, "edges": {}, "rules": {}}
-    assert counted(about(), Wait("blocked", rule="r5"), STATIONS) == {**empty, "rules": {"r5": 1}}
-    assert counted(about(), Wait("blocked"), STATIONS) == empty
-    assert counted(about(), Wait("held", rule="r5"), STATIONS) == empty
+    assert counter_changes(about(), Wait("blocked", rule="r5"), STATIONS) == {**empty, "rules": {"r5": 1}}
+    assert counter_changes(about(), Wait("blocked"), STATIONS) == empty
+    assert counter_changes(about(), Wait("held", rule="r5"), STATIONS) == empty
     assert targets_of(Wait("blocked")) == ("@blocked",)
     assert targets_of(Wait("held", to=("b",))) == ()
 
 
 def test_what_was_migrated_is_counted_where_it_lands_and_by_its_own_rule() -> None:
-    assert counted(about(), move("b"), {"a", "z"}, ("z",)) == {
+    assert counter_changes(about(), move("b"), {"a", "z"}, ("z",)) == {
         "visits": {"z": 1},
         "edges": {"a->z": 1},
         "rules": {"r1": 1},
     }
-    assert counted(about(), Wait("blocked", rule="r5"), STATIONS, ("z",))["edges"] == {}
+    assert counter_changes(about(), Wait("blocked", rule="r5"), STATIONS, ("z",))["edges"] == {}
 
 
 @pytest.mark.parametrize(
@@ -190,14 +190,14 @@ def test_whether_the_rule_was_taken_or_only_led_there(
 
 
 def test_counts_are_added_to_what_was_counted() -> None:
-    assert added_up({"a": 1, "b": 2}, {"b": 1, "c": 3}) == {"a": 1, "b": 3, "c": 3}
+    assert add_counts({"a": 1, "b": 2}, {"b": 1, "c": 3}) == {"a": 1, "b": 3, "c": 3}
 
 
 def test_reworks_by_signal_are_counted_while_they_follow_each_other() -> None:
     reworked = {"result": "success", "signals": [{"verdict": "rework"}]}
-    assert reworks_in_a_row(about(reworked), move("a", rule=None, by="signal"), 2) == 3
-    assert reworks_in_a_row(about(reworked), move("a"), 2) == 0
-    assert reworks_in_a_row(about(), move("a", rule=None, by="signal"), 2) == 0
+    assert consecutive_reworks(about(reworked), move("a", rule=None, by="signal"), 2) == 3
+    assert consecutive_reworks(about(reworked), move("a"), 2) == 0
+    assert consecutive_reworks(about(), move("a", rule=None, by="signal"), 2) == 0
 
 
 # What is kept and told
@@ -205,10 +205,13 @@ def test_reworks_by_signal_are_counted_while_they_follow_each_other() -> None:
 
 def test_objects_of_stations_that_passed_are_gathered_and_variables_of_moves() -> None:
     passed = about({"result": "success", "output": {"x": 1}})
-    assert gathered(passed, move("b", variables={"v": 1})) == {"context": {"x": 1}, "variables": {"v": 1}}
-    assert gathered(passed, finish()) == {"context": {"x": 1}, "variables": {}}
-    assert gathered(about({"result": "success", "output": [1]}), move("b"))["context"] == {}
-    assert gathered(about({"result": "failure", "output": {"x": 1}}), move("b"))["context"] == {}
+    assert stored_values(passed, move("b", variables={"v": 1})) == {
+        "context": {"x": 1},
+        "variables": {"v": 1},
+    }
+    assert stored_values(passed, finish()) == {"context": {"x": 1}, "variables": {}}
+    assert stored_values(about({"result": "success", "output": [1]}), move("b"))["context"] == {}
+    assert stored_values(about({"result": "failure", "output": {"x": 1}}), move("b"))["context"] == {}
 
 
 def test_a_word_stands_beside_the_facts_of_the_question_and_of_this_moment() -> None:
@@ -219,15 +222,15 @@ def test_a_word_stands_beside_the_facts_of_the_question_and_of_this_moment() -> 
     }
     now = {"rules": {"r": 2}, "visits": {"a": 1}, "rounds": {"g": 3}}
     words = {"gates": {"g": {"decision": "approve"}, "h": {"decision": "reject"}}}
-    found = told(facts, now, {"h": {"decision": "reject"}})
+    found = with_votes(facts, now, {"h": {"decision": "reject"}})
     assert found == {**facts, **words, "now": {"rules": {"r": 2}, "visits": {"a": 1}}}
-    assert told(found, {"rules": {"r": 1}, "visits": {"a": 2}}, {})["now"] == {"visits": {"a": 2}}
-    assert told({}, {}, {}) == {"gates": {}}
+    assert with_votes(found, {"rules": {"r": 1}, "visits": {"a": 2}}, {})["now"] == {"visits": {"a": 2}}
+    assert with_votes({}, {}, {}) == {"gates": {}}
 
 
 def test_an_answer_comes_after_those_before_it() -> None:
-    assert answered({"answers": [1], "x": 2}, {}, {"a": 3}) == {"answers": [1, {"a": 3}], "x": 2}
-    assert answered({}, {"edges": {"a->b": 1}}, {"a": 3}) == {
+    assert with_answer({"answers": [1], "x": 2}, {}, {"a": 3}) == {"answers": [1, {"a": 3}], "x": 2}
+    assert with_answer({}, {"edges": {"a->b": 1}}, {"a": 3}) == {
         "answers": [{"a": 3}],
         "now": {"edges": {"a->b": 1}},
     }
@@ -235,10 +238,14 @@ def test_an_answer_comes_after_those_before_it() -> None:
 
 def test_what_is_held_is_decided_by_the_facts_of_this_moment_unless_somebody_was_asked() -> None:
     now = {"edges": {"a->b": 2}, "words": {"g": "approve"}}
-    assert once_more({"edges": {}}, now) == now
+    assert refreshed_facts({"edges": {}}, now) == now
     for asked in ({"gates": {"g": {"decision": "approve"}}}, {"answers": [1]}):
-        assert once_more({"edges": {}, **asked}, now) == {"edges": {}, **asked, "now": {"edges": {"a->b": 2}}}
-    assert asked_anew(
+        assert refreshed_facts({"edges": {}, **asked}, now) == {
+            "edges": {},
+            **asked,
+            "now": {"edges": {"a->b": 2}},
+        }
+    assert current_facts(
         {"edges": {}, "now": {"edges": {"a->b": 2}, "rules": {"r": 1}}}, {"rules": {"r": 2}}
     ) == {
         "edges": {"a->b": 2},
@@ -249,14 +256,14 @@ def test_what_is_held_is_decided_by_the_facts_of_this_moment_unless_somebody_was
 def test_a_gate_shows_the_rule_the_targets_and_what_was_said() -> None:
     outcome = {"result": "success", "eval": "ok", "summary": None, "usage": {"s": 1}, "output": {"x": 1}}
     asks = Wait("awaiting_review", gates=("look",), to=("b", "c"), rule="r1")
-    assert shown_at(LINE, "a", asks, "look", outcome, "digest") == {
+    assert gate_question(LINE, "a", asks, "look", outcome, "digest") == {
         "gate": "look",
         "station": "a",
         "rule": {"id": "r1", "label": "On"},
         "to": ["b", "c"],
         "outcome": {"result": "success", "eval": "ok", "output_digest": "digest"},
     }
-    shown = shown_at(
+    shown = gate_question(
         LINE, "a", Wait("awaiting_review"), "look", {"exit_code": 0, "verdict": "v", "comment": "c"}, ""
     )
     assert (shown["rule"], shown["to"]) == (None, [])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decide.deadlocks import circle, timed_out
+from pipelines.routing.decide.deadlocks import find_cycle, has_timed_out
 from pipelines.routing.document.line import DocumentError, read_line
 
 PARTS = {"key": "line", "stations": [{"key": "a", "work": {"kind": "noop"}}]}
@@ -24,13 +24,13 @@ PARTS = {"key": "line", "stations": [{"key": "a", "work": {"kind": "noop"}}]}
     ],
 )
 def test_E22_the_shortest_circle_through_one_is_found(waits: Any, found: tuple[str, ...]) -> None:
-    assert circle(waits, "a") == found
+    assert find_cycle(waits, "a") == found
 
 
 @pytest.mark.parametrize(("seconds", "late"), [(119.9, False), (120.0, False), (120.1, True)])
 def test_E22_late_is_strictly_more_than_twice(seconds: float, late: bool) -> None:
-    assert timed_out(seconds, 60) is late
-    assert not timed_out(seconds, None)
+    assert has_timed_out(seconds, 60) is late
+    assert not has_timed_out(seconds, None)
 
 
 def test_escalation_rules_come_back_as_they_were_written() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
+from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable_examination
 from pipelines.routing.analysis.lint.report import report
 from pipelines.routing.basics.problems import Problem
 from tests.routing.support import ruled
@@ -35,7 +35,7 @@ def test_what_is_found_is_counted_by_severity() -> None:
 
 def test_further_problems_come_after_the_errors_and_before_the_rest() -> None:
     found = examine(LINE)
-    more = found.adding([Problem("gates[0]", "There is nobody.", "Invite somebody.")])
+    more = found.with_problems([Problem("gates[0]", "There is nobody.", "Invite somebody.")])
     assert [each.check for each in more.findings][:2] == ["dead-rule", "not-publishable"]
     assert more.findings[2:] == tuple(each for each in found.findings if each.severity != "error")
     assert (more.findings[1].path, more.findings[1].message, more.findings[1].hint) == (
@@ -55,7 +55,7 @@ def test_every_finding_station_and_rule_gets_its_own_place() -> None:
         asked.extend(each.path for each in given)
         return numbered(given)
 
-    placed = found.located(locate)
+    placed = found.with_positions(locate)
     count = len(found.findings)
     assert asked[:count] == [each.path for each in found.findings]
     assert asked[count:] == [
@@ -76,8 +76,10 @@ def test_every_finding_station_and_rule_gets_its_own_place() -> None:
 
 
 def test_what_knows_its_place_keeps_it() -> None:
-    known = unreadable([Problem("key", "is missing", line=3, column=4), Problem("name", "is no text")])
-    placed = known.located(numbered)
+    known = unreadable_examination(
+        [Problem("key", "is missing", line=3, column=4), Problem("name", "is no text")]
+    )
+    placed = known.with_positions(numbered)
     assert [(each.line, each.column) for each in placed.findings] == [(3, 4), (11, 1)]
 
 
@@ -95,7 +97,7 @@ def test_plain_data_says_everything() -> None:
 
 
 def test_what_cannot_be_read_has_findings_alone() -> None:
-    found = unreadable([Problem("key", "is missing")])
+    found = unreadable_examination([Problem("key", "is missing")])
     assert found.line is None
     assert found.to_dict() == {
         "line": None,

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.expected import FAILURES
-from pipelines.routing.document.kinds import expects
+from pipelines.routing.document.kinds import expected_result
 from pipelines.routing.document.line import read_line
 from tests.routing.support import document, line
 
@@ -65,5 +65,5 @@ def test_a_fault_is_told_with_its_place(station: dict[str, Any], path: str, mess
 
 def test_work_of_which_nothing_is_said_is_expected_to_leave_nothing() -> None:
     stations = line({}, {"expects": "change"}).stations
-    assert [expects(each) for each in stations] == ["", "change"]
+    assert [expected_result(each) for each in stations] == ["", "change"]
     assert [usual for _label, usual in FAILURES.values()].count("blocked") == 1

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.regions.liveness import DEAD, LIVE, SHADOWED
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.decide.across import across
+from pipelines.routing.decide.across import facts_by_station
 from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.conditions import describe
 from tests.routing.interpreter.draw_facts import drawn, drawn_operand
@@ -102,7 +102,7 @@ def test_a_faulty_one_is_refused_with_its_place() -> None:
 
 def standings(*when: Any) -> list[str]:
     of = ruled(*({"when": each} for each in when))
-    return [each.status for each in Analysis(of, of.stations[0]).standings]
+    return [each.status for each in FirstMatchAnalysis(of, of.stations[0]).rule_liveness]
 
 
 ALWAYS: dict[str, Any] = {"always": True}
@@ -129,7 +129,7 @@ def test_the_analysis_knows_what_can_be_observed(when: Any, expected: list[str])
 
 def test_a_witness_says_what_was_observed() -> None:
     of = ruled({"when": {"all": [fact("tests.failed", "gt", 3), fact("git.paths", "contains", "a.py")]}})
-    shown = Analysis(of, of.stations[0]).standings[0].witness
+    shown = FirstMatchAnalysis(of, of.stations[0]).rule_liveness[0].witness
     assert shown is not None
     assert shown.situation["outcome"]["facts"] == {"tests": {"failed": 4}, "git": {"paths": ["a.py"]}}
 
@@ -160,7 +160,7 @@ ACROSS = [
 
 @pytest.mark.parametrize(("own", "past", "expected"), ACROSS)
 def test_another_station_is_read_on_the_tree_of_this_moment(own: Any, past: Any, expected: Any) -> None:
-    assert across(own, past) == expected
+    assert facts_by_station(own, past) == expected
 
 
 def test_rules_and_checks_read_other_stations() -> None:
@@ -189,7 +189,7 @@ def test_no_situation_is_taken_by_a_rule_that_is_said_to_be_dead() -> None:
     for seed in range(60):
         random = Random(seed)
         of = ruled(*({"when": drawn_condition(random)} for _ in range(3)))
-        found = Analysis(of, of.stations[0]).standings
+        found = FirstMatchAnalysis(of, of.stations[0]).rule_liveness
         for each in found:
             known[each.status] = known.get(each.status, 0) + 1
         dead = {each.rule.id for each in found if each.status == DEAD}

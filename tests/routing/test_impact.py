@@ -10,11 +10,11 @@ import pytest
 from pipelines.routing.analysis.impact import (
     MigratingPosition,
     MigrationEffect,
-    composed,
-    foresee,
-    landed,
+    compose_mappings,
+    mapped_station_key,
+    migration_effect,
     next_stations,
-    situation_under,
+    remapped_situation,
 )
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import decided, line
@@ -54,29 +54,34 @@ def outline(effect: MigrationEffect) -> tuple[str, str, str, str]:
 
 
 def test_a_station_lands_at_its_name_or_where_the_mapping_says_if_that_is_there() -> None:
-    assert landed(OLD, {}, "a") == "a"
-    assert landed(OLD, {"x": "c"}, "x") == "c"
-    assert landed(OLD, {"a": "c"}, "a") == "c"
-    assert landed(OLD, {}, "x") is None
-    assert landed(OLD, {"a": "x"}, "a") is None
-    assert landed(OLD, {}, "completed") is None
+    assert mapped_station_key(OLD, {}, "a") == "a"
+    assert mapped_station_key(OLD, {"x": "c"}, "x") == "c"
+    assert mapped_station_key(OLD, {"a": "c"}, "a") == "c"
+    assert mapped_station_key(OLD, {}, "x") is None
+    assert mapped_station_key(OLD, {"a": "x"}, "a") is None
+    assert mapped_station_key(OLD, {}, "completed") is None
 
 
 def test_one_mapping_after_another_leads_from_the_first_names_to_the_last() -> None:
-    assert composed({"p": "q", "s": "t"}, {"q": "r", "x": "y"}) == {"p": "r", "s": "t", "q": "r", "x": "y"}
-    assert composed({}, {"a": "b"}) == {"a": "b"}
-    assert composed({"a": "b"}, {"a": "z"}) == {"a": "b"}
+    assert compose_mappings({"p": "q", "s": "t"}, {"q": "r", "x": "y"}) == {
+        "p": "r",
+        "s": "t",
+        "q": "r",
+        "x": "y",
+    }
+    assert compose_mappings({}, {"a": "b"}) == {"a": "b"}
+    assert compose_mappings({"a": "b"}, {"a": "z"}) == {"a": "b"}
 
 
 def test_a_station_that_is_gone_needs_a_mapping_and_nothing_is_done_without() -> None:
-    found = foresee(at("x", "queued", work="queued", mapping={"x": "y"}), OLD, {})
+    found = migration_effect(at("x", "queued", work="queued", mapping={"x": "y"}), OLD, {})
     assert outline(found) == ("stuck", "refuse", "x", "queued")
     assert (found.token, found.error, found.needs) == (7, "StationGone", "y")
-    assert foresee(at("x", "running", work="running"), OLD, {}).needs == "x"
+    assert migration_effect(at("x", "running", work="running"), OLD, {}).needs == "x"
 
 
 def test_a_mapping_of_now_carries_on_where_an_earlier_one_ended() -> None:
-    found = foresee(at("x", work="queued", mapping={"x": "y"}), OLD, {"y": "c"})
+    found = migration_effect(at("x", work="queued", mapping={"x": "y"}), OLD, {"y": "c"})
     assert outline(found) == ("moves", "carry", "c", "queued")
 
 
@@ -84,40 +89,40 @@ def test_a_mapping_of_now_carries_on_where_an_earlier_one_ended() -> None:
 
 
 def test_there_already_there_is_nothing_to_do() -> None:
-    found = foresee(at("a", "stuck", there=True, error="NoRule"), OLD, {})
+    found = migration_effect(at("a", "stuck", there=True, error="NoRule"), OLD, {})
     assert (*outline(found), found.error, found.token) == ("stays", "there", "a", "stuck", "NoRule", 7)
-    assert foresee(at("a", work="queued", there=True), OLD, {"a": "c"}).how == "carry"
+    assert migration_effect(at("a", work="queued", there=True), OLD, {"a": "c"}).how == "carry"
 
 
 def test_a_queued_job_starts_under_the_new_version_where_it_stands() -> None:
-    found = foresee(at("a", work="queued"), OLD, {})
+    found = migration_effect(at("a", work="queued"), OLD, {})
     assert (*outline(found), found.to, found.token) == ("stays", "pin", "a", "queued", (), 7)
 
 
 @pytest.mark.parametrize(("target", "status"), [("c", "queued"), ("b", "running")])
 def test_a_queued_job_of_a_mapped_station_is_carried_there(target: str, status: str) -> None:
     """A job by hand runs at once."""
-    found = foresee(at("x", work="queued"), OLD, {"x": target})
+    found = migration_effect(at("x", work="queued"), OLD, {"x": target})
     assert (*outline(found), found.to) == ("moves", "carry", target, status, (target,))
 
 
 def test_what_a_person_holds_stays_held_wherever_it_is_carried() -> None:
-    assert outline(foresee(at("x", "held", work="queued"), OLD, {"x": "b"})) == (
+    assert outline(migration_effect(at("x", "held", work="queued"), OLD, {"x": "b"})) == (
         "moves",
         "carry",
         "b",
         "held",
     )
-    assert outline(foresee(at("b", "held", work="queued"), OLD, {})) == ("stays", "pin", "b", "held")
-    assert foresee(at("b", "queued", work="queued"), OLD, {}).status == "running"
+    assert outline(migration_effect(at("b", "held", work="queued"), OLD, {})) == ("stays", "pin", "b", "held")
+    assert migration_effect(at("b", "queued", work="queued"), OLD, {}).status == "running"
 
 
 def test_work_that_runs_is_judged_by_its_version_and_what_is_gone_by_then_is_said() -> None:
     judge = version({"id": "go", "to": ["b", "c"]}, {"id": "back", "to": "@origin"})
     new = line({"rules": [ON]}, {"key": "b"})
-    found = foresee(at("a", "running", judge, work="running"), new, {})
+    found = migration_effect(at("a", "running", judge, work="running"), new, {})
     assert (*outline(found), found.next_gone) == ("stays", "keep", "a", "running", ("c",))
-    assert foresee(at("a", "running", judge, work="running"), new, {"c": "b"}).next_gone == ()
+    assert migration_effect(at("a", "running", judge, work="running"), new, {"c": "b"}).next_gone == ()
     assert found.gates == () and found.token == 7
 
 
@@ -125,21 +130,21 @@ def test_a_no_of_a_person_is_never_decided_again() -> None:
     position = replace(
         rests(version({**ON, "gates": ["look"]})), against=True, status="stuck", error="Rejected"
     )
-    found = foresee(position, version({"id": "other", "to": "c"}), {})
+    found = migration_effect(position, version({"id": "other", "to": "c"}), {})
     assert (*outline(found), found.error, found.gates) == ("stays", "keep", "a", "stuck", "Rejected", ())
 
 
 def test_work_that_runs_beside_votes_has_to_be_approved_again() -> None:
     judge = version({**ON, "gates": ["look", "lead"]})
     position = replace(rests(judge), work="running", voted=True, approved=("look",))
-    found = foresee(position, OLD, {})
+    found = migration_effect(position, OLD, {})
     assert (found.effect, found.how, found.gates) == ("approve_again", "keep", ("lead",))
-    assert foresee(replace(position, voted=False), OLD, {}).effect == "stays"
-    assert foresee(replace(position, answer=None), OLD, {}).gates == ()
+    assert migration_effect(replace(position, voted=False), OLD, {}).effect == "stays"
+    assert migration_effect(replace(position, answer=None), OLD, {}).gates == ()
 
 
 def test_where_nothing_was_decided_yet_it_stands_still() -> None:
-    found = foresee(at("a", "blocked", error="E"), OLD, {})
+    found = migration_effect(at("a", "blocked", error="E"), OLD, {})
     assert (*outline(found), found.error, found.token) == ("stays", "still", "a", "blocked", "E", 7)
 
 
@@ -150,7 +155,7 @@ WAITING = rests(version({**ON, "gates": ["look"]}))
 
 
 def test_the_same_question_stays_asked() -> None:
-    found = foresee(WAITING, version({"id": "new-name", "to": "b", "gates": ["look"]}), {})
+    found = migration_effect(WAITING, version({"id": "new-name", "to": "b", "gates": ["look"]}), {})
     assert (*outline(found), found.to, found.gates) == (
         ("stays", "again", "a", "awaiting_review", ("b",), ("look",))
     )
@@ -159,8 +164,8 @@ def test_the_same_question_stays_asked() -> None:
 
 def test_the_same_question_before_a_station_under_its_new_name_stays_asked() -> None:
     new = line({"rules": [{"id": "on", "to": "z", "gates": ["look"]}]}, {"key": "z"}, gates=[LOOK])
-    assert foresee(WAITING, new, {"b": "z"}).effect == "stays"
-    assert foresee(WAITING, new, {}).effect == "approve_again"
+    assert migration_effect(WAITING, new, {"b": "z"}).effect == "stays"
+    assert migration_effect(WAITING, new, {}).effect == "approve_again"
 
 
 @pytest.mark.parametrize(
@@ -173,31 +178,31 @@ def test_the_same_question_before_a_station_under_its_new_name_stays_asked() -> 
     ids=["another target", "another gate", "one more gate"],
 )
 def test_another_question_has_to_be_answered_anew(rule: dict[str, Any]) -> None:
-    found = foresee(WAITING, version(rule), {})
+    found = migration_effect(WAITING, version(rule), {})
     assert (found.effect, found.how, found.gates) == ("approve_again", "again", tuple(rule["gates"]))
 
 
 def test_votes_are_lost_with_the_question_and_so_it_is_asked_again() -> None:
     same = version({**ON, "gates": ["look"]})
-    assert foresee(replace(WAITING, voted=True), same, {}).effect == "approve_again"
-    assert foresee(replace(WAITING, approved=("lead",)), same, {}).effect == "approve_again"
-    assert foresee(replace(WAITING, status="blocked"), same, {}).effect == "approve_again"
-    assert foresee(replace(WAITING, answer=None), same, {}).effect == "approve_again"
+    assert migration_effect(replace(WAITING, voted=True), same, {}).effect == "approve_again"
+    assert migration_effect(replace(WAITING, approved=("lead",)), same, {}).effect == "approve_again"
+    assert migration_effect(replace(WAITING, status="blocked"), same, {}).effect == "approve_again"
+    assert migration_effect(replace(WAITING, answer=None), same, {}).effect == "approve_again"
 
 
 def test_where_nobody_is_asked_any_more_it_moves() -> None:
-    found = foresee(WAITING, version(), {})
+    found = migration_effect(WAITING, version(), {})
     assert (*outline(found), found.to, found.gates) == ("moves", "again", "a", "running", ("b",), ())
-    assert foresee(WAITING, version({"id": "on", "to": "c"}), {}).status == "queued"
-    fork = foresee(WAITING, version({"id": "on", "to": ["b", "c"]}), {})
+    assert migration_effect(WAITING, version({"id": "on", "to": "c"}), {}).status == "queued"
+    fork = migration_effect(WAITING, version({"id": "on", "to": ["b", "c"]}), {})
     assert (fork.effect, fork.status, fork.to) == ("moves", "", ("b", "c"))
 
 
 def test_an_end_is_named_with_its_kind_and_error() -> None:
-    found = foresee(WAITING, version({"id": "on", "to": "failed"}), {})
+    found = migration_effect(WAITING, version({"id": "on", "to": "failed"}), {})
     assert (*outline(found), found.to, found.error) == ("moves", "again", "a", "failed", ("failed",), "")
     nothing = version({"id": "never", "when": {"result": "failure"}, "to": "b"}, policy={"no_match": "fail"})
-    found = foresee(WAITING, nothing, {})
+    found = migration_effect(WAITING, nothing, {})
     assert (found.effect, found.to) == ("moves", ("failed",))
     assert found.error == decided(nothing, {"result": "success"})["error"]
 
@@ -207,13 +212,13 @@ NOWHERE = {"id": "never", "when": {"result": "failure"}, "to": "b"}
 
 def test_what_gets_stuck_is_told_from_what_was_stuck_for_the_same_reason() -> None:
     stuck = version(NOWHERE, policy={"no_match": "stuck"})
-    found = foresee(WAITING, stuck, {})
+    found = migration_effect(WAITING, stuck, {})
     assert (*outline(found), found.error) == ("stuck", "again", "a", "stuck", "NoValidTransition")
     position = rests(stuck)
     assert (position.status, position.error) == ("stuck", "NoValidTransition")
-    assert foresee(position, stuck, {}).effect == "stays"
-    assert foresee(replace(position, error="Other"), stuck, {}).effect == "stuck"
-    assert foresee(replace(position, status="blocked"), stuck, {}).effect == "stuck"
+    assert migration_effect(position, stuck, {}).effect == "stays"
+    assert migration_effect(replace(position, error="Other"), stuck, {}).effect == "stuck"
+    assert migration_effect(replace(position, status="blocked"), stuck, {}).effect == "stuck"
 
 
 def test_gates_passed_under_the_old_version_are_asked_again_by_the_new_one() -> None:
@@ -221,27 +226,27 @@ def test_gates_passed_under_the_old_version_are_asked_again_by_the_new_one() -> 
     position = rests(
         asks, facts={"gates": {"look": {"decision": "send_back", "reason": "x"}}}, status="stuck"
     )
-    assert foresee(position, asks, {}).gates == ("look",)
+    assert migration_effect(position, asks, {}).gates == ("look",)
 
 
 def test_the_recorded_situation_is_read_with_the_names_of_the_new_version() -> None:
     facts = {"gates": {"look": {"decision": "approve"}}, "origin": "p", "edges": {"a->b": 2}}
     recorded = {"station": "q", "outcome": {"result": "success"}, "facts": facts}
-    read = situation_under(recorded, OLD, {"q": "a", "p": "c"})
+    read = remapped_situation(recorded, OLD, {"q": "a", "p": "c"})
     assert read == {
         "station": "a",
         "outcome": {"result": "success"},
         "facts": {"origin": "c", "edges": {"a->b": 2}},
     }
-    assert situation_under(recorded, OLD, {"q": "a"})["facts"]["origin"] == "p"
-    assert situation_under({**recorded, "facts": {}}, OLD, {"q": "a"})["facts"] == {"origin": None}
+    assert remapped_situation(recorded, OLD, {"q": "a"})["facts"]["origin"] == "p"
+    assert remapped_situation({**recorded, "facts": {}}, OLD, {"q": "a"})["facts"] == {"origin": None}
 
 
 def test_a_move_back_leads_to_where_the_origin_is_now() -> None:
     asks = version({"id": "back", "to": "@origin", "gates": ["look"]})
     position = rests(asks, facts={"origin": "c"})
     new = line({"rules": [{"id": "back", "to": "@origin"}]}, {"key": "z"}, gates=[LOOK])
-    assert foresee(position, new, {"c": "z"}).to == ("z",)
+    assert migration_effect(position, new, {"c": "z"}).to == ("z",)
 
 
 # What may come next
@@ -277,7 +282,7 @@ def test_the_stations_that_may_come_next_in_the_order_of_the_line(
 
 
 def test_plain_data_says_all_but_the_decision() -> None:
-    found = foresee(WAITING, version({**ON, "gates": ["lead"]}), {})
+    found = migration_effect(WAITING, version({**ON, "gates": ["lead"]}), {})
     assert found.to_dict() == {
         "token": 7,
         "effect": "approve_again",

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork, Write
-from pipelines.routing.decide.joining.context import contradictions
-from pipelines.routing.decide.joining.joining import Merge, aggregate, due
+from pipelines.routing.decide.joining.context import contradicting_keys
+from pipelines.routing.decide.joining.joining import Merge, aggregate_verdict, due_merge
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.interpreter import joins as second
 from tests.routing.interpreter.draw_forks import live
@@ -41,7 +41,7 @@ def plain(merge: Merge) -> dict[str, Any]:
 
 
 def first_reading(document: dict[str, Any], tokens: list[dict[str, Any]]) -> dict[str, Any] | None:
-    merge = due(_line(json.dumps(document)), [branch(token) for token in tokens])
+    merge = due_merge(_line(json.dumps(document)), [branch(token) for token in tokens])
     # Joins that wait for each other are no join of §7 that is due, but a deadlock of §8, which the product breaks.
     return plain(merge) if merge and not merge.circular else None
 
@@ -106,7 +106,9 @@ def test_both_aggregate_alike() -> None:
     for count in counts:
         standings = [word for word, n in zip(words, count, strict=True) for _ in range(n)]
         for aggregation in AGGREGATIONS:
-            assert aggregate(aggregation, standings) == second.aggregated(aggregation, standings), standings
+            assert aggregate_verdict(aggregation, standings) == second.aggregated(aggregation, standings), (
+                standings
+            )
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -118,4 +120,4 @@ def test_both_find_the_same_contradictions(seed: int) -> None:
     ]
     orders = iter(range(1, 99))
     written = [[Write(next(orders), each) for each in branch] for branch in branches]
-    assert list(contradictions(written)) == second.contradictions(branches)
+    assert list(contradicting_keys(written)) == second.contradictions(branches)

@@ -9,10 +9,10 @@ import pytest
 
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork, Write
-from pipelines.routing.decide.joining.context import contradictions, merged
-from pipelines.routing.decide.joining.joining import aggregate, due, groups
-from pipelines.routing.decide.joining.reach import reached, ways, ways_but
-from pipelines.routing.decide.joining.told import told
+from pipelines.routing.decide.joining.context import contradicting_keys, merge_writes
+from pipelines.routing.decide.joining.joining import aggregate_verdict, due_merge, waiting_groups
+from pipelines.routing.decide.joining.reach import reachable_stations, routes, routes_replacing_forks
+from pipelines.routing.decide.joining.told import join_answer
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line
 
@@ -49,9 +49,9 @@ def waits(
 def test_it_waits_while_the_other_branch_works() -> None:
     of = forked()
     branches = [waits(2, "qa"), at(3, "security")]
-    assert due(of, branches) is None
-    (group,) = groups(of, branches)
-    assert (group.pending, group.may, dict(group.delivered)) == (
+    assert due_merge(of, branches) is None
+    (group,) = waiting_groups(of, branches)
+    assert (group.pending_stations, group.may, dict(group.delivered)) == (
         ("security",),
         {"security": (3,)},
         {"qa": "passed"},
@@ -59,7 +59,7 @@ def test_it_waits_while_the_other_branch_works() -> None:
 
 
 def test_it_merges_exactly_the_tokens_that_were_delivered() -> None:
-    merge = due(forked(), [waits(2, "qa", order=9), waits(3, "security", order=5), at(9, "plan", *())])
+    merge = due_merge(forked(), [waits(2, "qa", order=9), waits(3, "security", order=5), at(9, "plan", *())])
     assert merge is not None
     assert (merge.arrived, merge.sources, merge.verdict) == ((3, 2), ("security", "qa"), "pass")
     assert merge.standings == {"qa": "passed", "security": "passed"}
@@ -67,7 +67,7 @@ def test_it_merges_exactly_the_tokens_that_were_delivered() -> None:
 
 def test_a_station_that_nobody_can_reach_any_more_counts_as_failed() -> None:
     of = forked(to("security", "release", "cleanup"), to("cleanup", "completed"))
-    merge = due(of, [waits(2, "qa"), at(3, "cleanup")])
+    merge = due_merge(of, [waits(2, "qa"), at(3, "cleanup")])
     assert merge is not None
     assert (merge.verdict, merge.never, merge.alone) == ("fail", ("security",), False)
     assert merge.outcome()["output"] == {
@@ -77,7 +77,7 @@ def test_a_station_that_nobody_can_reach_any_more_counts_as_failed() -> None:
 
 
 def test_a_branch_that_ended_is_accounted_for() -> None:
-    merge = due(forked(aggregation="any-pass"), [waits(2, "qa")])
+    merge = due_merge(forked(aggregation="any-pass"), [waits(2, "qa")])
     assert merge is not None
     assert (merge.verdict, merge.never, merge.alone) == ("pass", ("security",), True)
 
@@ -94,8 +94,8 @@ def test_a_branch_that_ended_is_accounted_for() -> None:
 def test_reaching_goes_by_rules_budgets_gates_and_origin(security: dict[str, Any]) -> None:
     gate = {"key": "ask", "name": "Ask", "on_reject": "route:triage"}
     of = forked({"key": "security", **security}, to("triage", "@origin"), gates=[gate])
-    assert "security" in reached(ways(of), ["triage"])
-    assert due(of, [waits(2, "qa"), at(3, "triage")]) is None
+    assert "security" in reachable_stations(routes(of), ["triage"])
+    assert due_merge(of, [waits(2, "qa"), at(3, "triage")]) is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_reaching_goes_by_the_policy(policy: dict[str, Any], waiting: bool) -> N
     early = {"key": "early", "rules": [{"id": "e", "when": {"result": "success"}, "to": "completed"}]}
     of = forked(early, {"key": "qa"}, policy={"on_failure": "halt", "no_rules": "end", **policy})
     branches = [waits(3, "security"), at(2, "early")]
-    assert (due(of, branches) is None) is waiting
+    assert (due_merge(of, branches) is None) is waiting
 
 
 def test_no_way_back_leads_from_a_join_to_a_fork_that_counts_as_leading_there() -> None:
@@ -120,27 +120,27 @@ def test_no_way_back_leads_from_a_join_to_a_fork_that_counts_as_leading_there() 
         to("c", "d"),
         to("d", "@origin", join={"wait_for": ["b", "c"]}),
     )
-    instead = ways_but(of, {"two": "d"})
+    instead = routes_replacing_forks(of, {"two": "d"})
     assert instead["a"] == {"d"}
-    assert instead["d"] == ways(of)["d"] == {"b", "c"}
+    assert instead["d"] == routes(of)["d"] == {"b", "c"}
 
 
 @pytest.mark.parametrize("gate", [{"offers": ["approve", "abort"]}, {"mode": "skip"}])
 def test_a_gate_at_which_nobody_rejects_leads_nowhere(gate: dict[str, Any]) -> None:
     asked = {"key": "ask", "name": "Ask", "on_reject": "route:security", **gate}
     of = forked({"key": "cleanup", "gate": "ask", "rules": [{"id": "c", "to": "completed"}]}, gates=[asked])
-    assert "security" not in reached(ways(of), ["cleanup"])
+    assert "security" not in reachable_stations(routes(of), ["cleanup"])
 
 
 def test_a_station_without_rules_leads_on_where_the_policy_says_so() -> None:
-    assert ways(line({}, {}))["a"] == {"b"}
-    assert ways(line({}, {}, policy={"no_rules": "end"}))["a"] == frozenset()
+    assert routes(line({}, {}))["a"] == {"b"}
+    assert routes(line({}, {}, policy={"no_rules": "end"}))["a"] == frozenset()
 
 
 def test_a_reviewer_who_chooses_may_lead_anywhere() -> None:
     gate = {"key": "ask", "name": "Ask", "on_reject": "reviewer_chooses"}
     of = forked({"key": "cleanup", "gate": "ask", "rules": [{"id": "c", "to": "completed"}]}, gates=[gate])
-    assert due(of, [waits(2, "qa"), at(3, "cleanup")]) is None
+    assert due_merge(of, [waits(2, "qa"), at(3, "cleanup")]) is None
 
 
 @pytest.mark.parametrize(
@@ -162,18 +162,18 @@ def test_a_reviewer_who_chooses_may_lead_anywhere() -> None:
 )
 def test_D21_flux_aggregations(aggregation: str, standings: str, verdict: str) -> None:
     words = {"p": "passed", "f": "failed", "b": "blocked"}
-    assert aggregate(aggregation, [words[each] for each in standings]) == verdict
+    assert aggregate_verdict(aggregation, [words[each] for each in standings]) == verdict
 
 
 def test_a_station_that_delivered_twice_counts_by_the_worst() -> None:
-    merge = due(forked(), [waits(2, "qa"), waits(4, "qa", standing="failed"), waits(3, "security")])
+    merge = due_merge(forked(), [waits(2, "qa"), waits(4, "qa", standing="failed"), waits(3, "security")])
     assert merge is not None
     assert (merge.verdict, merge.arrived) == ("fail", (2, 3, 4))
 
 
 def test_the_failure_type_of_the_first_failed_branch_is_the_joins() -> None:
     security = Branch(3, "release", (FORK,), Arrival("security", "failed", 1, "license"))
-    merge = due(forked(), [security, waits(2, "qa")])
+    merge = due_merge(forked(), [security, waits(2, "qa")])
     assert merge is not None and merge.outcome()["failure_type"] == "license"
 
 
@@ -199,11 +199,11 @@ def nested(wait_inner: list[str], wait_outer: list[str]) -> ParsedLine:
 def test_forks_nest_each_with_its_own_join() -> None:
     of = nested(["left", "right"], ["meet", "docs"])
     inner = [waits(6, "left", OUTER, INNER, at="meet"), waits(7, "right", OUTER, INNER, at="meet")]
-    merge = due(of, [*inner, waits(3, "docs", OUTER, at="all")])
+    merge = due_merge(of, [*inner, waits(3, "docs", OUTER, at="all")])
     assert merge is not None
     assert (merge.station, merge.fork, merge.arrived, merge.alone) == ("meet", INNER, (6, 7), True)
     after = [waits(5, "meet", OUTER, at="all", order=8), waits(3, "docs", OUTER, at="all")]
-    outer = due(of, after)
+    outer = due_merge(of, after)
     assert outer is not None and (outer.fork, outer.verdict) == (OUTER, "pass")
 
 
@@ -217,8 +217,8 @@ def test_one_join_may_take_in_branches_of_several_depths() -> None:
         to("all", "completed") | {"join": {"wait_for": ["left", "right", "docs"]}},
     )
     two = [waits(6, "left", OUTER, INNER, at="all"), waits(7, "right", OUTER, INNER, at="all")]
-    assert due(of, [*two, at(3, "docs", OUTER)]) is None
-    merge = due(of, [*two, waits(3, "docs", OUTER, at="all")])
+    assert due_merge(of, [*two, at(3, "docs", OUTER)]) is None
+    merge = due_merge(of, [*two, waits(3, "docs", OUTER, at="all")])
     assert merge is not None
     assert (merge.fork, merge.arrived, merge.emptied, merge.alone) == (OUTER, (3, 6, 7), (5,), True)
 
@@ -233,9 +233,9 @@ def test_two_rounds_side_by_side_do_not_mix() -> None:
         at(8, "security", outside, first),
         waits(9, "security", outside, second),
     ]
-    merge = due(of, branches)
+    merge = due_merge(of, branches)
     assert merge is not None and (merge.fork, merge.arrived) == (second, (7, 9))
-    assert due(of, [each for each in branches if each.id not in (7, 9)]) is None
+    assert due_merge(of, [each for each in branches if each.id not in (7, 9)]) is None
 
 
 def test_a_branch_that_forks_again_joins_again_and_comes_back_as_one() -> None:
@@ -243,12 +243,12 @@ def test_a_branch_that_forks_again_joins_again_and_comes_back_as_one() -> None:
     again = Fork(2, "plan", ("qa", "security"))
     branches = [waits(3, "security"), at(6, "qa", FORK, again), at(7, "security", FORK, again)]
     # Whatever the inner round delivers is joined there; only what follows it can still come to this one.
-    (group,) = groups(of, branches)
-    assert (group.fork, group.pending) == (FORK, ())
+    (group,) = waiting_groups(of, branches)
+    assert (group.fork, group.pending_stations) == (FORK, ())
 
 
 def test_without_a_fork_there_is_nobody_to_wait_for() -> None:
-    merge = due(forked(), [Branch(1, "release", (), Arrival("qa", "passed", 1))])
+    merge = due_merge(forked(), [Branch(1, "release", (), Arrival("qa", "passed", 1))])
     assert merge is not None and (merge.verdict, merge.fork) == ("fail", None)
 
 
@@ -274,7 +274,7 @@ def test_joins_that_wait_for_each_other_are_found_and_the_first_is_decided() -> 
         waits(2, "a", fork, at="one", order=2),
         waits(3, "b", fork, at="two", order=1),
     ]
-    merge = due(crossing(), branches)
+    merge = due_merge(crossing(), branches)
     assert merge is not None and (merge.station, merge.circular, merge.never) == ("two", True, ("c",))
 
 
@@ -285,12 +285,12 @@ def test_while_somebody_can_still_come_no_circle_is_broken() -> None:
         waits(3, "b", fork, at="two"),
         at(4, "c", fork),
     ]
-    assert due(crossing(), branches) is None
+    assert due_merge(crossing(), branches) is None
 
 
 def test_a_version_without_the_join_lets_those_go_on_that_wait() -> None:
     of = line(to("plan", "qa"), to("qa", "release"), to("release", "completed"))
-    merge = due(of, [waits(2, "qa", standing="failed"), at(3, "plan")])
+    merge = due_merge(of, [waits(2, "qa", standing="failed"), at(3, "plan")])
     assert merge is not None and (merge.verdict, merge.arrived, merge.never) == ("pass", (2,), ())
 
 
@@ -300,7 +300,7 @@ def test_a_version_without_the_join_lets_those_go_on_that_wait() -> None:
 def test_C24_later_overwrites_earlier_whichever_branch_wrote_it() -> None:
     one = [Write(3, {"n": 1, "a": 1}), Write(9, {"n": 3})]
     other = [Write(5, {"n": 2, "b": 2})]
-    assert merged([one, other]) == {"n": 3, "a": 1, "b": 2}
+    assert merge_writes([one, other]) == {"n": 3, "a": 1, "b": 2}
 
 
 @pytest.mark.parametrize(
@@ -316,13 +316,13 @@ def test_C24_later_overwrites_earlier_whichever_branch_wrote_it() -> None:
 def test_different_values_under_one_key_contradict(
     one: dict[str, Any], other: dict[str, Any], keys: tuple[str, ...]
 ) -> None:
-    assert contradictions([[Write(1, one)], [Write(2, other)]]) == keys
+    assert contradicting_keys([[Write(1, one)], [Write(2, other)]]) == keys
 
 
 def test_what_a_branch_wrote_over_itself_and_what_both_have_in_common_contradict_nothing() -> None:
     common = Write(1, {"x": 0})
-    assert contradictions([[common, Write(2, {"x": 5})], [Write(3, {"x": 4}), Write(4, {"x": 5})]]) == ()
-    assert contradictions([[common], [common]]) == ()
+    assert contradicting_keys([[common, Write(2, {"x": 5})], [Write(3, {"x": 4}), Write(4, {"x": 5})]]) == ()
+    assert contradicting_keys([[common], [common]]) == ()
 
 
 # Over plain JSON
@@ -338,7 +338,7 @@ def said(**more: Any) -> dict[str, Any]:
 
 def test_the_tool_says_what_is_waited_for() -> None:
     waiting = said(arrival={"from": "qa", "standing": "passed"})
-    answer = told(forked(), {"branches": [waiting, said(id=3, station="security")]})
+    answer = join_answer(forked(), {"branches": [waiting, said(id=3, station="security")]})
     assert answer == {
         "waiting": [{"station": "release", "arrived": [2], "waits_for": {"security": [3]}}],
         "merge": None,
@@ -349,16 +349,16 @@ def test_the_tool_says_what_a_join_comes_to() -> None:
     qa = said(arrival={"from": "qa", "standing": "passed"}, wrote=[{"n": 1}])
     failed = {"from": "security", "standing": "failed", "failure_type": "license", "order": 7}
     security = said(id=3, arrival=failed, wrote=[{"n": 2}])
-    merge = told(forked(), {"branches": [qa, security]})["merge"]
+    merge = join_answer(forked(), {"branches": [qa, security]})["merge"]
     assert (merge["verdict"], merge["arrived"], merge["contradict"]) == ("fail", [2, 3], ["n"])
     assert merge["outcome"]["output"]["branches"] == {"qa": "pass", "security": "fail"}
     assert merge["outcome"]["failure_type"] == "license"
-    early = told(forked(), {"branches": [qa, {**security, "arrival": {**failed, "order": 0}, "id": 1}]})[
-        "merge"
-    ]
+    early = join_answer(
+        forked(), {"branches": [qa, {**security, "arrival": {**failed, "order": 0}, "id": 1}]}
+    )["merge"]
     assert early["arrived"] == [2, 1]
     longer = said(arrival={"from": "qa", "standing": "passed"}, wrote=[{"m": 1}, {"n": 1}])
-    assert told(forked(), {"branches": [longer, security]})["merge"]["contradict"] == ["n"]
+    assert join_answer(forked(), {"branches": [longer, security]})["merge"]["contradict"] == ["n"]
 
 
 @pytest.mark.parametrize(
@@ -382,5 +382,5 @@ def test_the_tool_says_what_a_join_comes_to() -> None:
 )  # fmt: skip
 def test_what_the_tool_cannot_read_is_told_with_its_place(data: Any, message: str) -> None:
     with pytest.raises(Malformed) as refused:
-        told(forked(), data)
+        join_answer(forked(), data)
     assert str(refused.value).startswith(message)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.routing.decide.joining.branches import BLOCKED, FAILED, PASSED, Arrival, Branch, Fork
-from pipelines.routing.decide.joining.joining import Merge, aggregate, due, groups
-from pipelines.routing.decide.joining.reach import reached, ways
+from pipelines.routing.decide.joining.joining import Merge, aggregate_verdict, due_merge, waiting_groups
+from pipelines.routing.decide.joining.reach import reachable_stations, routes
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line
 
@@ -66,7 +66,7 @@ def test_a_join_is_decided_by_exactly_what_arrived_and_in_the_end_nobody_waits_i
     of = data.draw(lines())
     branches = data.draw(standing(of))
     for _ in range(len(branches) + 1):
-        merge = due(of, branches)
+        merge = due_merge(of, branches)
         if merge is None:
             break
         _sound(of, branches, merge)
@@ -84,7 +84,7 @@ def _sound(of: ParsedLine, branches: list[Branch], merge: Merge) -> None:
     assert all(each.station == merge.station and each.arrival for each in arrived)
     assert all(merge.fork is None or merge.fork in each.within for each in arrived)
     assert tuple(merge.standings) == join.wait_for
-    assert merge.verdict == aggregate(join.aggregation, list(merge.standings.values()))
+    assert merge.verdict == aggregate_verdict(join.aggregation, list(merge.standings.values()))
     delivered = {each.arrival.source for each in arrived if each.arrival}
     assert set(merge.never) == set(join.wait_for) - delivered
 
@@ -100,8 +100,8 @@ def _followed(branches: list[Branch], merge: Merge) -> list[Branch]:
 
 def _waits_for_somebody(of: ParsedLine, branches: list[Branch]) -> None:
     free = {each.station for each in branches if each.arrival is None}
-    for group in groups(of, branches):
-        assert group.pending
+    for group in waiting_groups(of, branches):
+        assert group.pending_stations
         assert free, "only those that wait are left"
-        everywhere = reached(ways(of), {each.station for each in branches})
-        assert set(group.pending) <= everywhere
+        everywhere = reachable_stations(routes(of), {each.station for each in branches})
+        assert set(group.pending_stations) <= everywhere

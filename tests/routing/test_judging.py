@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.basics.outcome import read_outcome
-from pipelines.routing.decide.judging import judged
+from pipelines.routing.decide.judging import judge_outcome
 from pipelines.routing.document.expected import FAILURES
 from pipelines.routing.document.line import read_line
 from pipelines.routing.document.model import ParsedLine
@@ -35,7 +35,7 @@ def of(**station: Any) -> ParsedLine:
 
 
 def by(line: ParsedLine, outcome: dict[str, Any], spent: Any = 0) -> str:
-    return judged(line, line.stations[0], read_outcome(outcome), spent).by
+    return judge_outcome(line, line.stations[0], read_outcome(outcome), spent).by
 
 
 COSTS = {"usage": {"cost_usd": 0.6, "price": "reported"}}
@@ -106,13 +106,13 @@ def test_it_is_routed_as_the_fact_says_and_the_trace_names_it() -> None:
 
 def test_what_was_reported_is_kept_as_a_claim_once() -> None:
     line = of(expects="change")
-    found = judged(line, line.stations[0], read_outcome({**PROUD, "facts": UNCHANGED})).outcome
+    found = judge_outcome(line, line.stations[0], read_outcome({**PROUD, "facts": UNCHANGED})).outcome
     assert (found.result, found.verdict, found.eval, found.failure_type) == (
         *("failure", "fail", "error"),
         "nothing_done",
     )
     assert found.facts["claims"] == {"made": [{"kind": "result", "said": {"verdict": "pass"}}]}
-    again = judged(line, line.stations[0], found)
+    again = judge_outcome(line, line.stations[0], found)
     assert (again.by, again.outcome) == ("nothing_done", found)
 
 
@@ -199,8 +199,8 @@ def test_a_failure_of_its_own_and_output_that_was_read_beside_it_stand() -> None
 def test_what_was_judged_before_is_judged_alike() -> None:
     line = of(output_keys=["plan"])
     for kind, seen in OF_OUTPUT.items():
-        found = judged(line, line.stations[0], read_outcome({**PROUD, "facts": {"output": seen}}))
-        again = judged(line, line.stations[0], found.outcome)
+        found = judge_outcome(line, line.stations[0], read_outcome({**PROUD, "facts": {"output": seen}}))
+        again = judge_outcome(line, line.stations[0], found.outcome)
         assert (again.by, again.outcome) == (kind, found.outcome)
 
 
@@ -260,6 +260,6 @@ def test_rules_and_checks_see_what_the_fact_made_of_it() -> None:
 )
 def test_the_analysis_finds_situations_that_leave_what_is_expected(station: Any) -> None:
     line = of(**station)
-    standings = Analysis(line, line.stations[0]).standings
+    standings = FirstMatchAnalysis(line, line.stations[0]).rule_liveness
     assert [each.status for each in standings] == ["live"] * 3
     assert not [each for each in lint(line) if each.severity == "error"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from pipelines.routing.analysis.redecide.kept import UNTAKEN, comes_out_again, kept, whole
+from pipelines.routing.analysis.redecide.kept import UNTAKEN, compact_entries, full_entries, is_reproducible
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -37,37 +37,37 @@ def test_what_is_kept_tells_the_whole_trace_with_its_times() -> None:
     for line, given in drawn():
         ticks = count()
         decision = decide(line, read_situation(given), clock=lambda ticks=ticks: next(ticks) / 1000)  # type: ignore[misc]
-        stored = kept(decision.trace)
+        stored = compact_entries(decision.trace)
         passed_over += sum(UNTAKEN in entry for entry in stored)
-        assert whole(line, given, stored) == decision.to_dict()["trace"]
-        assert comes_out_again(line, given, through_json(stored))
+        assert full_entries(line, given, stored) == decision.to_dict()["trace"]
+        assert is_reproducible(line, given, through_json(stored))
     assert passed_over > SEEDS / 8
 
 
 def test_a_trace_that_was_stored_whole_is_read_as_it_is() -> None:
     for line, given in drawn():
         old = decide(line, read_situation(given)).to_dict()["trace"]
-        assert whole(line, given, old) == old
-        assert comes_out_again(line, given, old)
+        assert full_entries(line, given, old) == old
+        assert is_reproducible(line, given, old)
 
 
 def test_a_thousand_rules_that_were_not_taken_cost_little() -> None:
     line = ruled(*(above(1_000 + at) for at in range(999)), {})
-    stored = kept(decide(line, read_situation(SCORE), clock=count().__next__).trace)
+    stored = compact_entries(decide(line, read_situation(SCORE), clock=count().__next__).trace)
     del stored[0]["took"]
     assert stored[0] == {UNTAKEN: 999}
     assert [entry["rule"] for entry in stored[1:]] == ["r1000", "r1000"]
 
 
 def test_where_rules_come_out_otherwise_today_nothing_is_said_of_what_they_saw() -> None:
-    stored = kept(decide(ruled(above(10), above(20), {}), read_situation(SCORE)).trace)
+    stored = compact_entries(decide(ruled(above(10), above(20), {}), read_situation(SCORE)).trace)
     other = ruled(above(10), above(5), {})
-    shown = whole(other, SCORE, stored)
+    shown = full_entries(other, SCORE, stored)
     assert [(entry["rule"], entry["result"], entry["saw"]) for entry in shown[:2]] == [
         ("r1", False, []),
         ("r2", False, []),
     ]
-    assert not comes_out_again(other, SCORE, stored)
+    assert not is_reproducible(other, SCORE, stored)
 
 
 def test_a_rule_that_was_left_out_is_told_from_those_that_were_tested() -> None:
@@ -76,6 +76,6 @@ def test_a_rule_that_was_left_out_is_told_from_those_that_were_tested() -> None:
     line = ruled(above(10), {"gates": ["g"], **above(5)}, above(20), {}, gates=[gate])
     failing = {"station": "a", "outcome": {"result": "failure", "output": {"score": 7}}}
     decision = decide(line, read_situation(failing))
-    stored = kept(decision.trace)
+    stored = compact_entries(decision.trace)
     assert [(e[UNTAKEN], e.get("without")) for e in stored if UNTAKEN in e] == [(1, None), (3, ["r2"])]
-    assert whole(line, failing, stored) == decision.to_dict()["trace"]
+    assert full_entries(line, failing, stored) == decision.to_dict()["trace"]

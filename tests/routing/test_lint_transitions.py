@@ -8,10 +8,10 @@ import pytest
 
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.lint.standings import standings
+from pipelines.routing.analysis.lint.standings import station_liveness
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import ANYWHERE
-from pipelines.routing.analysis.lint.visits import bound, components
+from pipelines.routing.analysis.lint.visits import strong_components, transition_limit
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line, ruled
 
@@ -135,24 +135,24 @@ def test_a_way_is_gone_as_often_as_its_budgets_allow(
 ) -> None:
     of = line({"rules": [{"id": "r1", "to": "b", **rule}]}, target)
     [way] = [way for way in LintSubject(of).transitions if way.rule]
-    assert bound(of, way) == expected
+    assert transition_limit(of, way) == expected
 
 
 def test_an_end_is_reached_once() -> None:
     of = ruled(TO_END)
     [way] = [way for way in LintSubject(of).transitions if way.rule]
-    assert bound(of, way) == 1
+    assert transition_limit(of, way) == 1
 
 
 def test_components_are_found_whole_and_what_leads_to_them_after_them() -> None:
     after = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": {"e"}, "e": {"f"}, "f": {"d"}, "g": {"g"}}
-    found = [sorted(group) for group in components(after)]
+    found = [sorted(group) for group in strong_components(after)]
     assert found == [["d", "e", "f"], ["b", "c"], ["a"], ["g"]]
 
 
 def test_two_cycles_that_share_a_station_are_one_group() -> None:
     after = {"a": {"b", "c"}, "b": {"a"}, "c": {"d"}, "d": {"a"}}
-    assert [sorted(group) for group in components(after)] == [["a", "b", "c", "d"]]
+    assert [sorted(group) for group in strong_components(after)] == [["a", "b", "c", "d"]]
 
 
 def of_check(check: str, of: ParsedLine) -> list[Finding]:
@@ -236,7 +236,7 @@ def test_where_rules_stand_is_told_whole() -> None:
         {"when": {"verdict": "fail"}, "to": "c"},
         {"when": {"all": [{"result": "failure"}, {"verdict": "fail"}]}},
     )
-    told = standings(LintSubject(of))[0].to_dict()
+    told = station_liveness(LintSubject(of))[0].to_dict()
     for each in told["rules"]:
         witness = each.pop("witness")
         each["outcome"] = witness and witness["situation"]["outcome"]

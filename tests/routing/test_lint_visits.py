@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.analysis.lint.run import visits
+from pipelines.routing.analysis.lint.run import worst_visits_of
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.visits import breaking, endless, unbounded_cycles
+from pipelines.routing.analysis.lint.visits import cycle_breakers, endless_targets, unbounded_cycles
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line, ruled
 
@@ -154,7 +154,7 @@ VISITS: dict[str, tuple[ParsedLine, dict[str, int]]] = {
 
 @pytest.mark.parametrize(("of", "most"), list(VISITS.values()), ids=list(VISITS))
 def test_a_station_is_entered_at_most_so_often(of: ParsedLine, most: dict[str, int]) -> None:
-    assert visits(of) == most
+    assert worst_visits_of(of) == most
 
 
 def rule(name: str, to: str, **more: object) -> dict[str, object]:
@@ -175,10 +175,10 @@ def two_loops() -> ParsedLine:
 def test_the_cycles_without_a_budget_their_rules_and_what_would_bound_them() -> None:
     subject = LintSubject(two_loops())
     assert unbounded_cycles(subject) == [("a", "b"), ("c",)]
-    assert endless(subject) == {"ab": ("b",), "ba": ("a",), "cc": ("c",)}
-    assert breaking(subject, "a") == ("a",)
-    assert breaking(subject, "c") == ("c",)
-    assert breaking(subject, "b") == () and breaking(subject, "d") == ()
+    assert endless_targets(subject) == {"ab": ("b",), "ba": ("a",), "cc": ("c",)}
+    assert cycle_breakers(subject, "a") == ("a",)
+    assert cycle_breakers(subject, "c") == ("c",)
+    assert cycle_breakers(subject, "b") == () and cycle_breakers(subject, "d") == ()
 
 
 def test_as_many_limits_are_named_as_leave_no_cycle() -> None:
@@ -190,5 +190,11 @@ def test_as_many_limits_are_named_as_leave_no_cycle() -> None:
         policy={"no_match": "stuck", "on_failure": "stuck"},
     )
     assert unbounded_cycles(LintSubject(of)) == [("a", "b", "c")]
-    assert breaking(LintSubject(of), "a") == ("a", "b")
-    assert endless(LintSubject(of)) == {"ab": ("b",), "ba": ("a",), "bc": ("c",), "cb": ("b",), "ca": ("a",)}
+    assert cycle_breakers(LintSubject(of), "a") == ("a", "b")
+    assert endless_targets(LintSubject(of)) == {
+        "ab": ("b",),
+        "ba": ("a",),
+        "bc": ("c",),
+        "cb": ("b",),
+        "ca": ("a",),
+    }

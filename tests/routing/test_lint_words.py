@@ -125,7 +125,7 @@ def test_a_finding_says_what_is_wrong_where_and_what_to_do(check: str) -> None:
 
 @pytest.mark.parametrize("check", WORDS)
 def test_a_finding_is_one_object_for_machines(check: str) -> None:
-    finding = found(check, examples(check)[0])[0].at(4, 2)
+    finding = found(check, examples(check)[0])[0].with_position(4, 2)
     told = json.loads(json.dumps(finding.to_dict()))
     witness = told.pop("witness")
     assert told == {
@@ -146,4 +146,4 @@ def test_a_finding_is_one_object_for_machines(check: str) -> None:
 def test_a_finding_is_shown_with_its_place_where_that_is_known_and_its_hint_where_there_is_one() -> None:
     finding = Finding("dead-rule", "error", "stations[0]", "It is dead")
     assert str(finding) == "error: It is dead [dead-rule]"
-    assert str(finding.at(3, 7)) == "3:7: error: It is dead [dead-rule]"
+    assert str(finding.with_position(3, 7)) == "3:7: error: It is dead [dead-rule]"

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.formats.schema import json_schema
 from pipelines.routing.document.line import REVISION, DocumentError, read_line
-from pipelines.routing.document.networks import as_published, network_of, to_publish
+from pipelines.routing.document.networks import document_to_publish, network_of, published_document
 from pipelines.routing.document.publishable import publishing_problems
 
 
@@ -94,13 +94,15 @@ def test_resources_are_whole_numbers_and_read_back() -> None:
 
 def test_what_says_nothing_is_published_as_none_and_was_published_as_open() -> None:
     given = document()
-    new, old = to_publish(given), as_published(given, REVISION)
+    new, old = document_to_publish(given), published_document(given, REVISION)
     assert new["stations"][0]["work"]["network"] == "none"
     assert old["stations"][0]["work"]["network"] == "open"
     assert "network" not in given["stations"][0]["work"]
     assert network_of(given["stations"][0]["work"]) == "open"
     for said in ("none", "open"):
-        assert to_publish(document({"network": said})) == as_published(document({"network": said}), REVISION)
+        assert document_to_publish(document({"network": said})) == published_document(
+            document({"network": said}), REVISION
+        )
 
 
 HOOK = {"id": "r", "when": {"all": [{"not": {"hook": {"argv": ["x"]}, "answer": "pass"}}]}, "to": "completed"}
@@ -121,7 +123,7 @@ HOOK = {"id": "r", "when": {"all": [{"not": {"hook": {"argv": ["x"]}, "answer": 
 def test_hooks_of_rules_and_tools_of_gates_are_programs_too(station: dict[str, Any], runs: bool) -> None:
     gates = [{"key": "tooled", "tool": {"argv": ["x"]}}, {"key": "plain"}]
     given = {"stations": [{"key": "s", **station}], "gates": gates}
-    assert ("network" in to_publish(given)["stations"][0]["work"]) is runs
+    assert ("network" in document_to_publish(given)["stations"][0]["work"]) is runs
 
 
 @pytest.mark.parametrize(
@@ -145,11 +147,11 @@ def test_hooks_of_rules_and_tools_of_gates_are_programs_too(station: dict[str, A
     ],
 )
 def test_a_draft_that_is_no_line_is_no_trouble(draft: dict[str, Any]) -> None:
-    assert to_publish(draft).keys() == draft.keys()
+    assert document_to_publish(draft).keys() == draft.keys()
 
 
 def test_a_version_that_says_nothing_of_jumps_is_shown_with_what_that_meant() -> None:
-    assert as_published(document(), 2)["jumps"] == "all"
-    assert "jumps" not in as_published(document(), 3)
-    assert as_published({**document(), "jumps": []}, 2)["jumps"] == []
-    assert "jumps" not in as_published({**document(), "preset": "flux"}, 2)
+    assert published_document(document(), 2)["jumps"] == "all"
+    assert "jumps" not in published_document(document(), 3)
+    assert published_document({**document(), "jumps": []}, 2)["jumps"] == []
+    assert "jumps" not in published_document({**document(), "preset": "flux"}, 2)

@@ -11,13 +11,13 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Finish, Move
-from pipelines.routing.decide.joining.reach import reached, ways
+from pipelines.routing.decide.joining.reach import reachable_stations, routes
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.guarantees.ways import ways_out
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.state import begin
-from pipelines.routing.simulate.walk import take
+from pipelines.routing.simulate.state import start_task
+from pipelines.routing.simulate.walk import take_step
 from tests.routing.interpreter import decide as second_reading
 
 Json = dict[str, Any]
@@ -56,8 +56,8 @@ def jump(place: str) -> Json:
 
 
 def simulated(line: ParsedLine, place: str) -> bool:
-    start = begin(line, ScenarioScript("w", "w"))
-    decision = take(line, start, ScenarioStep("outcome", outcome=jump(place))).decision
+    start = start_task(line, ScenarioScript("w", "w"))
+    decision = take_step(line, start, ScenarioStep("outcome", outcome=jump(place))).decision
     return isinstance(decision, Move | Finish)
 
 
@@ -77,10 +77,10 @@ def test_all_read_alike_where_work_may_jump(block: int) -> None:
         assert {place for place in places if simulated(line, place)} == may, (seed, revision)
         assert {way.target for way in ways_out(LintSubject(line))[line.start] if way.by == "jump"} == may
         stations = may & {*line.stations_by_key}
-        assert stations <= LintSubject(line).reached and stations <= {
+        assert stations <= LintSubject(line).reached_keys and stations <= {
             key for key, most in worst_visits(LintSubject(line)).items() if most
         }
         if revision == 3:
             second = {p for p, s in situations.items() if second_reading(document, s)["decision"] != "wait"}
             assert second == may, seed
-            assert stations <= reached(ways(line), [line.start])
+            assert stations <= reachable_stations(routes(line), [line.start])

@@ -38,7 +38,7 @@ def test_what_is_absent_follows_from_what_is_there(
     report: dict[str, Any], result: str, verdict: str, eval_: str, standing: str
 ) -> None:
     derived = derive(read_outcome(report))
-    assert (derived.result, derived.verdict, derived.eval, derived.standing) == (
+    assert (derived.result, derived.verdict, derived.eval, derived.outcome_state) == (
         result,
         verdict,
         eval_,

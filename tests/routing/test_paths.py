@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonpath_rfc9535 import JSONPathEnvironment
 
-from pipelines.routing.basics.bounds import MAX_STEPS, Steps
+from pipelines.routing.basics.bounds import MAX_STEPS, EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed
 from pipelines.routing.document.paths import PathError, compile_path
 
@@ -55,12 +55,12 @@ CASES = [
 
 @pytest.mark.parametrize(("path", "nodes"), CASES)
 def test_a_path_finds_its_nodes_in_order(path: str, nodes: list[Any]) -> None:
-    assert compile_path(path).nodes(DATA, Steps()) == nodes
+    assert compile_path(path).nodes(DATA, EvaluationBudget()) == nodes
 
 
 def test_a_name_may_have_any_character_of_the_rfc() -> None:
-    assert compile_path("$.😀.☃").nodes({"😀": {"☃": 1}}, Steps()) == [1]
-    assert compile_path("$.a-b").nodes({"a-b": 1}, Steps()) == [1]
+    assert compile_path("$.😀.☃").nodes({"😀": {"☃": 1}}, EvaluationBudget()) == [1]
+    assert compile_path("$.a-b").nodes({"a-b": 1}, EvaluationBudget()) == [1]
     for path in ("$.1a", "$.a b"):
         with pytest.raises(PathError):
             compile_path(path)
@@ -108,7 +108,7 @@ def test_any_text_is_a_path_or_is_refused(text: str) -> None:
         path = compile_path("$" + text)
     except PathError:
         return
-    assert isinstance(path.nodes(DATA, Steps()), list)
+    assert isinstance(path.nodes(DATA, EvaluationBudget()), list)
 
 
 keys = st.sampled_from(["a", "b", "n"])
@@ -143,7 +143,7 @@ query = st.builds(lambda parts: "$" + "".join(parts), st.lists(segment, max_size
 @settings(max_examples=100, deadline=None)
 def test_it_finds_what_the_library_finds(text: str, value: Any) -> None:
     expected = JSONPathEnvironment().find(text, value).values()
-    assert compile_path(text).nodes(value, Steps()) == expected
+    assert compile_path(text).nodes(value, EvaluationBudget()) == expected
 
 
 @pytest.mark.parametrize("path", ["$..*..*..*..*", "$..[?@..[?@..*]]", "$[*,*][*,*][*,*][*,*][*,*][*,*]"])
@@ -151,7 +151,7 @@ def test_an_explosive_path_ends_with_an_error(path: str) -> None:
     value: Any = [0]
     for _ in range(5):
         value = [value] * 6
-    steps = Steps()
+    steps = EvaluationBudget()
     with pytest.raises(EvaluationFailed, match=str(MAX_STEPS)):
         for _ in range(20):
             compile_path(path).nodes(value, steps)

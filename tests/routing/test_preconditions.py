@@ -179,7 +179,7 @@ FAULTS: list[tuple[Any, list[str]]] = [
 def test_a_handoff_is_held_against_the_schema_and_each_fault_has_its_place(
     document: Any, told: list[str]
 ) -> None:
-    assert list(map(str, handoffs.faults(document))) == told
+    assert list(map(str, handoffs.handoff_faults(document))) == told
 
 
 def test_the_stations_schema_comes_before_the_lines() -> None:
@@ -201,14 +201,14 @@ def test_the_stations_schema_comes_before_the_lines() -> None:
     ],
 )
 def test_a_fault_of_a_handoff_is_told_without_the_words_of_a_program(schema: Any, told: str) -> None:
-    assert [str(each) for each in handoffs.faults({"x": 5}, {"properties": {"x": schema}})] == [
+    assert [str(each) for each in handoffs.handoff_faults({"x": 5}, {"properties": {"x": schema}})] == [
         f"handoff.x: {told}"
     ]
 
 
 def test_patterns_of_a_schema_take_linear_time() -> None:
     schema = {"properties": {"id": {"pattern": "^(a+)+$"}}}
-    assert [str(each) for each in handoffs.faults({"id": "a" * 50_000 + "!"}, schema)] == [
+    assert [str(each) for each in handoffs.handoff_faults({"id": "a" * 50_000 + "!"}, schema)] == [
         "handoff.id: does not match ^(a+)+$"
     ]
 

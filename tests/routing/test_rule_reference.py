@@ -16,7 +16,7 @@ from pipelines.routing.document import operators
 from pipelines.routing.document.line import PRESETS, read_line
 from pipelines.routing.document.policy import POLICY
 from pipelines.routing.document.reading.conditions import KNOWN
-from pipelines.routing.simulate.run import run
+from pipelines.routing.simulate.run import run_scenario
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.support import FAILED, OK, goes
 
@@ -58,9 +58,9 @@ def test_the_example_of_a_join_goes_where_the_page_says() -> None:
     of = native.read(block)
     assert not [finding for finding in lint(of) if finding.severity != "info"]
     steps = [OK, OK, FAILED, OK, OK, OK, OK]
-    result = run(of, read_scenario({"key": "page", "steps": [{"outcome": each} for each in steps]}))
+    result = run_scenario(of, read_scenario({"key": "page", "steps": [{"outcome": each} for each in steps]}))
     assert result.path == ("implement", "qa", "security", "release") * 2
-    assert result.taken[3] == "holes"
+    assert result.matched_rules[3] == "holes"
     assert result.walk is not None and result.walk.end == "completed"
 
 

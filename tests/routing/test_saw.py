@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.operand_trace import Seen, shown
+from pipelines.routing.document.operand_trace import ObservedOperand, shorten_value
 
 SHOWN = [
     ("x" * 200, "x" * 200),
@@ -29,10 +29,14 @@ SHOWN = [
 
 @pytest.mark.parametrize(("value", "seen"), SHOWN)
 def test_a_value_is_shown_whole_or_cut(value: Any, seen: Any) -> None:
-    assert shown(value) == seen
+    assert shorten_value(value) == seen
 
 
 def test_an_operand_is_shown_with_its_path_and_an_output_with_its_nodes() -> None:
-    assert Seen("eval", "ok").to_dict() == {"operand": "eval", "value": "ok"}
-    assert Seen("edge", 2, "a->b").to_dict() == {"operand": "edge", "path": "a->b", "value": 2}
-    assert Seen("output", [1], "$.n").to_dict() == {"operand": "output", "path": "$.n", "nodes": [1]}
+    assert ObservedOperand("eval", "ok").to_dict() == {"operand": "eval", "value": "ok"}
+    assert ObservedOperand("edge", 2, "a->b").to_dict() == {"operand": "edge", "path": "a->b", "value": 2}
+    assert ObservedOperand("output", [1], "$.n").to_dict() == {
+        "operand": "output",
+        "path": "$.n",
+        "nodes": [1],
+    }

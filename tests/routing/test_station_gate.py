@@ -370,5 +370,5 @@ GATE_WORD = {"all": [{"field": "gates.plan", "operator": "equals", "value": "app
 def test_a_check_reads_the_last_word_at_another_gate(facts: dict[str, Any], expected: str) -> None:
     gates = [{"key": "plan"}, {"key": "g", "mode": "auto", "checks": GATE_WORD}]
     of = line({"gate": "g"}, {}, gates=gates)
-    assert of.reads_words
+    assert of.reads_gate_words
     assert goes(of, OK, **facts) == expected

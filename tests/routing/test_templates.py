@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.go_time_format import formatted
+from pipelines.routing.basics.go_time_format import format_time
 from pipelines.routing.document.templates import (
     MAX_RENDERED,
     TemplateError,
     UndefinedVariable,
-    asked,
-    edges,
-    names,
+    counted_edges,
+    lookups_of,
+    placeholder_names,
     render,
 )
 
@@ -82,18 +82,18 @@ def test_braces_that_hold_no_look_up_are_an_error(text: str) -> None:
     with pytest.raises(TemplateError):
         render(text, SCOPE)
     with pytest.raises(TemplateError):
-        names(text)
+        placeholder_names(text)
 
 
 def test_an_error_says_the_line_what_stands_there_and_what_could() -> None:
     with pytest.raises(TemplateError) as caught:
-        names("{{task.title}}\n\n{{" + "x" * 80 + "}}")
+        placeholder_names("{{task.title}}\n\n{{" + "x" * 80 + "}}")
     assert str(caught.value) == (
         "line 3: {{" + "x" * 58 + " is no look-up; "
         "there are {{task.…}}, {{input.…}}, {{context.…}}, {{variables.…}} and {{.…}}"
     )
     with pytest.raises(TemplateError) as caught:
-        names('{{"open}}')
+        placeholder_names('{{"open}}')
     assert str(caught.value).startswith('{{"open}}: line 1, column 1: Unterminated string')
 
 
@@ -108,7 +108,7 @@ def test_values_are_not_rendered_again() -> None:
 
 
 def test_the_names_of_a_template_are_known_before_it_is_rendered() -> None:
-    assert names('{{task.title}} {{.x}} {{"{{"}} {{task.title}}') == ("task.title", ".x")
+    assert placeholder_names('{{task.title}} {{.x}} {{"{{"}} {{task.title}}') == ("task.title", ".x")
 
 
 def test_a_rendered_text_is_bounded() -> None:
@@ -188,14 +188,14 @@ def test_B16_an_undefined_macro_is_an_error_that_names_it(name: str) -> None:
 )
 def test_there_are_no_other_macros(text: str) -> None:
     with pytest.raises(TemplateError):
-        names(text)
+        placeholder_names(text)
 
 
 def test_what_a_template_asks_for_is_known_before_it_is_rendered() -> None:
     text = "{{task.title}} {{.x.y}} {{var:a}} {{var:b|c}} {{now:2006}} {{edge_count:a->b}}"
-    assert asked(text) == (("task", "title"), ("", "x.y"), ("variables", "a"))
-    assert edges(text) == (("a", "b"),)
-    assert names(text)[-2:] == ("now:2006", "edge_count:a->b")
+    assert lookups_of(text) == (("task", "title"), ("", "x.y"), ("variables", "a"))
+    assert counted_edges(text) == (("a", "b"),)
+    assert placeholder_names(text)[-2:] == ("now:2006", "edge_count:a->b")
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_what_a_template_asks_for_is_known_before_it_is_rendered() -> None:
     ],
 )
 def test_a_moment_is_written_as_go_s_layout_shows_it(layout: str, text: str) -> None:
-    assert formatted(MOMENT, layout) == text
+    assert format_time(MOMENT, layout) == text
 
 
 def test_a_zone_is_written_as_its_offset() -> None:
     moment = MOMENT.astimezone(timezone(timedelta(hours=-5, minutes=-30)))
-    assert formatted(moment, "15:04 Z07:00 Z0700") == "10:35 -05:30 -0530"
+    assert format_time(moment, "15:04 Z07:00 Z0700") == "10:35 -05:30 -0530"

@@ -104,13 +104,15 @@ def test_C25_the_message_names_who_asks_for_what() -> None:
 
 def test_C25_the_keys_are_remembered_and_forgotten_again() -> None:
     of, move = asking("x"), Move(("b",), None, "policy")
-    kept = effects.gathered(DecisionSubject(of, "a", None, read_outcome(NOT_JSON)), move)
+    kept = effects.stored_values(DecisionSubject(of, "a", None, read_outcome(NOT_JSON)), move)
     assert (kept["context"], kept["unreadable"]) == ({}, {"high": "a"})
     said = read_outcome({"exit_code": 0, "output": {"high": 1}})
-    kept = effects.gathered(DecisionSubject(of, "a", None, said, unreadable={"high": "a", "low": "a"}), move)
+    kept = effects.stored_values(
+        DecisionSubject(of, "a", None, said, unreadable={"high": "a", "low": "a"}), move
+    )
     assert (kept["context"], kept["unreadable"]) == ({"high": 1}, {"high": ""})
     failed = read_outcome({"exit_code": 1, "output_error": "line 1"})
-    assert "unreadable" not in effects.gathered(DecisionSubject(of, "a", None, failed), move)
+    assert "unreadable" not in effects.stored_values(DecisionSubject(of, "a", None, failed), move)
 
 
 @pytest.mark.parametrize(
@@ -118,5 +120,5 @@ def test_C25_the_keys_are_remembered_and_forgotten_again() -> None:
     [("a.b", "a.b"), ("a.b", "a"), ("$.a[0]", "a"), ("$['a.b']", "a.b"), ('$["a"]', "a"), ("$.a..b", "a")],
 )
 def test_a_path_asks_for_its_first_key(text: str, key: str) -> None:
-    assert compile_path(text).asks_for({key})
-    assert not compile_path(text).asks_for({"c"})
+    assert compile_path(text).reads_any({key})
+    assert not compile_path(text).reads_any({"c"})

@@ -7,15 +7,24 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.shapes import whole
-from pipelines.routing.basics.values import MISSING, equal, exact, is_number, kind, less, number_in, size
+from pipelines.routing.basics.shapes import to_integer
+from pipelines.routing.basics.values import (
+    MISSING,
+    equal,
+    exact,
+    is_number,
+    kind,
+    less,
+    node_count,
+    number_in,
+)
 
 SIZES = [(None, 1), ("text", 1), ([], 1), ({}, 1), ([1, [2, 3]], 5), ({"a": 1, "b": {"c": [1, {}]}}, 6)]
 
 
 @pytest.mark.parametrize(("value", "nodes"), SIZES)
 def test_a_value_is_as_large_as_its_nodes_are_many(value: Any, nodes: int) -> None:
-    assert size(value) == nodes
+    assert node_count(value) == nodes
 
 
 NUMERALS = [
@@ -58,7 +67,7 @@ WHOLE = [
 
 @pytest.mark.parametrize(("value", "integer"), WHOLE)
 def test_a_whole_number_is_one_however_it_is_written(value: Any, integer: int | None) -> None:
-    assert (whole(value), type(whole(value))) == (integer, type(integer))
+    assert (to_integer(value), type(to_integer(value))) == (integer, type(integer))
 
 
 def test_numbers_of_all_kinds_compare_without_rounding() -> None:

@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 
 from pipelines.formats.native import json_schema
-from pipelines.routing.document.kinds import KINDS, secrets, templates
+from pipelines.routing.document.kinds import KINDS, secret_names, work_templates
 from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.publishable import publishing_problems
@@ -195,7 +195,7 @@ def test_arguments_of_calls_are_no_templates_and_secrets_are_found() -> None:
         "http": {"url": "https://a.example/{{argument.a}}", "headers": {"K": {"secret": "ONE"}}},
     }
     work = {"kind": "tools", "tools": [{**TOOL, "cwd": "{{input.x}}"}, call]}
-    assert ("work.tools[0].argv[1]", "") in list(templates(work, "work"))
-    assert ("work.tools[0].cwd", "{{input.x}}") in list(templates(work, "work"))
-    assert secrets(work) == ("ONE",)
-    assert secrets({"kind": "http", "headers": {"A": {"secret": "TWO"}, "B": "x"}}) == ("TWO",)
+    assert ("work.tools[0].argv[1]", "") in list(work_templates(work, "work"))
+    assert ("work.tools[0].cwd", "{{input.x}}") in list(work_templates(work, "work"))
+    assert secret_names(work) == ("ONE",)
+    assert secret_names({"kind": "http", "headers": {"A": {"secret": "TWO"}, "B": "x"}}) == ("TWO",)

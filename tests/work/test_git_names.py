@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.ports.server_folders import ServerFolders
-from pipelines.routing.basics.visible import shortened
+from pipelines.routing.basics.visible import shorten
 from pipelines.work.git import commits
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.commits import is_branch
@@ -74,7 +74,7 @@ def test_a_long_title_is_cut_at_a_word_and_stands_whole_below() -> None:
     assert len(subject) <= 72 and subject.endswith("…") and title.startswith(f"{subject[:-1]} ")
     assert whole == f"“{title}”" and said == "Gateline-Delivery: 1\n"
     assert trailers(f"{subject}\n\n{whole}\n\n{said}") == {"Gateline-Delivery": ["1"]}
-    assert len(shortened(f"Merge {'x' * 80}: it", 72)) == 72, "of a long branch nothing but “Merge…” was left"
-    assert shortened("x" * 100, 72) == "x" * 71 + "…" and shortened("x" * 72, 72) == "x" * 72
+    assert len(shorten(f"Merge {'x' * 80}: it", 72)) == 72, "of a long branch nothing but “Merge…” was left"
+    assert shorten("x" * 100, 72) == "x" * 71 + "…" and shorten("x" * 72, 72) == "x" * 72
     assert title.lower().replace(": ", "-").replace(" ", "-").startswith(f"{slug_of(title)}-")
     assert len(slug_of(title)) <= 60 and slug_of("y" * 80) == "y" * 60

@@ -73,4 +73,4 @@ def test_a_kind_has_a_field_for_each_of_its_keys(kind: Kind) -> None:
 
 
 def test_what_workers_do_has_a_handler_and_nothing_else_has() -> None:
-    assert {kind.key for kind in TABLE if kind.by_workers} == set(HANDLERS)
+    assert {kind.key for kind in TABLE if kind.is_done_by_workers} == set(HANDLERS)

@@ -16,7 +16,7 @@ from pipelines.models import Job, Task, Worker
 from pipelines.ports.leases import Claim, able
 from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.queries import unoffered
-from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, needs
+from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, required_offers
 from pipelines.routing.document.line import read_line
 from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
@@ -111,7 +111,7 @@ def test_what_a_person_chooses_or_a_station_names_needs_no_default_model() -> No
     line = read_line(
         document([station("a", **CHAT), station("b", **named), station("c", LABELLED, **by_person)])
     )
-    assert [needs(each) for each in line.stations] == [
+    assert [required_offers(each) for each in line.stations] == [
         ("kind:chat", MODEL_SERVER, DEFAULT_MODEL),
         ("kind:chat", MODEL_SERVER),
         ("kind:route",),

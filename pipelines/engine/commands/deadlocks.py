@@ -27,7 +27,7 @@ from pipelines.engine.moves.releases import DEPENDENCY, close
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR, TIMEOUT
-from pipelines.routing.decide.holds import each_of, joined, paused_by
+from pipelines.routing.decide.holds import flatten_holds, nest_holds, pause_hold
 from pipelines.routing.document.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")
@@ -120,7 +120,7 @@ def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
         (member, token)
         for member in batch.tasks.values()
         for token in batch.living(member)
-        if any(map(is_paused_by(deadlock.pk), each_of(token.wait)))
+        if any(map(is_paused_by(deadlock.pk), flatten_holds(token.wait)))
     ]
     ACTS[answer.word](batch, deadlock, task, paused, answer)
     batch.flush()
@@ -190,7 +190,9 @@ def _context(
 def _had_begun(token: Token, deadlock: Deadlock) -> bool:
     """Return whether the token's job was running when the deadlock was detected."""
     return any(
-        wait.get("was") == Status.RUNNING for wait in each_of(token.wait) if is_paused_by(deadlock.pk)(wait)
+        wait.get("was") == Status.RUNNING
+        for wait in flatten_holds(token.wait)
+        if is_paused_by(deadlock.pk)(wait)
     )
 
 
@@ -227,14 +229,14 @@ def _escalate(
     for member, token in paused:
         job = batch.open_job(token)
         if job and member.pk == task.pk:
-            others = [wait for wait in each_of(token.wait) if not is_paused_by(deadlock.pk)(wait)]
+            others = [wait for wait in flatten_holds(token.wait) if not is_paused_by(deadlock.pk)(wait)]
             hold(
                 batch,
                 member,
                 token,
                 job,
                 answer.actor,
-                joined([paused_by(str(opened.pk), opened.trigger), *others]),
+                nest_holds([pause_hold(str(opened.pk), opened.trigger), *others]),
             )
         else:
             let_go(batch, member, token, answer.actor, is_paused_by(deadlock.pk))

@@ -19,8 +19,8 @@ from pipelines.errors import existing
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
 from pipelines.models.plumbing.compiled import execute
 from pipelines.ports import observers
-from pipelines.routing.decide.deadlocks import circle
-from pipelines.routing.decide.holds import LOST, each_of, is_dependency, joined, waits_for
+from pipelines.routing.decide.deadlocks import find_cycle
+from pipelines.routing.decide.holds import LOST, dependency_hold, flatten_holds, is_dependency, nest_holds
 
 MOST = 50
 
@@ -72,7 +72,7 @@ def _circle(project_id: int, task_id: int, *others: Task) -> list[int]:
     """The tasks of the circle that would form if this task also waited for these others."""
     waits = graph(project_id)
     waits[str(task_id)] |= {str(other.pk) for other in others}
-    return [int(pk) for pk in circle(waits, str(task_id))]
+    return [int(pk) for pk in find_cycle(waits, str(task_id))]
 
 
 def parties(task_id: int) -> list[int]:
@@ -118,11 +118,11 @@ def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names:
     """Hold the token for these tasks, in addition to any other hold. A dependency that can no longer complete is
     reported: a person decides."""
     if token.status in WORKING:
-        hold(batch, task, token, job, actor, waits_for(names))
+        hold(batch, task, token, job, actor, dependency_hold(names))
     elif token.status == Status.HELD:
-        others = [wait for wait in each_of(token.wait) if not is_dependency(wait)]
-        hold(batch, task, token, job, actor, joined([*others, waits_for(names)]))
-    if LOST in waits_for(names):
+        others = [wait for wait in flatten_holds(token.wait) if not is_dependency(wait)]
+        hold(batch, task, token, job, actor, nest_holds([*others, dependency_hold(names)]))
+    if LOST in dependency_hold(names):
         batch.tell(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
 
 
@@ -134,7 +134,7 @@ def may_be_met(batch: Batch, due: Due) -> None:
         job = batch.open_job(token)
         if not names:
             let_go(batch, task, token, ENGINE, is_dependency)
-        elif job and any(map(is_dependency, each_of(token.wait))):
+        elif job and any(map(is_dependency, flatten_holds(token.wait))):
             _hold(batch, task, token, job, ENGINE, names)
     batch.flush()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.basics.signatures import belies
+from pipelines.routing.basics.signatures import contradicting_ending
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.operators import compile_pattern
 from pipelines.routing.document.work.references import NAME
@@ -33,7 +33,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 def fault_of(field: Input, value: Any) -> str:
     """Return what is wrong with a value, or ""."""
     try:
-        values.check(value, field.key)
+        values.check_storable(value, field.key)
     except Malformed as fault:
         return fault.message
     if isinstance(value, str) and len(value) > LONGEST:
@@ -118,7 +118,7 @@ def size_fault(field: Input, size: int) -> str:
 def content_fault(field: Input, name: str, content: str) -> str:
     """Return what is wrong with the content of a file, judged by its first bytes where the field accepts only
     some types, or ""."""
-    ending = belies(name, content) if field.accept else ""
+    ending = contradicting_ending(name, content) if field.accept else ""
     if not ending:
         return ""
     return f"has the ending {ending}, but its content is of another type"

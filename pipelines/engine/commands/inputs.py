@@ -24,7 +24,7 @@ from pipelines.engine.core.errors import InputError
 from pipelines.models import Project, Repository, Upload
 from pipelines.ports.vault.finding import SECRET, Reach
 from pipelines.queries.allowed_folders import fault_of_folder
-from pipelines.routing.basics.visible import shortened
+from pipelines.routing.basics.visible import shorten
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import ParsedLine, Problem, Station
@@ -83,7 +83,7 @@ def known_secrets(fields: Iterable[Input], reach: Reach) -> Sequence[str]:
 def connected_repositories(line: ParsedLine | None, project: Project) -> list[Repository]:
     """Return the repositories that a task of this line may work in, by name; looked up only where an input
     names it (law §15)."""
-    if line is None or line.workspace is None or not line.workspace.input:
+    if line is None or line.workspace is None or not line.workspace.input_key:
         return []
     return list(Repository.objects.filter(project=project).order_by("name"))
 
@@ -120,7 +120,7 @@ def not_connected(
     line: ParsedLine, filled: Mapping[str, Any], connected: Iterable[Repository]
 ) -> list[Problem]:
     """A task would only fail at its first station."""
-    key = line.workspace.input if line.workspace else ""
+    key = line.workspace.input_key if line.workspace else ""
     if not key or not filled.get(key) or filled[key] in {repository.title for repository in connected}:
         return []
     message = "is not connected to this project"
@@ -188,7 +188,7 @@ def _telling(field: Input, value: Any) -> str:
     first = next(
         (line.strip() for line in value.splitlines() if line.strip().isprintable() and line.strip()), ""
     )
-    return shortened(SENTENCE.split(first, maxsplit=1)[0], MAX_TITLE_PART)
+    return shorten(SENTENCE.split(first, maxsplit=1)[0], MAX_TITLE_PART)
 
 
 def form_of(station: Station) -> tuple[Input, ...]:

@@ -26,8 +26,8 @@ from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token,
 from pipelines.ports import observers
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
-from pipelines.routing.decide.holds import each_of, is_dependency
-from pipelines.routing.decide.transitions import CANCELLED, TokenPlace, rerun
+from pipelines.routing.decide.holds import flatten_holds, is_dependency
+from pipelines.routing.decide.transitions import CANCELLED, TokenPlace, rerun_transition
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS, wait_for_checks
 
@@ -171,7 +171,7 @@ def run_again(
     here = TokenPlace(
         versions.by_id(task.pinned_id), source if at else _where(task, token), token.origin or None
     )
-    change = rerun(here, at, feedback)
+    change = rerun_transition(here, at, feedback)
     [entry], count = change.entries, merge_counts(task, change.count)
     effects.stand(batch, token, entry)
     job = open_job(batch, task, token, feedback=entry.feedback, asked=asked)
@@ -239,7 +239,7 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = _locked(token_id, token_version, (Status.HELD,))
     if not batch.open_job(token) or "paused_by" in token.wait:
         raise Conflict("Nobody put this task on hold. See what it waits for.")
-    if any(map(is_dependency, each_of(token.wait))):
+    if any(map(is_dependency, flatten_holds(token.wait))):
         wait_no_longer(batch, task)
     let_go(batch, task, token, Actor.person(user), _may_be_released, trigger="release")
     batch.flush()

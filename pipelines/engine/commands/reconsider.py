@@ -11,7 +11,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import effects
 from pipelines.models import Decision, Due, Job, Status, Task, Token
-from pipelines.routing.analysis.redecide.recorded import again, said
+from pipelines.routing.analysis.redecide.recorded import decide_again, stored_answer
 from pipelines.routing.decide import effects as consequences
 
 
@@ -46,7 +46,10 @@ def once_more(
     job = Job.objects.get(pk=before.job_id)
     cause = f"{why}:{token.pk}.{token.version}"
     turn = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
-    situation = {**before.situation, "facts": consequences.once_more(before.situation["facts"], of_now(turn))}
+    situation = {
+        **before.situation,
+        "facts": consequences.refreshed_facts(before.situation["facts"], of_now(turn)),
+    }
     return turn, fresh(turn, situation), before
 
 
@@ -68,4 +71,4 @@ def facts_changed(batch: Batch, due: Due) -> None:
 
 def _same(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
     """Return whether the new decision would hold the token for the same reason."""
-    return said(again(turn.judged_by, situation)) == before.answer
+    return stored_answer(decide_again(turn.judged_by, situation)) == before.answer

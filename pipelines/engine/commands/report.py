@@ -22,7 +22,7 @@ from pipelines.engine.core.values import Report, ReportResult
 from pipelines.engine.moves import effects, evaluations, passing
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import Job, Purpose, Task, Token
-from pipelines.routing.basics.facts import as_claim, witnessed
+from pipelines.routing.basics.facts import as_claim, with_source
 from pipelines.routing.basics.outcome import Outcome, OutcomeError, derive, is_signal, read_outcome
 
 LARGEST_BATCH = 50
@@ -170,7 +170,7 @@ def _witnessed(member: Checked, job: Job) -> dict[str, Any]:
         return member.kept
     by = member.report.observed_by or member.report.by
     source = {"station": job.station, "visit": job.visit, "observed_by": by}
-    return {**member.kept, "facts": witnessed(facts, source)}
+    return {**member.kept, "facts": with_source(facts, source)}
 
 
 def _in_range(job_report: Report) -> None:

@@ -21,9 +21,9 @@ from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.models import Decision, Escalation, Job, Status, Task, Token, User
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.recorded import again, said
-from pipelines.routing.decide.effects import once_more
-from pipelines.routing.decide.escalation_targets import ways
+from pipelines.routing.analysis.redecide.recorded import decide_again, stored_answer
+from pipelines.routing.decide.effects import refreshed_facts
+from pipelines.routing.decide.escalation_targets import escalation_targets
 from pipelines.routing.decide.transitions import feedback_of
 from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 
@@ -151,7 +151,7 @@ def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
 
 
 def _target(task: Task, token: Token, route: str) -> str:
-    open_ways = ways(versions.by_id(task.pinned_id), token.station)
+    open_ways = escalation_targets(versions.by_id(task.pinned_id), token.station)
     if route not in open_ways:
         known = ", ".join(open_ways) or "none from here"
         raise Invalid.at(
@@ -170,8 +170,8 @@ def _decide_again(
     job = Job.objects.get(pk=before.job_id)
     cause = f"escalation:{escalation.pk}"
     turn = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
-    situation = {**before.situation, "facts": once_more(before.situation["facts"], of_now(turn))}
-    if said(again(turn.judged_by, situation)).get("decision") == "escalate":
+    situation = {**before.situation, "facts": refreshed_facts(before.situation["facts"], of_now(turn))}
+    if stored_answer(decide_again(turn.judged_by, situation)).get("decision") == "escalate":
         raise Conflict(
             "The same would be escalated again. Run the station again, send the task on, or cancel it."
         )

@@ -102,7 +102,7 @@ def unprotected(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem
     protection = protection_of(repository) if repository else None
     if repository is None or not protection:
         return []
-    path = f"inputs.{line.workspace.input}" if line.workspace.input else "workspace.git.repository"
+    path = f"inputs.{line.workspace.input_key}" if line.workspace.input_key else "workspace.git.repository"
     message, hint = (
         "%(repository)s is protected: %(promise)s",
         "Choose a line that asks for these approvals.",

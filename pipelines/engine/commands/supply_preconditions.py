@@ -28,7 +28,7 @@ from pipelines.errors import existing
 from pipelines.models import Handoff, Status, Task, Token, User
 from pipelines.ports.vault.finding import Reach
 from pipelines.routing.decide import effects as consequences
-from pipelines.routing.document.handoffs import faults
+from pipelines.routing.document.handoffs import handoff_faults
 from pipelines.routing.document.line import Input, ParsedLine, Problem
 from pipelines.routing.document.preconditions import HANDOFF, METADATA
 
@@ -45,7 +45,7 @@ def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> 
     if not waits_for_it(token):
         raise Conflict(str(CHANGED))
     turn, situation = _once_more(batch, task, token, user, "handoff")
-    problems = faults(document, turn.judged_by.handoff_schema(token.station))
+    problems = handoff_faults(document, turn.judged_by.handoff_schema(token.station))
     if problems:
         raise Invalid(problems)
     source = worker_of(turn.judged_by, token.station)
@@ -106,7 +106,7 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
         task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **details
     )
     # Once more, since inputs and context have just changed
-    now = {**situation, "facts": consequences.once_more(situation["facts"], of_now(turn))}
+    now = {**situation, "facts": consequences.refreshed_facts(situation["facts"], of_now(turn))}
     effects.apply(turn, settle(turn, fresh(turn, now)))
     batch.flush()
     return task

@@ -40,7 +40,7 @@ from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
 from pipelines.models.plumbing import rows
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import told
+from pipelines.routing.decide.effects import with_votes
 from pipelines.routing.document.line import Approval
 
 
@@ -212,7 +212,7 @@ def decide_visit(
 def _unanimous(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
     """Return, for the event of an approval by all who are asked, who they were."""
     policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
-    if request.word != Word.APPROVE or request.overrides or not policy.unanimous:
+    if request.word != Word.APPROVE or request.overrides or not policy.is_unanimous:
         return {}
     return {"everyone": sorted(voter.person for voter in asked_of_all(task, visit, policy) or ())}
 
@@ -274,10 +274,10 @@ def _go_on(
         asked_rule=decision.answer.get("rule"),
         under=decision.pinned_id,
     )
-    facts = told(decision.situation["facts"], moment(turn), _words(together))
+    facts = with_votes(decision.situation["facts"], moment(turn), _words(together))
     answer = settle(turn, {**decision.situation, "facts": facts})
     effects.apply(turn, answer)
-    return answer.plain()
+    return answer.to_stored_dict()
 
 
 def _words(together: Iterable[GateVisit]) -> dict[str, dict[str, str]]:

@@ -15,7 +15,7 @@ from pipelines.engine.commands.export import handoff_id
 from pipelines.engine.core.handoffs import worker_of
 from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Task, Token
 from pipelines.queries import versions
-from pipelines.routing.decide.budget_usage import rework
+from pipelines.routing.decide.budget_usage import rework_kind
 from pipelines.routing.document.line import ParsedLine
 
 AT_ONCE = 50
@@ -157,7 +157,7 @@ def _reworks(line: ParsedLine, task: Task) -> int:
     """Return how often the task was sent back: by a rule, to an earlier stage or to its own; and by a person
     at a gate."""
     edges = ((edge.partition("->"), count) for edge, count in task.edges.items())
-    by_rule = sum(count for (source, _, target), count in edges if rework(line, source, target))
+    by_rule = sum(count for (source, _, target), count in edges if rework_kind(line, source, target))
     return by_rule + sum(task.rounds.values())
 
 

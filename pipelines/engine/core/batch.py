@@ -27,7 +27,7 @@ from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
 from pipelines.ports.statements import DROP_LEASES, GRANT_LEASES
-from pipelines.routing.decide.effects import status_of
+from pipelines.routing.decide.effects import task_status
 
 # The smallest step of time that PostgreSQL stores
 TICK = timedelta(microseconds=1)
@@ -344,7 +344,7 @@ class Batch:
         positions = [token.status for token in tokens if token.status not in ENDED and not token.forked]
         # Without any the task has ended, and its status is that of its end (`completion`)
         if positions:
-            task.status = status_of(positions)
+            task.status = task_status(positions)
             self.task_changed(task)
 
     # What is written

@@ -19,14 +19,14 @@ from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.queries.standing_approvals import gates_that_stand, standing_approval
 from pipelines.queries.usage import cost_of_task
-from pipelines.routing.analysis.redecide.kept import kept
+from pipelines.routing.analysis.redecide.kept import compact_entries
 from pipelines.routing.basics.outcome import Outcome, read_outcome
-from pipelines.routing.decide.across import across
+from pipelines.routing.decide.across import facts_by_station
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision as Answer
 from pipelines.routing.decide.effects import DecisionSubject
-from pipelines.routing.decide.judging import judged
-from pipelines.routing.decide.situation import of_engine
+from pipelines.routing.decide.judging import judge_outcome
+from pipelines.routing.decide.situation import situation_from_engine
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 
@@ -139,7 +139,7 @@ def _across(turn: DecisionContext) -> dict[str, Any]:
     visits = Job.objects.filter(task=turn.task, token__in=part, purpose=Purpose.STATION, result="success")
     rows = visits.filter(state=Job.State.DONE, outcome__has_key="facts").exclude(pk=turn.job.pk)
     past = rows.order_by("ended_at", "pk").values_list("station", "outcome__facts")
-    observed = across(turn.job.outcome.get("facts") or {}, past)
+    observed = facts_by_station(turn.job.outcome.get("facts") or {}, past)
     return {"observed": observed} if observed else {}
 
 
@@ -186,13 +186,13 @@ def judgement(job: Job, outcome: Outcome) -> Outcome:
     station = line.stations_by_key.get(job.station)
     if station is None:
         return outcome
-    return judged(line, station, outcome, _spent(line, job).get("spent", 0)).outcome
+    return judge_outcome(line, station, outcome, _spent(line, job).get("spent", 0)).outcome
 
 
 def of_now(turn: DecisionContext) -> dict[str, Any]:
     """Return what may differ when the same outcome is decided again: everything about the task but what the
     token itself brought along."""
-    words = {"words": last_words(turn.task)} if turn.judged_by.reads_words else {}
+    words = {"words": last_words(turn.task)} if turn.judged_by.reads_gate_words else {}
     return {**moment(turn), **words}
 
 
@@ -245,7 +245,7 @@ def fresh(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
     line, facts = turn.judged_by, situation["facts"]
     if line.agents:
         facts = {**facts, "agents": turn.batch.agents.facts(turn.task, line.agents)}
-    if HANDOFF in line.requires(situation["station"]) and added_by_hand(turn.job) is not None:
+    if HANDOFF in line.requirements_of(situation["station"]) and added_by_hand(turn.job) is not None:
         facts = {**facts, "preconditions": {**facts.get("preconditions", {}), HANDOFF: True}}
     return situation if facts is situation["facts"] else {**situation, "facts": facts}
 
@@ -255,13 +255,13 @@ def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     `effects`. The trace is kept apart from it, as far as it cannot be worked out again."""
     facts = fresh(turn, facts)
     began = time.perf_counter_ns()
-    read = of_engine(facts, turn.told)
+    read = situation_from_engine(facts, turn.told)
     # house §1: `routing` has no clock, so it is handed one to time the rules.
     answer = decide(turn.judged_by, read, clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000
     station = turn.judged_by.station(read.station)
     # Once more, since a decision says only what follows: counters and context want the judged outcome
-    turn.outcome = judged(turn.judged_by, station, read.outcome, read.facts.spent).outcome
+    turn.outcome = judge_outcome(turn.judged_by, station, read.outcome, read.facts.spent).outcome
     turn.decision = rows.new(
         Decision,
         # Made here: token and event of the move name the decision before it is written
@@ -274,8 +274,8 @@ def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
         cause=turn.cause,
         station=turn.token.station,
         situation=facts,
-        trace=kept(answer.trace),
-        answer=answer.plain(),
+        trace=compact_entries(answer.trace),
+        answer=answer.to_stored_dict(),
         micros=micros,
         at=turn.batch.now,
     )

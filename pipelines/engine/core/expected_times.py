@@ -10,7 +10,7 @@ from pipelines.engine.core.batch import TICK, Batch
 from pipelines.engine.core.unassigned import WAIT
 from pipelines.models import AgentEvent, Job, Task, Token
 from pipelines.queries import versions
-from pipelines.routing.decide.deadlocks import limit, timed_out
+from pipelines.routing.decide.deadlocks import deadlock_limit, has_timed_out
 
 LATE = "deadlock"
 """The kind of the due time; its key is the token's."""
@@ -29,7 +29,7 @@ def watch(batch: Batch, task: Task, token: Token, job: Job) -> None:
     seconds = expected(job)
     # A wait takes as long as its line says.
     if seconds and job.kind != WAIT and versions.by_id(job.pinned_id).policy.deadlocks:
-        _set(batch, task, token, limit(seconds))
+        _set(batch, task, token, deadlock_limit(seconds))
 
 
 def unwatch(batch: Batch, task: Task, token: Token) -> None:
@@ -44,9 +44,9 @@ def is_late(batch: Batch, task: Task, token: Token, job: Job) -> bool:
     if not seconds or job.started_at is None:
         return False
     total, suspended = _worked(batch.now, job.started_at, _suspensions(task, job))
-    if timed_out(total, seconds):
+    if has_timed_out(total, seconds):
         return True
-    left = limit(seconds) - total
+    left = deadlock_limit(seconds) - total
     _set(batch, task, token, max(left, NEXT_LOOK) if suspended else left)
     return False
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.engine.core.state import TOKEN_FIELDS
 from pipelines.models import Event, Task, Token
-from pipelines.routing.decide.effects import ENDS, added_up, status_of
+from pipelines.routing.decide.effects import ENDS, add_counts, task_status
 from pipelines.routing.decide.transitions import COUNTERS
 
 Row = dict[str, Any]
@@ -42,7 +42,7 @@ def step(row: Row, event: Event) -> Row:
     data = event.data
     row = {**row, "seq": event.seq, "tokens": {**row["tokens"], **_by_id(data.get("tokens", []))}}
     for name, added in data.get("count", {}).items():
-        row[name] = added_up(row[name], added)
+        row[name] = add_counts(row[name], added)
     for name in ("context", "variables", "unreadable"):
         row[name] = {**row[name], **data.get(name, {})}
     # An undone migration puts values back as they were, in place of adding to them.
@@ -72,5 +72,5 @@ def _status(row: Row) -> str:
     tokens = row["tokens"].values()
     living = [token["status"] for token in tokens if not token["forked"] and token["status"] not in ENDS]
     if living:
-        return status_of(living)
+        return task_status(living)
     return next((str(token["status"]) for token in tokens if token["parent_id"] is None), row["status"])

@@ -12,8 +12,8 @@ from typing import Any
 from pipelines.models import Decision
 from pipelines.queries import versions
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.decide.judging import judged
-from pipelines.routing.document.kinds import failed
+from pipelines.routing.decide.judging import judge_outcome
+from pipelines.routing.document.kinds import failure_eval
 from pipelines.routing.document.line import ParsedLine
 
 GATE_STEPS = ("station_gate", "rule_gates")
@@ -98,8 +98,10 @@ def _goes_forward(line: ParsedLine, decision: Decision) -> bool:
     has another cause, whatever the gate's result."""
     station = line.stations_by_key[decision.station]
     parsed, facts = read_outcome(decision.situation["outcome"]), decision.situation.get("facts") or {}
-    outcome = derive(judged(line, station, parsed, facts.get("spent", 0)).outcome, failed(station.kind))
-    if outcome.standing != "passed":
+    outcome = derive(
+        judge_outcome(line, station, parsed, facts.get("spent", 0)).outcome, failure_eval(station.kind)
+    )
+    if outcome.outcome_state != "passed":
         return False
     answer = decision.answer
     if answer["decision"] == "finish":

@@ -19,7 +19,7 @@ def accept(value: Any, path: str = "") -> str:
 
     Refused: NUL, lone surrogates, NaN and infinities, nesting deeper than 100, more than 10 MiB."""
     try:
-        values.check(value, path)
+        values.check_storable(value, path)
         text = _text(value)
     except Malformed as fault:
         raise Invalid.at(fault.path, fault.message) from fault

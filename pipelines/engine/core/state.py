@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from pipelines.models import Job, Purpose, Task, Token
-from pipelines.routing.decide.effects import added_up
+from pipelines.routing.decide.effects import add_counts
 
 TOKEN_FIELDS = (
     "parent_id",
@@ -47,5 +47,5 @@ def merge_counts(task: Task, count: Mapping[str, Mapping[str, int]]) -> dict[str
     """Add to the task's counters and return what was added, without empty entries."""
     for name, added in count.items():
         if added:
-            setattr(task, name, added_up(getattr(task, name), added))
+            setattr(task, name, add_counts(getattr(task, name), added))
     return {name: added for name, added in count.items() if added}

@@ -11,8 +11,8 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import about
 from pipelines.models import Due, Job, Task
 from pipelines.queries import versions
-from pipelines.routing.basics.durations import seconds
-from pipelines.routing.document.kinds import by_people, unattended
+from pipelines.routing.basics.durations import parse_seconds
+from pipelines.routing.document.kinds import is_done_by_people, is_unattended
 from pipelines.routing.document.line import Station
 from pipelines.routing.document.templates import TemplateError, render
 
@@ -28,7 +28,7 @@ class NotATime(ValueError):
 
 def kind_of(station: Station) -> str:
     """The kind of the station's jobs: work of a person is `manual`, whatever kind the line names."""
-    return MANUAL if by_people(station) else WAIT if unattended(station) else station.kind
+    return MANUAL if is_done_by_people(station) else WAIT if is_unattended(station) else station.kind
 
 
 def begin(batch: Batch, task: Task, job: Job) -> None:
@@ -56,7 +56,7 @@ def time_of(station: Station, task: Task, now: datetime) -> datetime:
     """
     work = station.work
     if "for" in work:
-        return now + timedelta(seconds=seconds(work["for"]))
+        return now + timedelta(seconds=parse_seconds(work["for"]))
     text = rendered(station, str(work.get("until", "")), task)
     try:
         moment = datetime.fromisoformat(text.strip())

@@ -38,7 +38,7 @@ def gate_is_due(batch: Batch, due: Due) -> None:
         else:
             _remind(batch, visit, gate, number)
         # law §6, Due times: again after `every`, at most `times` times
-        if gate.due.every and number <= gate.due.repeats:
+        if gate.due.every and number <= gate.due.max_reminders:
             again = later(visit.task, gate.due, batch.now, gate.due.every)
             batch.set_due(GATE_DUE, batch.tasks[visit.task_id], again, key=str(visit.pk), visit=visit)
     batch.flush()

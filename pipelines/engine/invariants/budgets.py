@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pipelines.engine.invariants.reading import Whole, whole
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.decide.budget_usage import MoveTarget, spent
+from pipelines.routing.decide.budget_usage import MoveTarget, used_amount
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import ParsedLine
 
@@ -47,10 +47,10 @@ def _counted(record: Whole) -> CountedMoves:
 
 def _beyond(record: Whole, line: ParsedLine, budget: Budget, counted: CountedMoves) -> Iterable[Violation]:
     stages = (
-        {line.stage(key) for key in line.stations_by_key} if budget.kind == "same_stage" else {line.start}
+        {line.stage_key(key) for key in line.stations_by_key} if budget.kind == "same_stage" else {line.start}
     )
     for stage in sorted(stages):
-        spent_count = spent(line, budget, MoveTarget(stage, stage), counted, counted.visits)
+        spent_count = used_amount(line, budget, MoveTarget(stage, stage), counted, counted.visits)
         # A task begins at its first station whatever the budget says.
         begun = 1 if budget.kind == "station" and line.start in budget.stations else 0
         if budget.most is not None and spent_count > max(budget.most, begun):

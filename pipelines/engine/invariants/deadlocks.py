@@ -14,7 +14,7 @@ from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, T
 from pipelines.models.plumbing.compiled import kept
 from pipelines.ports.observers import Violation
 from pipelines.routing.decide.deadlocks import TIMEOUT
-from pipelines.routing.decide.holds import each_of, is_dependency
+from pipelines.routing.decide.holds import flatten_holds, is_dependency
 
 EVENT_KINDS = ("deadlock.found", "deadlock.resolved")
 
@@ -44,7 +44,7 @@ def _faults(deadlock: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
     events = Event.objects.filter(task__in=parties, kind__in=EVENT_KINDS, data__deadlock=str(deadlock.pk))
     counts = Counter(events.values_list("task_id", "kind"))
     on_hold = Token.objects.filter(task__in=parties, status=Status.HELD)
-    holds = [wait.get("paused_by") for token in on_hold for wait in each_of(token.wait)]
+    holds = [wait.get("paused_by") for token in on_hold for wait in flatten_holds(token.wait)]
     if deadlock.kind == TIMEOUT and not resolved and not ended and str(deadlock.pk) not in holds:
         yield Violation("I11", where, "is open and holds nothing")
     if deadlock.escalation and (deadlock.escalation.resolved_at is None) == resolved:
@@ -65,7 +65,7 @@ def dependencies_let_go(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I17: who waits for other tasks waits for one that is not completed, or will be told by a due time."""
     for record in whole(task_ids, "tokens", "dues"):
         on_hold = [token for token in record.tokens if token.status == Status.HELD]
-        waits = [token.pk for token in on_hold if any(map(is_dependency, each_of(token.wait)))]
+        waits = [token.pk for token in on_hold if any(map(is_dependency, flatten_holds(token.wait)))]
         if not waits or any(due.kind == DEPENDENCY for due in record.dues):
             continue
         left = Dependency.objects.filter(task=record.task.pk).exclude(on__status=Status.COMPLETED)

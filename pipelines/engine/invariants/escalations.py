@@ -22,7 +22,7 @@ from pipelines.models import (
 )
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.decide.holds import BLOCK, each_of
+from pipelines.routing.decide.holds import BLOCK, flatten_holds
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 
 Ids = Sequence[int] | None
@@ -137,7 +137,7 @@ def _decided_again(record: Whole, token: Token) -> bool:
 
 def _locked(record: Whole) -> set[str]:
     """Open deadlocks to which it is party."""
-    if not any("deadlock" in wait for token in record.tokens for wait in each_of(token.wait)):
+    if not any("deadlock" in wait for token in record.tokens for wait in flatten_holds(token.wait)):
         return set()
     deadlocks = Deadlock.objects.filter(tasks=record.task.pk, state=Deadlock.State.OPEN)
     return {str(pk) for pk in deadlocks.values_list("pk", flat=True)}
@@ -145,7 +145,7 @@ def _locked(record: Whole) -> set[str]:
 
 def _held(record: Whole, still: set[str]) -> Iterable[Violation]:
     for token in record.tokens:
-        waits = each_of(token.wait)
+        waits = flatten_holds(token.wait)
         for holds in (wait.get(name) for wait in waits for name in ("escalation", "paused_by")):
             if holds and holds not in still:
                 yield record.broken("I17", f"token {token.pk} is held by {holds}, which is not open")

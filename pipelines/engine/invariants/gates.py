@@ -135,7 +135,7 @@ def _somebody_else(policy: Approval) -> list[Voter] | None:
     """Return, for a unanimous policy that was not approved, a placeholder for somebody who was asked and did
     not approve. Who it was is not stored."""
     names = frozenset(need.name for need in policy.who if need.everyone)
-    return [Voter("@somebody else", names, names)] if policy.unanimous else None
+    return [Voter("@somebody else", names, names)] if policy.is_unanimous else None
 
 
 def _demanded(record: Whole) -> Iterable[Violation]:

@@ -43,7 +43,7 @@ def handoffs_are_sound(task_ids: Ids) -> Iterable[Violation]:
             if handoff.faults and handoff.to_id and handoff.job_id in jobs and handoff.to_id in jobs:
                 line = versions.by_id(record.task.pinned_id)
                 source, to = jobs[handoff.job_id].station, jobs[handoff.to_id].station
-                if HANDOFF in line.requires(source) and line.position(to) > line.position(source):
+                if HANDOFF in line.requirements_of(source) and line.position(to) > line.position(source):
                     yield record.broken(
                         "I10", f"handoff {handoff.pk} went forward although {handoff.faults[0]}"
                     )

@@ -11,7 +11,7 @@ from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of
 from pipelines.routing.decide.joining.branches import VERDICTS
-from pipelines.routing.decide.joining.joining import aggregate, due
+from pipelines.routing.decide.joining.joining import aggregate_verdict, due_merge
 
 Ids = Sequence[int] | None
 STANDINGS = {verdict: state for state, verdict in VERDICTS.items()}
@@ -48,7 +48,9 @@ def _fault(record: Whole, event: Event, arrived: list[dict[str, Any] | None]) ->
         states = [arrival["standing"] for arrival in delivered if arrival["from"] == key]
         if (key in join["never"]) == bool(states) or (states and STANDINGS[verdict] not in states):
             yield record.broken("I9", f"event {event.seq} counts {key} as {verdict}, delivered was {states}")
-    expected = aggregate(join["aggregation"], [STANDINGS[verdict] for verdict in join["branches"].values()])
+    expected = aggregate_verdict(
+        join["aggregation"], [STANDINGS[verdict] for verdict in join["branches"].values()]
+    )
     if expected != join["verdict"]:
         yield record.broken("I9", f"event {event.seq} comes to {join['verdict']}, its branches to {expected}")
 
@@ -57,6 +59,6 @@ def nobody_waits_for_nobody(task_ids: Ids) -> Iterable[Violation]:
     """I17: no join that could be decided is left waiting."""
     for record in whole(task_ids, "tokens"):
         if any(token.waits_at_join for token in record.tokens):
-            merge = due(versions.by_id(record.task.pinned_id), branches_of(record.tokens))
+            merge = due_merge(versions.by_id(record.task.pinned_id), branches_of(record.tokens))
             if merge is not None:
                 yield record.broken("I17", f"the join of {merge.station} could be decided, and nobody does")

@@ -17,7 +17,7 @@ from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, To
 from pipelines.models.plumbing.compiled import from_kept, ids, kept
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import ORDER, status_of
+from pipelines.routing.decide.effects import ORDER, task_status
 from pipelines.routing.document.line import ParsedLine
 
 Ids = Sequence[int] | None
@@ -41,7 +41,7 @@ def _derived(record: Whole) -> str:
     branch is accounted for in."""
     living = [token.status for token in record.tokens if not token.forked and token.status not in ENDED]
     if living:
-        return status_of(living)
+        return task_status(living)
     return next((token.status for token in record.tokens if token.parent_id is None), "nothing")
 
 

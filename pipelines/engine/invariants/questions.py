@@ -8,7 +8,7 @@ from pipelines.engine.invariants.reading import Whole, whole
 from pipelines.models import Event, Job, Purpose
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import answer_of
+from pipelines.routing.decide.effects import answer_fact
 
 Ids = Sequence[int] | None
 
@@ -37,7 +37,7 @@ def _by_jobs(record: Whole) -> Iterable[Violation]:
             continue
         job = jobs[event.data["job"]["id"]]
         if (
-            answer_of(versions.by_id(job.pinned_id), job.question or {}, job.outcome or {})
+            answer_fact(versions.by_id(job.pinned_id), job.question or {}, job.outcome or {})
             != event.data["answer"]
         ):
             yield record.broken("I9", f"event {event.seq} tells another answer than job {job.pk} gave")

@@ -9,8 +9,8 @@ from pipelines.engine.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.kept import comes_out_again
-from pipelines.routing.analysis.redecide.recorded import again, said
+from pipelines.routing.analysis.redecide.kept import is_reproducible
+from pipelines.routing.analysis.redecide.recorded import decide_again, stored_answer
 
 Ids = Sequence[int] | None
 
@@ -72,11 +72,11 @@ def waits_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
 
 
 def _again(decision: Decision) -> dict[str, Any]:
-    return said(again(versions.by_id(decision.pinned_id), decision.situation))
+    return stored_answer(decide_again(versions.by_id(decision.pinned_id), decision.situation))
 
 
 def _tested_again(decision: Decision) -> bool:
-    return comes_out_again(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
+    return is_reproducible(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
 
 
 def _followed(record: Whole) -> Iterable[Violation]:

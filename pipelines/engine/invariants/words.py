@@ -10,7 +10,7 @@ from pipelines.models import Decision
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.trace import trace_of
-from pipelines.routing.analysis.redecide.recorded import again
+from pipelines.routing.analysis.redecide.recorded import decide_again
 
 Ids = Sequence[int] | None
 Json = Mapping[str, Any]
@@ -52,7 +52,7 @@ def _shown(question: Decision, decision: Decision) -> dict[str, Any]:
     """Return what the page of the question displays for these words."""
     words = decision.situation["facts"]["gates"]
     facts = {**question.situation["facts"], "gates": words}
-    return again(versions.by_id(question.pinned_id), {**question.situation, "facts": facts}).to_dict()
+    return decide_again(versions.by_id(question.pinned_id), {**question.situation, "facts": facts}).to_dict()
 
 
 def _tried(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from pipelines.queries.branches import branches_of
 from pipelines.routing.analysis import impact
 from pipelines.routing.analysis.impact import MigrationEffect
 from pipelines.routing.decide.joining.branches import Branch, Fork
-from pipelines.routing.decide.joining.joining import Merge, due
+from pipelines.routing.decide.joining.joining import Merge, due_merge
 from pipelines.routing.document.line import ParsedLine
 
 
@@ -64,7 +64,7 @@ def arrived(line: ParsedLine, mapping: Mapping[str, str], token: Token) -> bool:
 
 
 def _name(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
-    return impact.landed(line, mapping, key) or key
+    return impact.mapped_station_key(line, mapping, key) or key
 
 
 def foreseen(
@@ -74,11 +74,11 @@ def foreseen(
     at = {effect.token: effect for effect in effects}
     branches = [b for branch in branches_of(living) for b in _standing(branch, at[branch.id], line, mapping)]
     while True:
-        merge = due(line, branches)
+        merge = due_merge(line, branches)
         if merge is None:
             return [at[effect.token] for effect in effects]
         station = line.stations_by_key[merge.station]
-        status = impact.begins(station)
+        status = impact.initial_job_status(station)
         for token in merge.arrived:
             if token in at:
                 at[token] = replace(at[token], effect=impact.MOVES, to=(merge.station,), status=status)

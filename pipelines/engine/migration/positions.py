@@ -19,7 +19,7 @@ from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.analysis import impact
 from pipelines.routing.analysis.impact import MigrationEffect
-from pipelines.routing.decide.effects import asked_anew, told
+from pipelines.routing.decide.effects import current_facts, with_votes
 
 
 @dataclass
@@ -41,7 +41,7 @@ class MigrationStep:
         )
         self.judge = self.this.ground.judge_of(self.token)
         former = self.job.mapping if self.job and self.judge != self.to.pk else {}
-        self.read = impact.composed(former, self.mapping)
+        self.read = impact.compose_mappings(former, self.mapping)
 
     def before(self) -> dict[str, Any]:
         return snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
@@ -97,7 +97,7 @@ class MigrationStep:
     def _stand(self) -> bool:
         """Its station and its origin under their names in the new version."""
         line, token = versions.parsed(self.to), self.token
-        origin = impact.landed(line, self.read, token.origin) or token.origin
+        origin = impact.mapped_station_key(line, self.read, token.origin) or token.origin
         changed = (token.station, token.origin) != (self.effect.station, origin)
         changed = joins.arrived(line, self.read, token) or changed
         token.station, token.origin = self.effect.station, origin
@@ -107,7 +107,10 @@ class MigrationStep:
 
     def _carry(self) -> None:
         assert self.job is not None
-        origin = impact.landed(versions.parsed(self.to), self.read, self.token.origin) or self.token.origin
+        origin = (
+            impact.mapped_station_key(versions.parsed(self.to), self.read, self.token.origin)
+            or self.token.origin
+        )
         carry(self.this, self.task, self.token, self.job, self.effect.station, origin)
 
     def _ask_again(self) -> None:
@@ -116,16 +119,16 @@ class MigrationStep:
         if self.token.status == Status.AWAITING_REVIEW and self.decision:
             words = self.this.ground.approved.get(self.token.pk, {})
             before = self.decision.situation["facts"]
-            facts = told(before, before.get("now", {}), words)
+            facts = with_votes(before, before.get("now", {}), words)
             self._settle(self.decision.pinned_id, {**self.decision.situation, "facts": facts})
 
     def _decide_again(self) -> None:
         assert self.decision is not None
         situation = self.decision.situation
-        now = {**situation, "facts": asked_anew(situation["facts"], counts(self.task))}
+        now = {**situation, "facts": current_facts(situation["facts"], counts(self.task))}
         self._map({})
         self._stand()
-        self._settle(self.to.pk, impact.situation_under(now, versions.parsed(self.to), self.read))
+        self._settle(self.to.pk, impact.remapped_situation(now, versions.parsed(self.to), self.read))
 
     def _settle(self, under: int, situation: dict[str, Any]) -> None:
         assert self.job is not None

@@ -29,8 +29,8 @@ from pipelines.routing.analysis.impact import MigratingPosition, MigrationEffect
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects as consequences
 from pipelines.routing.decide.decisions import Finish, Wait
-from pipelines.routing.decide.effects import DecisionSubject, added_up, asked_anew
-from pipelines.routing.decide.judging import judged
+from pipelines.routing.decide.effects import DecisionSubject, add_counts, current_facts
+from pipelines.routing.decide.judging import judge_outcome
 from pipelines.routing.decide.transitions import COUNTERS, TokenPlace, transition
 from pipelines.routing.document.line import ParsedLine
 
@@ -170,7 +170,7 @@ class MigrationSnapshot:
         effects: list[MigrationEffect] = []
         for token in self.of(task):
             position = self.position(token, to.pk, counts)
-            effect = self._held_again(token, impact.foresee(position, line, mapping), position, line)
+            effect = self._held_again(token, impact.migration_effect(position, line, mapping), position, line)
             counts = _plus(counts, self._counts(token, effect, mapping, line))
             effects.append(effect)
             if self._aborts(token, effect, line):
@@ -187,7 +187,10 @@ class MigrationSnapshot:
         back: Counts = {}
         for token in self.of(task):
             counted = self._counted.get(token.wait.get("decision", ""), {})
-            if counted and impact.foresee(self.position(token, to.pk, {}), line, mapping).how == "again":
+            if (
+                counted
+                and impact.migration_effect(self.position(token, to.pk, {}), line, mapping).how == "again"
+            ):
                 below = {name: {key: -n for key, n in added.items()} for name, added in counted.items()}
                 back = _plus(back, below)
         return back
@@ -209,7 +212,7 @@ class MigrationSnapshot:
     ) -> DecisionSubject:
         job = self.job_of(token)
         assert job is not None
-        outcome = judged(line, line.station(effect.station), read_outcome(job.outcome)).outcome
+        outcome = judge_outcome(line, line.station(effect.station), read_outcome(job.outcome)).outcome
         return DecisionSubject(line, effect.station, origin or token.origin, outcome)
 
     def _counts(
@@ -222,8 +225,8 @@ class MigrationSnapshot:
         if answer is None or effect.gates:
             return {}
         job = self.job_of(token)
-        read = impact.composed(job.mapping if job else {}, mapping)
-        about = self._about(token, effect, line, impact.landed(line, read, token.origin) or "")
+        read = impact.compose_mappings(job.mapping if job else {}, mapping)
+        about = self._about(token, effect, line, impact.mapped_station_key(line, read, token.origin) or "")
         return transition(about, answer, TokenPlace(line, effect.station)).count
 
     def _aborts(self, token: Token, effect: MigrationEffect, line: ParsedLine) -> bool:
@@ -251,7 +254,7 @@ class MigrationSnapshot:
     def _rests(self, token: Token, mapping: Mapping[str, str], effect: MigrationEffect) -> bool:
         if effect.how == "keep":
             job = self.job_of(token)
-            return job is not None and impact.composed(job.mapping, mapping) == job.mapping
+            return job is not None and impact.compose_mappings(job.mapping, mapping) == job.mapping
         return effect.how in ("there", "still") and effect.station == token.station
 
 
@@ -271,7 +274,7 @@ def _work(job: Job | None) -> str:
 def _now(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
     """The recorded situation with the counts of this moment: another version asks anew."""
     now = {**counts, "open_escalations": task.escalations}
-    return {**decision.situation, "facts": asked_anew(decision.situation["facts"], now)}
+    return {**decision.situation, "facts": current_facts(decision.situation["facts"], now)}
 
 
 def _against(token: Token, decision: Decision | None) -> bool:
@@ -281,4 +284,4 @@ def _against(token: Token, decision: Decision | None) -> bool:
 
 
 def _plus(counts: Counts, more: Counts) -> Counts:
-    return {**counts, **{name: added_up(counts.get(name, {}), added) for name, added in more.items()}}
+    return {**counts, **{name: add_counts(counts.get(name, {}), added) for name, added in more.items()}}

@@ -23,7 +23,7 @@ from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
 from pipelines.queries.versions import parsed
-from pipelines.routing.decide.effects import told
+from pipelines.routing.decide.effects import with_votes
 
 WHY = "undo"
 # What may have happened since without the task having moved.
@@ -232,7 +232,7 @@ class Back:
         cause = f"undo:{self.token.pk}.{self.token.version}"
         turn = DecisionContext(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
         old_facts = decision.situation["facts"]
-        facts = told(old_facts, old_facts.get("now", {}), self.before["approved"])
+        facts = with_votes(old_facts, old_facts.get("now", {}), self.before["approved"])
         effects.apply(turn, settle(turn, {**decision.situation, "facts": facts}))
 
 

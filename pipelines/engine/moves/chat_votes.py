@@ -30,7 +30,7 @@ class Chat:
             return ""
         if is_barred(voucher.pk, visit.task, visit, policy):
             return f"{voucher} connected this chat and requested or produced what is reviewed. Decide on the page."
-        needs_everybody = policy.unanimous and person is not None and meets_any(person, policy.who)
+        needs_everybody = policy.is_unanimous and person is not None and meets_any(person, policy.who)
         if needs_everybody or any(voucher.pk in (vote.user_id, vote.connected_by) for vote in votes):
             return (
                 f"This gate asks more than one person, and {voucher}, who connected this chat, counts as one already. "

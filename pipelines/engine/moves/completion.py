@@ -15,7 +15,7 @@ from pipelines.ports import observers, queue
 from pipelines.ports.queue_tasks import FOLLOW_UP
 from pipelines.ports.terms import QUICK
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import status_of
+from pipelines.routing.decide.effects import task_status
 from pipelines.routing.decide.transitions import TokenEnd
 
 Who = Actor | str
@@ -122,7 +122,7 @@ def _current(batch: Batch, token: Token) -> Token:
 
 
 def _worst(tokens: list[Token]) -> Token:
-    status = status_of(token.status for token in tokens)
+    status = task_status(token.status for token in tokens)
     return next(token for token in tokens if token.status == status)
 
 

@@ -26,7 +26,7 @@ Party = tuple[Task, dict[str, Any]]
 
 
 def new_record(task: Task, kind: str) -> Deadlock:
-    role = versions.by_id(task.pinned_id).escalation("deadlock").role
+    role = versions.by_id(task.pinned_id).escalation_rule("deadlock").role
     return Deadlock(id=uuid4(), task=task, kind=kind, suggestion=SUGGESTIONS[kind], role=role)
 
 

@@ -25,7 +25,7 @@ from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, 
 from pipelines.routing.decide.transitions import StationEntry, TokenPlace, Transition, transition
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import OWNERS_OF
-from pipelines.routing.document.handoffs import faults
+from pipelines.routing.document.handoffs import handoff_faults
 from pipelines.routing.document.preconditions import HANDOFF
 
 
@@ -154,7 +154,7 @@ def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
 def _hand_on(turn: DecisionContext, source: str, target: str, to: Job | None) -> dict[str, Any]:
     """Store the handoff of a move and return its name for the event; nothing if there is none."""
     document, by = (turn.job.outcome or {}).get("handoff"), str(turn.actor)
-    needs = HANDOFF in turn.judged_by.requires(source)
+    needs = HANDOFF in turn.judged_by.requirements_of(source)
     added = added_by_hand(turn.job) if needs else None
     if added is not None:
         # A person was asked for it because that of the outcome was missing or faulty
@@ -171,7 +171,7 @@ def _hand_on(turn: DecisionContext, source: str, target: str, to: Job | None) ->
         source=names[0],
         target=names[1],
         document=document,
-        faults=[str(fault) for fault in faults(document, schema)],
+        faults=[str(fault) for fault in handoff_faults(document, schema)],
         by=by[:200],
         at=turn.batch.now,
     )
@@ -236,7 +236,7 @@ def _escalate(turn: DecisionContext, answer: Escalate) -> None:
         role=_role(turn, answer),
         rule=answer.rule or "",
     )
-    where = effects.staying(answer)
+    where = effects.stay_of(answer)
     stay(turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error)
 
 
@@ -245,7 +245,7 @@ def _role(turn: DecisionContext, answer: Escalate) -> str:
     line, station = turn.judged_by, turn.token.station
     if answer.role != STAGE_OWNER or station not in line.stations_by_key:
         return answer.role or ""
-    agents = line.station(line.stage(station)).agents or line.station(station).agents
+    agents = line.station(line.stage_key(station)).agents or line.station(station).agents
     return OWNERS_OF + ",".join(agents) if agents else STAGE_OWNER
 
 

@@ -27,7 +27,15 @@ from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role,
 from pipelines.models.people import expand
 from pipelines.models.plumbing.compiled import Question, ids, kept
 from pipelines.models.plumbing.statements import ask
-from pipelines.routing.decide.approval import APPROVE, Tally, Voter, bar, fills, outstanding, tally
+from pipelines.routing.decide.approval import (
+    APPROVE,
+    Tally,
+    Voter,
+    barring_reason,
+    fills,
+    missing_approvers,
+    tally,
+)
 from pipelines.routing.decide.approval import CountedVote as Word
 from pipelines.routing.document.line import Approval, Requirement
 
@@ -264,7 +272,7 @@ def is_barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> b
 
 def _bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
     """Return what bars this person."""
-    return bar(policy, f"person:{user_id}", _requesters(task), _producers(visit))
+    return barring_reason(policy, f"person:{user_id}", _requesters(task), _producers(visit))
 
 
 def counted(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:
@@ -277,13 +285,13 @@ def counted(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] |
 
 def _caster(vote: Vote, policy: Approval) -> str:
     # law §6, All: who voted in the place of somebody else need not vote again.
-    return vote.user.username if policy.unanimous and vote.stands_for_id else ""
+    return vote.user.username if policy.is_unanimous and vote.stands_for_id else ""
 
 
 def asked_of_all(task: Task, visit: GateVisit, policy: Approval) -> list[Voter] | None:
     """Return, for a unanimous policy, the members who are asked as one of all at this moment, and are not
     barred; else None."""
-    if not policy.unanimous:
+    if not policy.is_unanimous:
         return None
     people = people_of(task.project_id).values()
     needs = [need for need in policy.who if need.everyone]
@@ -300,7 +308,7 @@ def not_approved(visit: GateVisit, policy: Approval) -> frozenset[str]:
     if everyone is None:
         return frozenset()
     approvers = {name for vote in visit.votes.all() if vote.word == APPROVE for name in _names(vote)}
-    return outstanding(policy.who, everyone, approvers)
+    return missing_approvers(policy.who, everyone, approvers)
 
 
 def _names(vote: Vote) -> tuple[str, str]:

@@ -16,14 +16,14 @@ from pipelines.engine.moves.pausing import hold_besides
 from pipelines.models import Agent, Escalation, Incident, Task
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.decide.holds import convened, paused_by
+from pipelines.routing.decide.holds import pause_hold, review_roles
 from pipelines.routing.document.escalations import REVIEW
 
 
 def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
     """No work on the task until it is resolved."""
     for token in batch.living(task):
-        hold_besides(batch, task, token, ENGINE, paused_by(str(escalation.pk), escalation.trigger))
+        hold_besides(batch, task, token, ENGINE, pause_hold(str(escalation.pk), escalation.trigger))
 
 
 def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
@@ -61,7 +61,7 @@ def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
     that is already asked is not asked twice."""
     about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
     open_roles = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
-    for role in convened(escalation.notify, escalation.role, open_roles):
+    for role in review_roles(escalation.notify, escalation.role, open_roles):
         reason = f"A review is convened: {_what(escalation)}."
         review = Escalation(
             task=task,

@@ -33,7 +33,7 @@ def open_one(
 ) -> Escalation:
     """Open an escalation as `line` defines it for this trigger; `role` overrides whom it asks. From now on the task
     cannot move forward, and the role is notified."""
-    policy = line.escalation(trigger)
+    policy = line.escalation_rule(trigger)
     opened = Escalation(
         task=task,
         token=token,

@@ -37,7 +37,7 @@ def ask(turn: DecisionContext, answer: Ask) -> None:
     by = _evaluator(turn.task, question)
     # law §12: without an evaluator a question blocks at once for a person.
     if by == PERSON:
-        where = effects.staying(answer)
+        where = effects.stay_of(answer)
         stay(turn, where.status, where.wait)
         return
     batch, task, token = turn.batch, turn.task, turn.token
@@ -82,7 +82,7 @@ def answered(
 ) -> tuple[DecisionContext, dict[str, Any]]:
     """The decision context and situation after the job of a question has its outcome."""
     assert job.question is not None and job.outcome is not None
-    answer = effects.answer_of(versions.by_id(job.pinned_id), job.question, job.outcome)
+    answer = effects.answer_fact(versions.by_id(job.pinned_id), job.question, job.outcome)
     return decide_with(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
 
 
@@ -114,7 +114,7 @@ def decide_with(
         batch, task, token, about, by, cause, cause, claim=claim, under=decision.pinned_id, holder=job
     )
     # law §12: the frozen situation plus the answer; only step 7 reads the counts of the moment.
-    facts = effects.answered(decision.situation["facts"], moment(turn), answer)
+    facts = effects.with_answer(decision.situation["facts"], moment(turn), answer)
     return turn, {**decision.situation, "facts": facts}
 
 

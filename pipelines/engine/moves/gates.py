@@ -23,9 +23,9 @@ from pipelines.models.plumbing.compiled import Question, kept
 from pipelines.models.plumbing.statements import ask as ask_together
 from pipelines.ports import observers
 from pipelines.routing.decide import transitions
-from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, as_asked
+from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, with_extra_votes
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.effects import Stay, shown_at
+from pipelines.routing.decide.effects import Stay, gate_question
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.line import Approval, DuePolicy, Gate, ParsedLine
 
@@ -42,7 +42,7 @@ def policy_of(line: ParsedLine, key: str) -> Approval:
 
 def policy_at(visit: GateVisit, line: ParsedLine) -> Approval:
     """Return the policy of this visit. `line`: the version under which it was asked."""
-    return as_asked(policy_of(line, visit.gate), visit.producers)
+    return with_extra_votes(policy_of(line, visit.gate), visit.producers)
 
 
 def ask(turn: DecisionContext, answer: Wait, where: Stay) -> None:
@@ -191,7 +191,7 @@ def _observed(job: Job) -> dict[str, Any]:
 
 def _shown(line: ParsedLine, station: str, answer: Wait, key: str, left: _Left) -> dict[str, Any]:
     outcome = left.job.outcome or {}
-    displayed = shown_at(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
+    displayed = gate_question(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
     return {**displayed, "artifacts": left.artifacts}
 
 
@@ -214,7 +214,7 @@ def _unchanged_rejection(left: _Left, gates: Sequence[str], contents: Sequence[s
     decided = GateVisit.objects.filter(task=left.job.task_id, gate__in=gates, state=GateVisit.State.DECIDED)
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
     verdicts = {key: (visit.word, visit.evidence["content"]) for key, visit in last.items()}
-    return last.get(transitions.rejected_before(verdicts, dict(zip(gates, contents, strict=True))))
+    return last.get(transitions.rejecting_gate(verdicts, dict(zip(gates, contents, strict=True))))
 
 
 @kept(task=BigIntegerField())

@@ -17,7 +17,7 @@ from pipelines.ports import observers
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, queued_work, versions
-from pipelines.routing.decide.holds import BLOCK, Wait, joined, paused_by, waits_for
+from pipelines.routing.decide.holds import BLOCK, Wait, dependency_hold, nest_holds, pause_hold
 from pipelines.routing.document.kinds import IMAGES
 
 
@@ -75,7 +75,7 @@ def _holds(batch: Batch, task: Task) -> Wait:
     """The `wait` for work that would start now: dependencies that are not completed, and open escalations whose action
     `block` is in force; empty if nothing holds it."""
     others = batch.unmet.get(task.pk)
-    return joined([*([waits_for(others)] if others else []), *_blocks(task)])
+    return nest_holds([*([dependency_hold(others)] if others else []), *_blocks(task)])
 
 
 def _blocks(task: Task) -> list[Wait]:
@@ -87,9 +87,9 @@ def _blocks(task: Task) -> list[Wait]:
         "opened_at", "pk"
     )
     return [
-        paused_by(str(row.pk), row.trigger)
+        pause_hold(str(row.pk), row.trigger)
         for row in escalations
-        if (row.breached_at and BLOCK in row.on_breach) or BLOCK in line.escalation(row.trigger).at_once
+        if (row.breached_at and BLOCK in row.on_breach) or BLOCK in line.escalation_rule(row.trigger).at_once
     ]
 
 

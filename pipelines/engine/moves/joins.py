@@ -23,9 +23,13 @@ from pipelines.queries.branches import branches_of
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.effects import Stay
 from pipelines.routing.decide.joining.branches import Arrival, Write
-from pipelines.routing.decide.joining.context import contradictions, said_under, writers
-from pipelines.routing.decide.joining.joining import PASS, Merge, accounted, due
-from pipelines.routing.decide.transitions import Transition, meeting
+from pipelines.routing.decide.joining.context import (
+    contradicting_keys,
+    contradicting_values,
+    writing_stations,
+)
+from pipelines.routing.decide.joining.joining import PASS, Merge, accounted_branches, due_merge
+from pipelines.routing.decide.transitions import Transition, join_transition
 from pipelines.routing.document.line import ParsedLine
 
 # Handed in: `effects`, which routes, imports this module
@@ -52,7 +56,7 @@ def settle(
     is. `turn`: what made them decidable; whoever reported it may go on with what follows."""
     while any(token.waits_at_join for token in batch.living(task)):
         line = versions.by_id(task.pinned_id)
-        merge = due(line, branches_of(batch.living(task)))
+        merge = due_merge(line, branches_of(batch.living(task)))
         if merge is None:
             return
         Meeting(batch, task, line, merge, actor, trigger, turn).meet(route)
@@ -89,14 +93,16 @@ class Meeting:
     def meet(self, route: Route) -> None:
         # The context only grows: where it is empty, no branch wrote anything.
         writes = self._writes() if self.task.context and len(self.arrived) > 1 else []
-        keys = contradictions(writes)
+        keys = contradicting_keys(writes)
         token, closed = self._become_one()
         others = beside(self.batch, self.task, token, self.line).get("beside", ())
-        change = meeting(self.merge, self.line, said_under(keys, self.merge.sources, writes), others)
+        change = join_transition(
+            self.merge, self.line, contradicting_values(keys, self.merge.sources, writes), others
+        )
         self._enter(token, change)
         job: Job | None = None
         if change.stays is not None:
-            self._stay(token, change.stays, writers(keys, writes))
+            self._stay(token, change.stays, writing_stations(keys, writes))
         else:
             # law §7: passed, the work begins; otherwise the station is routed without running it.
             job = self._begin(token) if self.merge.verdict == PASS else self._judged(token)
@@ -117,7 +123,7 @@ class Meeting:
             else [member for member in self.family.values() if self._is_over(member)]
         )
         ends = {member.pk: (member.station, member.status) for member in over}
-        counted, takes_place = accounted(self.line, self.merge, ends)
+        counted, takes_place = accounted_branches(self.line, self.merge, ends)
         emptied = [self.batch.tokens[pk] for pk in self.merge.emptied]
         if self.merge.fork is None:
             token = self.arrived[0]

@@ -11,7 +11,7 @@ from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.unassigned import UNLEASED, begin, unbegin
 from pipelines.engine.core.values import Actor
 from pipelines.models import Job, Status, Task, Token
-from pipelines.routing.decide.holds import Wait, each_of, joined
+from pipelines.routing.decide.holds import Wait, flatten_holds, nest_holds
 
 WORKING = (Status.QUEUED, Status.RUNNING)
 
@@ -34,8 +34,8 @@ def hold_besides(batch: Batch, task: Task, token: Token, actor: Actor | str, wai
         return
     if token.status in WORKING:
         hold(batch, task, token, job, actor, wait)
-    elif token.status == Status.HELD and wait not in each_of(token.wait):
-        token.wait = joined([*each_of(token.wait), wait])
+    elif token.status == Status.HELD and wait not in flatten_holds(token.wait):
+        token.wait = nest_holds([*flatten_holds(token.wait), wait])
         _tell(batch, task, token, job, "token.waits", actor, "pause")
 
 
@@ -65,7 +65,7 @@ def let_go(
 ) -> None:
     """Release the holds for which `over` is true. The position continues unless something else holds it. `feedback`:
     passed to its job. Does nothing if none of them held it."""
-    job, waits = batch.open_job(token), each_of(token.wait)
+    job, waits = batch.open_job(token), flatten_holds(token.wait)
     left = [wait for wait in waits if not over(wait)]
     if job is None or token.status != Status.HELD or len(left) == len(waits):
         return
@@ -73,7 +73,7 @@ def let_go(
         job.feedback = feedback
         # A batch does not write this column of a job that was there before.
         Job.objects.filter(pk=job.pk).update(feedback=feedback)
-    token.wait = joined(left)
+    token.wait = nest_holds(left)
     if left:
         _tell(batch, task, token, job, "token.waits", actor, trigger)
         return

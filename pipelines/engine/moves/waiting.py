@@ -8,14 +8,14 @@ from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.state import token_state
 from pipelines.models import Status
 from pipelines.ports import observers
-from pipelines.routing.decide.effects import stated
+from pipelines.routing.decide.effects import without_empty
 
 
 def stay(turn: DecisionContext, status: str, wait: dict[str, Any], error: str = "", **data: Any) -> None:
     """Leave the token where it is; `wait` shows what would release it."""
     batch, task, token = turn.batch, turn.task, turn.token
     token.status, token.error = status, error
-    token.wait = stated(wait)
+    token.wait = without_empty(wait)
     if turn.decision:
         token.wait["decision"] = str(turn.decision.pk)
     batch.changed(token)

@@ -59,7 +59,7 @@ class Carrier:
 
         def kept(match: re.Match[str]) -> str:
             try:
-                templates.names(match[0])
+                templates.placeholder_names(match[0])
             except ValueError:
                 self.lose(
                     path,

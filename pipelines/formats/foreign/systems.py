@@ -17,7 +17,7 @@ from pipelines.formats.foreign.contenox import CONTENOX
 from pipelines.formats.foreign.flux import FLUX, FLUX_RECORD
 from pipelines.formats.foreign.system import ForeignSystem
 from pipelines.formats.foreign.vibe_factory import VIBE_FACTORY
-from pipelines.routing.basics.plugins import PluginFault, guarded, plugins
+from pipelines.routing.basics.plugins import PluginFault, guarded_call, load_plugins
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.line import read_line
@@ -51,7 +51,7 @@ class Recognised:
 def systems() -> Mapping[str, ForeignSystem]:
     """Find them by key. What an installed package calls like one of these takes nothing from it."""
     own = {system.key: system for system in OWN}
-    added = (made for _name, made in plugins(GROUP) if isinstance(made, ForeignSystem))
+    added = (made for _name, made in load_plugins(GROUP) if isinstance(made, ForeignSystem))
     return own | {system.key: _of_a_package(system) for system in added if system.key not in own}
 
 
@@ -64,10 +64,10 @@ def _of_a_package(system: ForeignSystem) -> ForeignSystem:
 
     return replace(
         system,
-        signs=tuple(guarded(system.key, sign) for sign in system.signs),
-        fault=guarded(system.key, system.fault),
-        read=system.read and guarded(system.key, read),
-        write=system.write and guarded(system.key, system.write),
+        signs=tuple(guarded_call(system.key, sign) for sign in system.signs),
+        fault=guarded_call(system.key, system.fault),
+        read=system.read and guarded_call(system.key, read),
+        write=system.write and guarded_call(system.key, system.write),
     )
 
 
@@ -79,7 +79,9 @@ def recognised(document: Any) -> Recognised:
     """`document`: any JSON value."""
     if isinstance(document, Mapping) and "gateline" in document:
         return Recognised(None)
-    faults = [Problem("", made.message) for _name, made in plugins(GROUP) if isinstance(made, PluginFault)]
+    faults = [
+        Problem("", made.message) for _name, made in load_plugins(GROUP) if isinstance(made, PluginFault)
+    ]
     for system in systems().values():
         for sign in system.signs:
             try:

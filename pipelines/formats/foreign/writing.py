@@ -17,7 +17,7 @@ from pipelines.formats.foreign.systems import systems, written_systems
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.line import DocumentError, read_line
-from pipelines.routing.sentences.changes import sentence
+from pipelines.routing.sentences.changes import change_sentence
 from pipelines.routing.sentences.excerpts import cut
 
 MAX_EXAMPLES = 5
@@ -61,7 +61,7 @@ def _losses(line: Json, text: str, dialect: str) -> tuple[Problem, ...]:
     back = renamed(read, line)
     differences = changes(line, back)
     losses = (
-        Problem(_place(change.kind, change.key, change.station), sentence(change, line, back))
+        Problem(_place(change.kind, change.key, change.station), change_sentence(change, line, back))
         for change in differences
         if change.affects != "layout" and change.field.partition(".")[0] not in ("extra", "key")
     )

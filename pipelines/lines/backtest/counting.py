@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.lines.backtest.naming import cell_words
 from pipelines.lines.backtest.reading import RecordedRow
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.verdict import WORST_LAST, Redecided, Verdict
+from pipelines.routing.analysis.redecide.verdict import WORST_LAST, Redecision, Verdict
 from pipelines.routing.document.line import ParsedLine
 
 MOST_CELLS = 200
@@ -68,7 +68,7 @@ class ResultCell:
     of the first of them."""
 
     station: str
-    first: Redecided
+    first: Redecision
     words: Mapping[str, Any]
     count: int = 0
     samples: list[SampleDecision] = field(default_factory=list)
@@ -83,7 +83,7 @@ class ResultCell:
         }
 
 
-def told(redecision: Redecided) -> dict[str, Any]:
+def told(redecision: Redecision) -> dict[str, Any]:
     return {
         "verdict": redecision.verdict.value,
         "then": redecision.then.to_dict(),
@@ -104,12 +104,12 @@ class TaskLine:
     task: str
     verdict: Verdict = Verdict.SAME
     counts: Counter[Verdict] = field(default_factory=Counter)
-    first: Redecided | None = None
+    first: Redecision | None = None
     station: str = ""
     at: datetime | None = None
     after: int = 0
 
-    def add(self, row: RecordedRow, redecision: Redecided) -> bool:
+    def add(self, row: RecordedRow, redecision: Redecision) -> bool:
         """Answers whether the decision comes after a divergence."""
         # Before this one is counted: a divergence does not come after itself.
         after = self.counts[Verdict.DIFFERENT] > 0
@@ -154,7 +154,7 @@ class BacktestResult:
     limited: bool = False
     earlier: int = 0
 
-    def add(self, row: RecordedRow, redecision: Redecided, task: str, after: bool) -> None:
+    def add(self, row: RecordedRow, redecision: Redecision, task: str, after: bool) -> None:
         self.decisions[redecision.verdict] += 1
         self.earlier += row.revision < self.line.revision
         self.after += after
@@ -169,7 +169,7 @@ class BacktestResult:
         if len(cell.samples) < SAMPLES and all(sample.task != task for sample in cell.samples):
             cell.samples.append(SampleDecision(task, row.at, str(row.id), after))
 
-    def _cell(self, row: RecordedRow, redecision: Redecided) -> ResultCell | None:
+    def _cell(self, row: RecordedRow, redecision: Redecision) -> ResultCell | None:
         key = (
             row.station,
             redecision.verdict,

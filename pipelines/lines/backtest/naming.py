@@ -8,13 +8,13 @@ from typing import Any
 
 from pipelines.models.gates import Word
 from pipelines.routing.analysis.redecide.effects import DecidedEffect
-from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict
+from pipelines.routing.analysis.redecide.verdict import Redecision, Verdict
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.errors import error_words
 from pipelines.routing.sentences.names import edge_name, gate_name, rule_name, station_name, target_name
 
 
-def cell_words(station: str, redecision: Redecided, old: ParsedLine, new: ParsedLine) -> dict[str, Any]:
+def cell_words(station: str, redecision: Redecision, old: ParsedLine, new: ParsedLine) -> dict[str, Any]:
     """`then` by the names of the version under which it was decided, `now` by those of the version that is tried."""
     return {
         "station": station_name(old, station),
@@ -37,7 +37,7 @@ def _effect(line: ParsedLine, effect: DecidedEffect) -> dict[str, Any]:
     return {"to": [name(line, key) for key in effect.to], "rule": rule, "detail": detail}
 
 
-def _message(station: str, redecision: Redecided, old: ParsedLine, new: ParsedLine) -> str:
+def _message(station: str, redecision: Redecision, old: ParsedLine, new: ParsedLine) -> str:
     template = MESSAGES.get(redecision.reason or redecision.verdict)
     if template is None:
         return redecision.message

@@ -11,7 +11,7 @@ from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict, redecide
+from pipelines.routing.analysis.redecide.verdict import Redecision, Verdict, redecide
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.sentences.names import station_name
 
@@ -55,7 +55,7 @@ def back_test(
     yield result
 
 
-def _again(row: RecordedRow, target: BacktestTarget, task: str) -> Redecided:
+def _again(row: RecordedRow, target: BacktestTarget, task: str) -> Redecision:
     pinned = versions.by_id(row.pinned_id)
     try:
         return redecide(pinned, row.situation, row.answer, target.line)

@@ -18,7 +18,7 @@ from pipelines.lines.backtest.run import BacktestEvent, UnreadableDecision, back
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
-from pipelines.routing.basics.visible import visible_json
+from pipelines.routing.basics.visible import escape_hidden_json
 
 AT_ONCE = 2
 """Back-tests that one web process runs at a time: each holds a connection and keeps a core busy."""
@@ -82,4 +82,4 @@ def problem(status: int, detail: str) -> dict[str, Any]:
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return visible_json(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
+    return escape_hidden_json(json.dumps(value, ensure_ascii=False)).encode() + b"\n"

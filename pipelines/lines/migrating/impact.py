@@ -48,7 +48,7 @@ class TaskImpact:
 
 
 def _shown(token: Token, effect: MigrationEffect, words: str) -> dict[str, Any]:
-    decision = effect.decision.plain() if effect.decision else None
+    decision = effect.decision.to_stored_dict() if effect.decision else None
     before = {"station": token.station, "status": str(token.status)}
     return {**effect.to_dict(), "before": before, "words": words, "decision": decision}
 
@@ -220,4 +220,4 @@ def _words(
 ) -> str:
     judge = versions.by_id(ground.judge_of(token))
     status = str(dict(Status.choices).get(effect.status, effect.status))
-    return impacts.sentence(effect, token, judge, parsed, to.number or 0, status)
+    return impacts.impact_sentence(effect, token, judge, parsed, to.number or 0, status)

@@ -13,9 +13,9 @@ from pipelines.formats import native
 from pipelines.routing.basics.wording import as_heading
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.sentences.guarantees import promised
+from pipelines.routing.sentences.guarantees import line_guarantee_sentence
 from pipelines.routing.sentences.names import end_name, gate_name, station_name
-from pipelines.routing.simulate.run import ScenarioResult, run
+from pipelines.routing.simulate.run import ScenarioResult, run_scenario
 from pipelines.routing.simulate.scenario import ScenarioScript, read_scenario
 
 LINES = Path(__file__).with_name("lines")
@@ -48,7 +48,9 @@ class Starter:
     @property
     def promises(self) -> list[str]:
         """Its guarantees as sentences; each is proved."""
-        return [as_heading(promised(self.line, guarantee)) for guarantee in self.line.guarantees]
+        return [
+            as_heading(line_guarantee_sentence(self.line, guarantee)) for guarantee in self.line.guarantees
+        ]
 
     @cached_property
     def scenario(self) -> ScenarioScript:
@@ -58,7 +60,7 @@ class Starter:
 
     @cached_property
     def sample(self) -> ScenarioResult:
-        return run(self.line, self.scenario)
+        return run_scenario(self.line, self.scenario)
 
     @property
     def path(self) -> Iterator[str]:

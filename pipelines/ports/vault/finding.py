@@ -13,9 +13,9 @@ from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import StoredValue, Task
 from pipelines.ports.vault import keys
-from pipelines.routing.document.kinds import secrets
+from pipelines.routing.document.kinds import secret_names
 from pipelines.routing.document.line import Station
-from pipelines.routing.document.work.references import resolve
+from pipelines.routing.document.work.references import resolve_secret_name
 
 log = structlog.get_logger(__name__)
 # A value's last use is written at most this often: many jobs use the same one at once.
@@ -61,8 +61,8 @@ class Reach:
         return sorted(self.nearest(kind, set(self.values().values_list("name", flat=True))))
 
     def brings(self, station: Station) -> frozenset[str]:
-        """The needs of a station (`routing.document.kinds.needs`) that a worker need not have: these secrets come with
-        the job."""
+        """The needs of a station (`routing.document.kinds.required_offers`) that a worker need not have: these
+        secrets come with the job."""
         return frozenset(f"secret:{name}" for name in self.nearest(SECRET, secrets_of([station], {})))
 
 
@@ -98,12 +98,12 @@ def brought(stations: Collection[tuple[Reach, Station]]) -> list[frozenset[str]]
 
 def secrets_of(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[str]:
     """The names of the secrets that these stations ask for, of a task with these inputs."""
-    return named_by((name for station in stations for name in secrets(station.work)), inputs)
+    return named_by((name for station in stations for name in secret_names(station.work)), inputs)
 
 
 def named_by(references: Iterable[str], inputs: Mapping[str, Any]) -> list[str]:
     """Return the names that these references stand for in a task with these inputs."""
-    names = (resolve(name, inputs) for name in references)
+    names = (resolve_secret_name(name, inputs) for name in references)
     return [name for name in dict.fromkeys(names) if name]
 
 

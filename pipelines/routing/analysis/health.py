@@ -46,12 +46,12 @@ class Figure:
         return THRESHOLDS[self.key]
 
     @property
-    def alert(self) -> bool:
+    def is_alert(self) -> bool:
         return self.value is not None and self.value > self.threshold
 
     @property
     def todo(self) -> str:
-        return TODO[self.key] if self.alert else ""
+        return TODO[self.key] if self.is_alert else ""
 
 
 def figure_name(key: str, line: str = "", gate: str = "") -> str:
@@ -59,7 +59,7 @@ def figure_name(key: str, line: str = "", gate: str = "") -> str:
     return NAMES[key].format(line=line, gate=gate)
 
 
-def figure_value(key: str, value: float) -> str:
+def format_figure(key: str, value: float) -> str:
     """Write a figure as `12`, `2.5 ×` or `30%`."""
     if key in (ESCALATED, GATE):
         return f"{value:.0%}"
@@ -70,7 +70,7 @@ def share(part: int, total: int) -> float | None:
     return part / total if total else None
 
 
-def cycle(now: float | None, baseline: float | None) -> Figure:
+def cycle_time_figure(now: float | None, baseline: float | None) -> Figure:
     """Average seconds from start to end, of late and before."""
     if not now or not baseline:
         return Figure(CYCLE, None)

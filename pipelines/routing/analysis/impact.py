@@ -1,6 +1,6 @@
 """Impact of migrating on one position of a running task: the law of LineVersion (law §1), without a database.
 
-The engine's migration does what `foresee` says, by the same values: an impact that was shown is what then
+The engine's migration does what `migration_effect` says, by the same values: an impact that was shown is what then
 happens.
 """
 
@@ -12,9 +12,9 @@ from typing import Any
 
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
-from pipelines.routing.decide.effects import staying
+from pipelines.routing.decide.effects import stay_of
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.kinds import unattended
+from pipelines.routing.document.kinds import is_unattended
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN
 from pipelines.routing.document.stations import Station
@@ -90,52 +90,54 @@ class MigrationEffect:
         }
 
 
-def foresee(position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str]) -> MigrationEffect:
+def migration_effect(
+    position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str]
+) -> MigrationEffect:
     """Return what migrating to `line` does to this position. `mapping`: {old station: new station}."""
-    mapping = composed(position.mapping, mapping)
-    place = landed(line, mapping, position.station)
+    mapping = compose_mappings(position.mapping, mapping)
+    place = mapped_station_key(line, mapping, position.station)
     if place is None:
-        return _homeless(position)
+        return _missing_station_effect(position)
     if position.there and place == position.station:
         return MigrationEffect(position.token, STAYS, "there", place, position.status, error=position.error)
     # law §1: a working token goes over at its next move. A word other than approve stands.
     if position.work == "running" or position.against:
-        return _kept(position, line, mapping)
+        return _keep_version_effect(position, line, mapping)
     if position.work == "queued":
         how, effect = ("pin", STAYS) if place == position.station else ("carry", MOVES)
-        status = position.status if position.status == "held" else begins(line.station(place))
+        status = position.status if position.status == "held" else initial_job_status(line.station(place))
         return MigrationEffect(
             position.token, effect, how, place, status, to=() if effect == STAYS else (place,)
         )
     if position.situation is None:
         return MigrationEffect(position.token, STAYS, "still", place, position.status, error=position.error)
-    return _decided_again(position, line, mapping, place)
+    return _redecide(position, line, mapping, place)
 
 
-def composed(before: Mapping[str, str], mapping: Mapping[str, str]) -> dict[str, str]:
+def compose_mappings(before: Mapping[str, str], mapping: Mapping[str, str]) -> dict[str, str]:
     """Combine one mapping after another: from the stations of the first version to those of the last."""
     return {**mapping, **{old: mapping.get(new, new) for old, new in before.items()}}
 
 
-def landed(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str | None:
+def mapped_station_key(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str | None:
     """Return the key of a station in `line`; None if it is gone."""
     key = mapping.get(key, key)
     return key if key in line.stations_by_key else None
 
 
-def situation_under(
+def remapped_situation(
     situation: Mapping[str, Any], line: ParsedLine, mapping: Mapping[str, str]
 ) -> dict[str, Any]:
     """The recorded situation as `line` reads it: its station under its name there, and no gate passed yet: a word was
     said about what one version asked (law §6)."""
     facts = {key: value for key, value in situation["facts"].items() if key != "gates"}
     origin = facts.get("origin")
-    facts["origin"] = (landed(line, mapping, origin) or origin) if origin else None
-    station = landed(line, mapping, situation["station"])
+    facts["origin"] = (mapped_station_key(line, mapping, origin) or origin) if origin else None
+    station = mapped_station_key(line, mapping, situation["station"])
     return {**situation, "station": station, "facts": facts}
 
 
-def _homeless(position: MigratingPosition) -> MigrationEffect:
+def _missing_station_effect(position: MigratingPosition) -> MigrationEffect:
     return MigrationEffect(
         position.token,
         STUCK,
@@ -147,10 +149,13 @@ def _homeless(position: MigratingPosition) -> MigrationEffect:
     )
 
 
-def _kept(position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str]) -> MigrationEffect:
-    """Its version judges on. What its next move may lead to, and is gone by then, is said beforehand."""
+def _keep_version_effect(
+    position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str]
+) -> MigrationEffect:
+    """Return the effect on a position whose own version judges on until its next move. Stations that this move
+    may lead to, and that are gone then, are named."""
     targets = next_stations(position.judge, position.station)
-    gone = tuple(key for key in targets if landed(line, mapping, key) is None)
+    gone = tuple(key for key in targets if mapped_station_key(line, mapping, key) is None)
     effect = AGAIN if position.voted else STAYS
     gate_keys = (
         tuple((position.answer or {}).get("gates") or ()) if position.status == "awaiting_review" else ()
@@ -187,50 +192,54 @@ def next_stations(line: ParsedLine, key: str) -> tuple[str, ...]:
     return tuple(candidate.key for candidate in line.stations if candidate.key in targets)
 
 
-def begins(station: Station) -> str:
+def initial_job_status(station: Station) -> str:
     """Return the status with which a job begins: what no worker does runs at once (law §1, Job)."""
-    return "running" if unattended(station) else "queued"
+    return "running" if is_unattended(station) else "queued"
 
 
-def _decided_again(
+def _redecide(
     position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str], place: str
 ) -> MigrationEffect:
     assert position.situation is not None
-    answer = decide(line, read_situation(situation_under(position.situation, line, mapping)))
+    answer = decide(line, read_situation(remapped_situation(position.situation, line, mapping)))
     if isinstance(answer, Move):
         # Each branch of a fork has a status of its own.
-        status = begins(line.station(answer.to[0])) if len(answer.to) == 1 else ""
-        return _again(position, MOVES, place, status, answer, to=answer.to)
+        status = initial_job_status(line.station(answer.to[0])) if len(answer.to) == 1 else ""
+        return _redecision_effect(position, MOVES, place, status, answer, to=answer.to)
     if isinstance(answer, Finish):
-        return _again(
+        return _redecision_effect(
             position, MOVES, place, answer.end_kind, answer, to=(answer.end,), error=answer.error or ""
         )
     if isinstance(answer, Wait) and answer.status == "awaiting_review":
-        effect = STAYS if _same_question(position, answer, line, mapping) else AGAIN
-        return _again(position, effect, place, answer.status, answer, to=answer.to, gates=answer.gates)
-    return _stopped(position, place, answer)
+        effect = STAYS if _is_same_question(position, answer, line, mapping) else AGAIN
+        return _redecision_effect(
+            position, effect, place, answer.status, answer, to=answer.to, gates=answer.gates
+        )
+    return _stopped_effect(position, place, answer)
 
 
-def _stopped(
+def _stopped_effect(
     position: MigratingPosition, place: str, answer: Wait | Ask | Escalate | Stuck
 ) -> MigrationEffect:
-    where = staying(answer)
+    where = stay_of(answer)
     same = (where.status, where.error) == (position.status, position.error)
-    return _again(position, STAYS if same else STUCK, place, where.status, answer, error=where.error)
+    return _redecision_effect(
+        position, STAYS if same else STUCK, place, where.status, answer, error=where.error
+    )
 
 
-def _same_question(
+def _is_same_question(
     position: MigratingPosition, answer: Wait, line: ParsedLine, mapping: Mapping[str, str]
 ) -> bool:
     """The same gates before the same targets, and nobody has said a word yet that would be lost."""
     previous_answer = position.answer or {}
-    before = [landed(line, mapping, key) or key for key in previous_answer.get("to") or ()]
+    before = [mapped_station_key(line, mapping, key) or key for key in previous_answer.get("to") or ()]
     same = (list(previous_answer.get("gates") or ()), before) == (list(answer.gates), list(answer.to))
     lost = position.voted or position.approved
     return same and position.status == "awaiting_review" and not lost
 
 
-def _again(
+def _redecision_effect(
     position: MigratingPosition, effect: str, place: str, status: str, answer: Decision, **more: Any
 ) -> MigrationEffect:
     return MigrationEffect(position.token, effect, "again", place, status, decision=answer, **more)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
-from pipelines.routing.decide.decide import first_read
+from pipelines.routing.decide.decide import first_route
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.decide.steps.context import Case, TakenRoute
+from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.document.rules import Rule
 
 
@@ -28,12 +28,12 @@ class ConditionAnswer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRule:
+class RuleAnswer:
     """Rule that was tested. `why`: of one that failed or is not known."""
 
     rule: Rule
     answer: ConditionAnswer
-    saw: tuple[Seen, ...] = ()
+    saw: tuple[ObservedOperand, ...] = ()
     why: str = ""
 
 
@@ -46,25 +46,25 @@ def without_gate(line: ParsedLine, station: str) -> ParsedLine:
     return replace(line, stations=stations)
 
 
-def asked_rules(
+def match_rules(
     line: ParsedLine, recorded: Mapping[str, Any], rules: Sequence[Rule]
-) -> list[AskedRule] | None:
+) -> list[RuleAnswer] | None:
     """Return the tested rules of `line` as `without_gate` makes it; None where no rule is tested, because a
     signal or the policy decides. Raises Malformed where what is recorded does not fit it."""
-    case = Case(line, read_situation(recorded))
-    route = first_read(case)
-    return None if route is None else [_asked(case, route, rule) for rule in rules]
+    case = RoutingContext(line, read_situation(recorded))
+    route = first_route(case)
+    return None if route is None else [_match_rule(case, route, rule) for rule in rules]
 
 
-def _asked(case: Case, route: TakenRoute, rule: Rule) -> AskedRule:
+def _match_rule(case: RoutingContext, route: TakenRoute, rule: Rule) -> RuleAnswer:
     # Each rule has all the steps of a decision, whatever those before it cost.
-    case.steps = Steps()
+    case.steps = EvaluationBudget()
     view = case.view(route)
     try:
         matches = rule.when.test(view)
     except EvaluationFailed as fault:
-        return AskedRule(rule, ConditionAnswer.FAILED, tuple(view.saw), fault.message)
+        return RuleAnswer(rule, ConditionAnswer.FAILED, tuple(view.saw), fault.message)
     except NotAnswered as open_question:
-        return AskedRule(rule, ConditionAnswer.UNKNOWN, tuple(view.saw), str(open_question))
+        return RuleAnswer(rule, ConditionAnswer.UNKNOWN, tuple(view.saw), str(open_question))
     answer = ConditionAnswer.MATCHES if matches else ConditionAnswer.NO
-    return AskedRule(rule, answer, tuple(view.saw))
+    return RuleAnswer(rule, answer, tuple(view.saw))

@@ -26,9 +26,9 @@ _COUNTED: ContextVar[Spend | None] = ContextVar("counted", default=None)
 
 
 @contextmanager
-def counted(spend: Spend) -> Iterator[None]:
-    """Within it the steps of every decision are told to `spend` too, which may raise: an analysis tries many decisions,
-    and together they may cost no more than it is allowed."""
+def counting_steps(spend: Spend) -> Iterator[None]:
+    """Report the steps of every decision made within it to `spend`, too, which may raise: an analysis tries
+    many decisions, and together they may cost no more than it is allowed."""
     token = _COUNTED.set(spend)
     try:
         yield
@@ -36,7 +36,7 @@ def counted(spend: Spend) -> Iterator[None]:
         _COUNTED.reset(token)
 
 
-class Steps:
+class EvaluationBudget:
     """Remaining work budget of one decision."""
 
     __slots__ = ("_also", "left")

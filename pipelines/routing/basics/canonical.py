@@ -22,22 +22,22 @@ class CanonicalError(ValueError):
     """The value is not JSON: a key that is no text, a lone surrogate, NaN or Infinity."""
 
 
-def canonical(document: Any) -> bytes:
+def canonical_json(document: Any) -> bytes:
     """Raises CanonicalError."""
     try:
         return rfc8785.dumps(_as_doubles(document))
-    except _Wide:
-        return _wide(document)
+    except _WideNumber:
+        return _encode_wide(document)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
         raise CanonicalError(str(error)) from None
 
 
 def digest(document: Any) -> str:
     """SHA-256 of the canonical bytes, in hex."""
-    return hashlib.sha256(canonical(document)).hexdigest()
+    return hashlib.sha256(canonical_json(document)).hexdigest()
 
 
-class _Wide(Exception):
+class _WideNumber(Exception):
     """A number was met that no double says."""
 
 
@@ -57,16 +57,16 @@ def _double(value: int | Decimal) -> float | int:
         return value
     number = Decimal(value)
     if not number.is_finite() or not jsontext.is_double(number):
-        raise _Wide
+        raise _WideNumber
     return float(number)
 
 
-def _wide(value: Any) -> bytes:
+def _encode_wide(value: Any) -> bytes:
     if isinstance(value, Mapping):
         # RFC 8785 sorts keys by their UTF-16 code units, not by code points.
         return b"{" + b",".join(_member(key, value[key]) for key in sorted(value, key=_utf16)) + b"}"
     if isinstance(value, (list, tuple)):
-        return b"[" + b",".join(map(_wide, value)) + b"]"
+        return b"[" + b",".join(map(_encode_wide, value)) + b"]"
     try:
         return _scalar(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
@@ -76,12 +76,12 @@ def _wide(value: Any) -> bytes:
 def _scalar(value: Any) -> bytes:
     try:
         return rfc8785.dumps(_as_doubles(value))
-    except _Wide:
+    except _WideNumber:
         return _decimal(Decimal(exact(value)))
 
 
 def _member(key: Any, value: Any) -> bytes:
-    return _scalar(key) + b":" + _wide(value)
+    return _scalar(key) + b":" + _encode_wide(value)
 
 
 def _utf16(key: Any) -> bytes:

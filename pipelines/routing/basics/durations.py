@@ -17,15 +17,15 @@ class DurationError(ValueError):
     """Not a duration."""
 
 
-def seconds(value: Any) -> int | float:
+def parse_seconds(value: Any) -> int | float:
     """Raises DurationError. Whole numbers come back as int."""
-    length = _length(value)
+    length = _parse_length(value)
     if not 0 <= length <= MAX:
         raise DurationError("a duration is between 0 and ten years")
     return int(length) if length == int(length) else float(length)
 
 
-def _length(value: Any) -> Decimal:
+def _parse_length(value: Any) -> Decimal:
     if type(value) in (int, float, Decimal):
         # The shortest text of a float: 0.1, not the binary fraction behind it
         return Decimal(repr(value)) if type(value) is float else Decimal(value)
@@ -35,7 +35,7 @@ def _length(value: Any) -> Decimal:
     return Decimal(match[1]) * _SECONDS[match[2]]
 
 
-def written(length: int | float) -> str:
+def format_duration(length: int | float) -> str:
     """Seconds in the largest unit of which they are whole ones: `90s`, `5m`, `4h`, `1d`."""
     for unit, size in reversed(_SECONDS.items()):
         if length and length % size == 0:

@@ -21,44 +21,44 @@ PROVIDER: Final = ("answered", "unavailable")
 OF_RUN, OF_TASK, OF_MONTH = COST_LIMITS = ("run", "task", "month")
 
 
-def amount(value: Any, path: str) -> Any:
+def read_amount(value: Any, path: str) -> Any:
     """Money. Raises Malformed."""
     if not is_number(value) or value < 0:
         raise Malformed(path, "has to be a number, 0 or more")
     return value
 
 
-def _share(value: Any, path: str) -> Any:
-    if amount(value, path) > 100:
+def _read_share(value: Any, path: str) -> Any:
+    if read_amount(value, path) > 100:
         raise Malformed(path, "has to be a share of 100")
     return value
 
 
-def _texts(value: Any, path: str) -> list[str]:
-    for index, member in enumerate(shapes.sequence(value, path)):
+def _read_texts(value: Any, path: str) -> list[str]:
+    for index, member in enumerate(shapes.read_sequence(value, path)):
         if type(member) is not str:
             raise Malformed(join(path, index), "has to be a text")
     return value
 
 
-def _flag(value: Any, path: str) -> bool:
+def _read_flag(value: Any, path: str) -> bool:
     if type(value) is not bool:
         raise Malformed(path, "has to be true or false")
     return value
 
 
 KINDS: Final[Mapping[str, Read]] = {
-    "count": shapes.count,
-    "whole": shapes.integer,
-    "amount": amount,
-    "share": _share,
-    "text": shapes.text,
-    "texts": _texts,
-    "list": shapes.sequence,
-    "flag": _flag,
-    "price": lambda value, path: shapes.word(value, path, PRICES),
-    "cost limit": lambda value, path: shapes.word(value, path, COST_LIMITS),
-    "provider": lambda value, path: shapes.word(value, path, PROVIDER),
+    "count": shapes.read_count,
+    "whole": shapes.read_integer,
+    "amount": read_amount,
+    "share": _read_share,
+    "text": shapes.read_text,
+    "texts": _read_texts,
+    "list": shapes.read_sequence,
+    "flag": _read_flag,
+    "price": lambda value, path: shapes.read_word(value, path, PRICES),
+    "cost limit": lambda value, path: shapes.read_word(value, path, COST_LIMITS),
+    "provider": lambda value, path: shapes.read_word(value, path, PROVIDER),
 }
 """What the value of a fact may be, and how it is read."""
 
@@ -109,24 +109,24 @@ PATHS: Final = tuple(f"{group}.{key}" for group, keys in GROUPS.items() for key 
 """Every single fact, as a condition names it."""
 
 
-def read(value: Any, path: str) -> dict[str, dict[str, Any]]:
+def read_observed_facts(value: Any, path: str) -> dict[str, dict[str, Any]]:
     """Groups and keys that are known, with values of their kind; null is absent. Raises Malformed with the place."""
-    groups = shapes.mapping(value, path)
-    shapes.only(groups, path, tuple(GROUPS))
+    groups = shapes.read_mapping(value, path)
+    shapes.check_keys(groups, path, tuple(GROUPS))
     return {
-        group: _group(members, join(path, group), GROUPS[group])
+        group: _read_group(members, join(path, group), GROUPS[group])
         for group, members in groups.items()
         if members is not None
     }
 
 
-def _group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any]:
+def _read_group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any]:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     # Every group may have a source; the source itself has none.
-    shapes.only(value, path, tuple(keys) if keys is OF_SOURCE else (*keys, SOURCE))
+    shapes.check_keys(value, path, tuple(keys) if keys is OF_SOURCE else (*keys, SOURCE))
     return {
-        key: _group(member, join(path, key), OF_SOURCE)
+        key: _read_group(member, join(path, key), OF_SOURCE)
         if key == SOURCE
         else KINDS[keys[key]](member, join(path, key))
         for key, member in value.items()
@@ -134,7 +134,7 @@ def _group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def witnessed(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def with_source(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return each group with its observer, unless it names one itself, and the tree: of git the one it names,
     else the one that the observer saw."""
     tree = facts.get("git", {}).get("tree")
@@ -144,7 +144,7 @@ def witnessed(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, An
     }
 
 
-def claimed(kind: str, claim: Mapping[str, Any], facts: Facts | None = None) -> dict[str, dict[str, Any]]:
+def with_claim(kind: str, claim: Mapping[str, Any], facts: Facts | None = None) -> dict[str, dict[str, Any]]:
     """The facts with one claim more. `kind`: `facts`, or `result` where a fact decided otherwise."""
     group = (facts or {}).get(CLAIMS, {})
     made = [*group.get("made", ()), {"kind": kind, **claim}]
@@ -155,4 +155,4 @@ def as_claim(outcome: Any) -> Any:
     """An outcome from where nothing was observed: what it brings as facts is what it claims."""
     if type(outcome) is not dict or outcome.get("facts") is None:
         return outcome
-    return {**outcome, "facts": claimed("facts", {"said": outcome["facts"]})}
+    return {**outcome, "facts": with_claim("facts", {"said": outcome["facts"]})}

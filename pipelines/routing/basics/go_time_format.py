@@ -16,12 +16,12 @@ DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 _FRACTION = re.compile(r"[.,](0+|9+)(?!\d)")
 
 
-def formatted(moment: datetime, layout: str) -> str:
+def format_time(moment: datetime, layout: str) -> str:
     """`moment`, in its own zone, as the layout shows Go's reference time, Mon Jan 2 15:04:05 MST 2006."""
-    return _PART.sub(lambda match: _written(match[0], moment), layout)
+    return _PART.sub(lambda match: _format_part(match[0], moment), layout)
 
 
-def _written(part: str, moment: datetime) -> str:
+def _format_part(part: str, moment: datetime) -> str:
     if part in PARTS:
         return PARTS[part](moment)
     # Python has microseconds, Go's layouts up to nine digits.

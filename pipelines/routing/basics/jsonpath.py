@@ -25,7 +25,7 @@ from jsonpath_rfc9535.selectors import (
 from jsonpath_rfc9535.tokens import TokenStream, TokenType
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.values import MISSING, equal, exact, is_number
 
 MAX_NESTING = 40
@@ -42,12 +42,12 @@ _NESTING = {
 
 SYNTAX_ERRORS = (JSONPathError, jsontext.JsonTextError)
 
-Finder = Callable[[Any, Any, Steps], list[Any]]
+Finder = Callable[[Any, Any, EvaluationBudget], list[Any]]
 """(current value, root, steps) -> values."""
 One = Callable[[Any], Any]
 """(current value) -> the only value that can be found, or MISSING."""
-Test = Callable[[Any, Any, Steps], bool]
-Operand = Callable[[Any, Any, Steps], Any]
+Test = Callable[[Any, Any, EvaluationBudget], bool]
+Operand = Callable[[Any, Any, EvaluationBudget], Any]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 
@@ -59,7 +59,7 @@ class _Parser(Parser):
         text = stream.current.value
         if not _NUMBER.match(text):
             raise JSONPathSyntaxError("invalid number", token=stream.current)
-        return ast.FilterExpressionLiteral(stream.current, jsontext.number(text))
+        return ast.FilterExpressionLiteral(stream.current, jsontext.parse_number(text))
 
     parse_float_literal = parse_integer_literal
 
@@ -89,27 +89,31 @@ def parse(text: str) -> JSONPathQuery:
     return _environment.compile(text)
 
 
-def evaluator(query: JSONPathQuery) -> Callable[[Any, Steps], list[Any]]:
-    find = _query(query)
+def evaluator(query: JSONPathQuery) -> Callable[[Any, EvaluationBudget], list[Any]]:
+    find = _query_finder(query)
     return lambda document, steps: find(document, document, steps)
 
 
-def only_one(query: JSONPathQuery) -> One | None:
+def singular_finder(query: JSONPathQuery) -> One | None:
     """Return the finder of a singular query (names and indices only, the common case); else None."""
     if not query.singular_query():
         return None
-    return _one([segment.selectors[0] for segment in query.segments])
+    return _step_finder([segment.selectors[0] for segment in query.segments])
 
 
-def _query(query: JSONPathQuery) -> Finder:
-    one = only_one(query)
-    return _chain([_segment(segment) for segment in query.segments]) if one is None else _listed(one)
+def _query_finder(query: JSONPathQuery) -> Finder:
+    one = singular_finder(query)
+    return (
+        _chain_finders([_segment_finder(segment) for segment in query.segments])
+        if one is None
+        else _list_finder(one)
+    )
 
 
-def _one(selectors: list[JSONPathSelector]) -> One:
+def _step_finder(selectors: list[JSONPathSelector]) -> One:
     steps_in: list[Any] = [s.name if isinstance(s, NameSelector) else s.index for s in selectors]  # type: ignore[attr-defined]
     if len(steps_in) == 1 and type(steps_in[0]) is str:
-        return member(steps_in[0])
+        return member_finder(steps_in[0])
 
     def find(value: Any) -> Any:
         for step in steps_in:
@@ -124,7 +128,7 @@ def _one(selectors: list[JSONPathSelector]) -> One:
     return find
 
 
-def member(name: str) -> One:
+def member_finder(name: str) -> One:
     """Return a finder of the member with this name; only objects have named members."""
 
     def find(value: Any) -> Any:
@@ -133,16 +137,16 @@ def member(name: str) -> One:
     return find
 
 
-def _listed(one: One) -> Finder:
-    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+def _list_finder(one: One) -> Finder:
+    def find(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         node = one(value)
         return [] if node is MISSING else [node]
 
     return find
 
 
-def _chain(segments: list[Finder]) -> Finder:
-    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+def _chain_finders(segments: list[Finder]) -> Finder:
+    def find(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         values = [value]
         for segment in segments:
             values = [child for node in values for child in segment(node, root, steps)]
@@ -151,25 +155,25 @@ def _chain(segments: list[Finder]) -> Finder:
     return find
 
 
-def _segment(segment: JSONPathSegment) -> Finder:
-    selectors = [_selector(selector) for selector in segment.selectors]
+def _segment_finder(segment: JSONPathSegment) -> Finder:
+    selectors = [_selector_finder(selector) for selector in segment.selectors]
 
-    def children(value: Any, root: Any, steps: Steps) -> list[Any]:
+    def children(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         return [node for select in selectors for node in select(value, root, steps)]
 
-    def descendants(value: Any, root: Any, steps: Steps) -> list[Any]:
-        return [child for node in _walk(value, steps) for child in children(node, root, steps)]
+    def descendants(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
+        return [child for node in _descend(value, steps) for child in children(node, root, steps)]
 
     return descendants if isinstance(segment, JSONPathRecursiveDescentSegment) else children
 
 
-def _walk(value: Any, steps: Steps) -> Iterator[Any]:
+def _descend(value: Any, steps: EvaluationBudget) -> Iterator[Any]:
     """A value and all lists and objects below it, parents first."""
     steps.spend()
     yield value
     for member in _members(value):
         if type(member) is dict or type(member) is list:
-            yield from _walk(member, steps)
+            yield from _descend(member, steps)
 
 
 def _members(value: Any) -> Iterable[Any]:
@@ -178,18 +182,18 @@ def _members(value: Any) -> Iterable[Any]:
     return value if type(value) is list else ()
 
 
-def _selector(selector: JSONPathSelector) -> Finder:
+def _selector_finder(selector: JSONPathSelector) -> Finder:
     if isinstance(selector, (NameSelector, IndexSelector)):
-        return _spending(_listed(_one([selector])))
+        return _counting_finder(_list_finder(_step_finder([selector])))
     if isinstance(selector, SliceSelector):
-        return _slice(selector.slice)
+        return _slice_finder(selector.slice)
     if isinstance(selector, FilterSelector):
-        return _filter(_test(selector.expression.expression))
-    return _spending(lambda value, root, steps: list(_members(value)))
+        return _filter_finder(_expression_test(selector.expression.expression))
+    return _counting_finder(lambda value, root, steps: list(_members(value)))
 
 
-def _spending(find: Finder) -> Finder:
-    def spend(value: Any, root: Any, steps: Steps) -> list[Any]:
+def _counting_finder(find: Finder) -> Finder:
+    def spend(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         nodes = find(value, root, steps)
         steps.spend(1 + len(nodes))
         return nodes
@@ -197,16 +201,16 @@ def _spending(find: Finder) -> Finder:
     return spend
 
 
-def _slice(cut: slice) -> Finder:
-    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+def _slice_finder(cut: slice) -> Finder:
+    def find(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         # RFC 9535: a step of 0 selects nothing; Python would raise.
         return value[cut] if type(value) is list and cut.step != 0 else []
 
-    return _spending(find)
+    return _counting_finder(find)
 
 
-def _filter(test: Test) -> Finder:
-    def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+def _filter_finder(test: Test) -> Finder:
+    def find(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         members = _members(value)
         steps.spend(1 + len(members))  # type: ignore[arg-type]
         return [member for member in members if test(member, root, steps)]
@@ -214,62 +218,64 @@ def _filter(test: Test) -> Finder:
     return find
 
 
-def _test(expression: ast.Expression) -> Test:
+def _expression_test(expression: ast.Expression) -> Test:
     if isinstance(expression, ast.LogicalExpression):
-        return _both(expression.operator, _test(expression.left), _test(expression.right))
+        return _logical_test(
+            expression.operator, _expression_test(expression.left), _expression_test(expression.right)
+        )
     if isinstance(expression, ast.PrefixExpression):
-        inner = _test(expression.right)
+        inner = _expression_test(expression.right)
         return lambda value, root, steps: not inner(value, root, steps)
     if isinstance(expression, ast.ComparisonExpression):
-        return _comparison(_operand(expression.left), expression.operator, _operand(expression.right))
-    find = _nodes(expression)
+        return _comparison_test(_operand(expression.left), expression.operator, _operand(expression.right))
+    find = _filter_query_finder(expression)
     return lambda value, root, steps: bool(find(value, root, steps))
 
 
-def _both(operator: str, left: Test, right: Test) -> Test:
+def _logical_test(operator: str, left: Test, right: Test) -> Test:
     if operator == "&&":
         return lambda value, root, steps: left(value, root, steps) and right(value, root, steps)
     return lambda value, root, steps: left(value, root, steps) or right(value, root, steps)
 
 
-def _comparison(left: Operand, operator: str, right: Operand) -> Test:
+def _comparison_test(left: Operand, operator: str, right: Operand) -> Test:
     compare = _COMPARISONS[operator]
 
-    def test(value: Any, root: Any, steps: Steps) -> bool:
+    def test(value: Any, root: Any, steps: EvaluationBudget) -> bool:
         steps.spend()
         return compare(left(value, root, steps), right(value, root, steps))
 
     return test
 
 
-def _same(left: Any, right: Any) -> bool:
+def _is_same(left: Any, right: Any) -> bool:
     # RFC 9535: Nothing equals Nothing, and no value.
     if left is MISSING or right is MISSING:
         return left is right
     return equal(left, right)
 
 
-def _before(left: Any, right: Any) -> bool:
+def _is_before(left: Any, right: Any) -> bool:
     if type(left) is str and type(right) is str:
         return left < right
     return is_number(left) and is_number(right) and exact(left) < exact(right)
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": _same,
-    "!=": lambda left, right: not _same(left, right),
-    "<": _before,
-    ">": lambda left, right: _before(right, left),
-    "<=": lambda left, right: _before(left, right) or _same(left, right),
-    ">=": lambda left, right: _before(right, left) or _same(left, right),
+    "==": _is_same,
+    "!=": lambda left, right: not _is_same(left, right),
+    "<": _is_before,
+    ">": lambda left, right: _is_before(right, left),
+    "<=": lambda left, right: _is_before(left, right) or _is_same(left, right),
+    ">=": lambda left, right: _is_before(right, left) or _is_same(left, right),
 }
 
 
-def _nodes(expression: ast.Expression) -> Finder:
+def _filter_query_finder(expression: ast.Expression) -> Finder:
     """A query inside a filter, from the current value or from the root."""
     if not isinstance(expression, ast.FilterQuery):
         raise JSONPathError(f"not a query: {expression}")
-    find = _query(expression.query)
+    find = _query_finder(expression.query)
     if isinstance(expression, ast.RootFilterQuery):
         return lambda value, root, steps: find(root, root, steps)
     return find
@@ -282,29 +288,29 @@ def _operand(expression: ast.Expression) -> Operand:
         constant = expression.value
         return lambda value, root, steps: constant
     if isinstance(expression, ast.FunctionExtension):
-        return _function(expression)
-    return _only(_nodes(expression))
+        return _function_operand(expression)
+    return _only_value(_filter_query_finder(expression))
 
 
-def _only(find: Finder) -> Operand:
-    def operand(value: Any, root: Any, steps: Steps) -> Any:
+def _only_value(find: Finder) -> Operand:
+    def operand(value: Any, root: Any, steps: EvaluationBudget) -> Any:
         nodes = find(value, root, steps)
         return nodes[0] if len(nodes) == 1 else MISSING
 
     return operand
 
 
-def _function(call: ast.FunctionExtension) -> Operand:
+def _function_operand(call: ast.FunctionExtension) -> Operand:
     if call.name == "length":
-        return _length(_operand(call.args[0]))
+        return _length_operand(_operand(call.args[0]))
     if call.name == "value":
-        return _only(_nodes(call.args[0]))
-    find = _nodes(call.args[0])
+        return _only_value(_filter_query_finder(call.args[0]))
+    find = _filter_query_finder(call.args[0])
     return lambda value, root, steps: len(find(value, root, steps))
 
 
-def _length(argument: Operand) -> Operand:
-    def length(value: Any, root: Any, steps: Steps) -> Any:
+def _length_operand(argument: Operand) -> Operand:
+    def length(value: Any, root: Any, steps: EvaluationBudget) -> Any:
         argument_value = argument(value, root, steps)
         return len(argument_value) if type(argument_value) in (str, list, dict) else MISSING
 

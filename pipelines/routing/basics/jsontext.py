@@ -16,7 +16,7 @@ from typing import Any
 
 from pipelines.routing.basics.wording import Wording as _
 
-__all__ = ["MAX_INT_DIGITS", "JsonTextError", "dumps", "is_double", "loads", "number", "quoted"]
+__all__ = ["MAX_INT_DIGITS", "JsonTextError", "dumps", "is_double", "loads", "parse_number", "quoted"]
 
 MAX_INT_DIGITS = 4000
 """Longer integers are kept as `Decimal`: Python converts them in quadratic time, and refuses above 4300 digits."""
@@ -32,7 +32,7 @@ class JsonTextError(ValueError):
         super().__init__(message if line is None else f"line {line}, column {column}: {message}")
 
 
-def number(text: str) -> int | float | Decimal:
+def parse_number(text: str) -> int | float | Decimal:
     """The number that a JSON number text says, exactly."""
     if text.lstrip("-").isdigit():
         return int(text) if len(text) <= MAX_INT_DIGITS else Decimal(text)
@@ -41,7 +41,7 @@ def number(text: str) -> int | float | Decimal:
     except InvalidOperation:
         raise JsonTextError(_("the exponent of %(text)s is out of range", text=text[:40])) from None
     nearest = float(text)
-    return nearest if _says(nearest, exact) else exact
+    return nearest if _equals_double(nearest, exact) else exact
 
 
 def loads(text: str) -> Any:
@@ -61,15 +61,15 @@ def dumps(value: Any, *, indent: int | None = None, ascii_only: bool = True, sor
         return json.dumps(value, allow_nan=False, indent=indent, ensure_ascii=ascii_only, sort_keys=sort_keys)
     except TypeError:
         # Slower: `json.dumps` knows no Decimal.
-        return "".join(_written(value, _Layout(indent, quoted if ascii_only else quoted_as_is, sort_keys), 0))
+        return "".join(_encode(value, _Layout(indent, quoted if ascii_only else quoted_as_is, sort_keys), 0))
 
 
 def is_double(value: Decimal) -> bool:
     """True if the shortest text of some double is this number."""
-    return _says(float(value), value)
+    return _equals_double(float(value), value)
 
 
-def _says(nearest: float, exact: Decimal) -> bool:
+def _equals_double(nearest: float, exact: Decimal) -> bool:
     # False of infinities, as inf - inf is NaN: a number beyond the range of doubles is none.
     return nearest - nearest == 0 and Decimal(repr(nearest)) == exact
 
@@ -78,7 +78,7 @@ def _refuse_constant(name: str) -> Any:
     raise JsonTextError(_("%(name)s is not JSON", name=name))
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         keys: set[str] = set()
@@ -88,7 +88,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _decoder = json.JSONDecoder(
-    parse_float=number, parse_int=number, parse_constant=_refuse_constant, object_pairs_hook=_object
+    parse_float=parse_number,
+    parse_int=parse_number,
+    parse_constant=_refuse_constant,
+    object_pairs_hook=_unique_object,
 )
 
 
@@ -100,7 +103,7 @@ class _Layout:
     quote: Callable[[str], str]
     sort_keys: bool
 
-    def pieces(self, level: int) -> tuple[str, str, str]:
+    def separators(self, level: int) -> tuple[str, str, str]:
         """Return the texts before the first member, between two, and after the last."""
         if self.indent is None:
             return "", ", ", ""
@@ -108,7 +111,7 @@ class _Layout:
         return begin, f",{begin}", "\n" + " " * self.indent * level
 
 
-def _written(value: Any, layout: _Layout, level: int) -> Iterator[str]:
+def _encode(value: Any, layout: _Layout, level: int) -> Iterator[str]:
     """Yield what `json.dumps` writes, with `Decimal` as the number that it is."""
     if isinstance(value, dict) and value:
         keys = sorted(value) if layout.sort_keys else value
@@ -129,9 +132,9 @@ def _written(value: Any, layout: _Layout, level: int) -> Iterator[str]:
 def _collection(
     opening: str, closing: str, members: Iterable[tuple[str, Any]], layout: _Layout, level: int
 ) -> Iterator[str]:
-    before, between, after = layout.pieces(level)
+    before, between, after = layout.separators(level)
     yield opening
     for index, (label, member) in enumerate(members):
         yield (between if index else before) + label
-        yield from _written(member, layout, level + 1)
+        yield from _encode(member, layout, level + 1)
     yield after + closing

@@ -78,7 +78,7 @@ class Outcome:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Derived:
+class DerivedOutcome:
     """Result, verdict and eval with what is absent filled in, or what a forced route puts in their place."""
 
     result: str
@@ -86,7 +86,7 @@ class Derived:
     eval: str
 
     @property
-    def standing(self) -> str:
+    def outcome_state(self) -> str:
         """blocked, failed or passed (law §2)."""
         result, verdict = self.result, self.verdict
         if result == "blocked" or verdict == "blocked":
@@ -94,32 +94,34 @@ class Derived:
         failed = verdict == "fail" or result in ("failure", "cancelled")
         return "failed" if failed else "passed"
 
-    def with_verdict(self, verdict: str) -> Derived:
+    def with_verdict(self, verdict: str) -> DerivedOutcome:
         return replace(self, verdict=verdict)
 
 
 FORCED: Final = {
-    "success": Derived("success", "pass", "ok"),
-    "failure": Derived("failure", "fail", "error"),
-    "blocked": Derived("blocked", "blocked", "blocked"),
+    "success": DerivedOutcome("success", "pass", "ok"),
+    "failure": DerivedOutcome("failure", "fail", "error"),
+    "blocked": DerivedOutcome("blocked", "blocked", "blocked"),
 }
 
 
-def derive(outcome: Outcome, failed: str = "error") -> Derived:
+def derive(outcome: Outcome, failed: str = "error") -> DerivedOutcome:
     """Derive the absent fields: result ← exit code ← verdict ← success; verdict ← result; eval ← result.
     `failed`: the eval of a failure, which the kind of work defines."""
-    result = outcome.result or _result(outcome)
+    result = outcome.result or _derive_result(outcome)
     verdict = outcome.verdict or _VERDICT_OF_RESULT[result]
-    return Derived(result, verdict, _eval(result, failed) if outcome.eval is None else outcome.eval)
+    return DerivedOutcome(
+        result, verdict, _derive_eval(result, failed) if outcome.eval is None else outcome.eval
+    )
 
 
-def _result(outcome: Outcome) -> str:
+def _derive_result(outcome: Outcome) -> str:
     if outcome.exit_code is not None:
         return "success" if outcome.exit_code == 0 else "failure"
     return _RESULT_OF_VERDICT[outcome.verdict] if outcome.verdict else "success"
 
 
-def _eval(result: str, failed: str) -> str:
+def _derive_eval(result: str, failed: str) -> str:
     return failed if result == "failure" else _EVAL_OF_RESULT[result]
 
 
@@ -130,17 +132,17 @@ def read_outcome(data: Any, at: str = "") -> Outcome:
     last line), or none of result, verdict, eval and exit_code.
     """
     try:
-        return _read(data, at)
+        return _read_object(data, at)
     except OutcomeError:
         raise
     except Malformed as error:
         raise OutcomeError(error.path, error.message) from None
 
 
-def _read(data: Any, at: str) -> Outcome:
+def _read_object(data: Any, at: str) -> Outcome:
     if type(data) is not dict:
         raise OutcomeError(at, "has to be an object")
-    shapes.only(data, at, _KNOWN)
+    shapes.check_keys(data, at, _KNOWN)
     check_members(data, at)
     # Most are absent, and of those nobody needs the place.
     members = {
@@ -154,21 +156,21 @@ def _read(data: Any, at: str) -> Outcome:
     return outcome
 
 
-def _output_error(value: Any, path: str) -> bool | str:
+def _read_output_error(value: Any, path: str) -> bool | str:
     if type(value) is not bool and type(value) is not str:
         raise Malformed(path, "has to be true, false or a text")
     return value or False
 
 
-def _signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:
-    signals = shapes.sequence(value, path)
+def _read_signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:
+    signals = shapes.read_sequence(value, path)
     for index, signal in enumerate(signals):
         if type(signal) is not dict:
             raise Malformed(join(path, index), "has to be an object")
         if is_signal(signal.get("verdict")):
             # Signals with another verdict are recorded as they are, and ignored (law §2).
-            shapes.text(signal.get("reason"), join(join(path, index), "reason"))
-            shapes.mapping(signal.get("meta"), join(join(path, index), "meta"))
+            shapes.read_text(signal.get("reason"), join(join(path, index), "reason"))
+            shapes.read_mapping(signal.get("meta"), join(join(path, index), "meta"))
     return tuple(signals)
 
 
@@ -177,8 +179,8 @@ def is_signal(verdict: Any) -> bool:
     return type(verdict) is str and verdict in SIGNALS
 
 
-def _usage(value: Any, path: str) -> dict[str, Any]:
-    usage = shapes.mapping(value, path)
+def _read_usage(value: Any, path: str) -> dict[str, Any]:
+    usage = shapes.read_mapping(value, path)
     for key in _USAGE:
         if usage.get(key) is not None and not is_number(usage[key]):
             raise Malformed(join(path, key), "has to be a number")
@@ -188,22 +190,22 @@ def _usage(value: Any, path: str) -> dict[str, Any]:
     return usage
 
 
-def _members(value: Any, path: str) -> tuple[Any, ...]:
-    return tuple(shapes.sequence(value, path))
+def _read_members(value: Any, path: str) -> tuple[Any, ...]:
+    return tuple(shapes.read_sequence(value, path))
 
 
 _READERS: Final[tuple[tuple[str, Callable[[Any, str], Any]], ...]] = (
-    *((name, shapes.text) for name in _TEXTS),
-    ("result", lambda value, path: shapes.word(value, path, RESULTS)),
-    ("verdict", lambda value, path: shapes.word(value, path, VERDICTS)),
-    ("exit_code", shapes.integer),
-    ("output_error", _output_error),
-    ("signals", _signals),
-    ("blockers", _members),
-    ("artifacts", _members),
+    *((name, shapes.read_text) for name in _TEXTS),
+    ("result", lambda value, path: shapes.read_word(value, path, RESULTS)),
+    ("verdict", lambda value, path: shapes.read_word(value, path, VERDICTS)),
+    ("exit_code", shapes.read_integer),
+    ("output_error", _read_output_error),
+    ("signals", _read_signals),
+    ("blockers", _read_members),
+    ("artifacts", _read_members),
     ("handoff", lambda value, path: value),
-    ("usage", _usage),
-    ("git", shapes.mapping),
-    ("facts", observed.read),
+    ("usage", _read_usage),
+    ("git", shapes.read_mapping),
+    ("facts", observed.read_observed_facts),
 )
 """How each value that is not null is read, in the order in which faults are told; the output is as it is."""

@@ -32,7 +32,7 @@ class PluginFault(Exception):
         return self.args[0]
 
 
-def guarded(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
+def guarded_call(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
     """The same call, which raises PluginFault whatever it raises: code of others may raise anything."""
 
     def checked(*arguments: Any) -> Made:
@@ -45,14 +45,14 @@ def guarded(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
 
 
 @cache
-def plugins(group: str) -> tuple[tuple[str, Any], ...]:
+def load_plugins(group: str) -> tuple[tuple[str, Any], ...]:
     """Names and what they load, in the order of their names; in its place a PluginFault where that failed."""
     # Loaded when it is asked for: it brings mail and sockets along, which a decision needs not.
     entry_points = import_module("importlib.metadata").entry_points
     loaded = []
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
-            loaded.append((point.name, guarded(point.name, point.load)()))
+            loaded.append((point.name, guarded_call(point.name, point.load)()))
         except PluginFault as fault:
             loaded.append((point.name, fault))
     return tuple(loaded)

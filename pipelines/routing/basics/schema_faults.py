@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem, join
-from pipelines.routing.basics.values import named
+from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
 
@@ -27,17 +27,17 @@ class SchemaFault(Protocol):
     def absolute_path(self) -> Iterable[str | int]: ...
 
 
-def problem(path: str, fault: SchemaFault) -> Problem:
+def problem_of_fault(path: str, fault: SchemaFault) -> Problem:
     """Return the fault as a problem, with its location below `path`."""
     for step in fault.absolute_path:
         path = join(path, step)
     if fault.validator == "required":
-        return Problem(join(path, _missing(fault)), "is missing")
+        return Problem(join(path, _missing_key(fault)), "is missing")
     say = _WORDS.get(str(fault.validator))
     return Problem(path, say(fault) if say else fault.message[:LONGEST])
 
 
-def _missing(fault: SchemaFault) -> str:
+def _missing_key(fault: SchemaFault) -> str:
     """Return the missing key: each is a fault of its own, which only its message names."""
     missing = (key for key in fault.validator_value if key not in fault.instance)
     # The library writes “'name' is a required property”.
@@ -50,7 +50,9 @@ def _type(fault: SchemaFault) -> str:
         _TYPES.get(type_name, type_name) for type_name in ([types] if isinstance(types, str) else types)
     ]
     return _(
-        "has to be %(words)s, not %(value)s", words=joined(expected, " or "), value=named(fault.instance)
+        "has to be %(words)s, not %(value)s",
+        words=joined(expected, " or "),
+        value=kind_phrase(fault.instance),
     )
 
 

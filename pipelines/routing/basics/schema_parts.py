@@ -18,29 +18,29 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def words(known: Any) -> Schema:
+def enum_schema(known: Any) -> Schema:
     return {"enum": list(known)}
 
 
-def listed(member: Schema, **more: Any) -> Schema:
+def list_schema(member: Schema, **more: Any) -> Schema:
     return {"type": "array", "items": member, **more}
 
 
 def one_or_more(member: Schema) -> Schema:
-    return {"anyOf": [member, listed(member)]}
+    return {"anyOf": [member, list_schema(member)]}
 
 
-def record(required: tuple[str, ...] = (), /, **members: Schema) -> Schema:
+def object_schema(required: tuple[str, ...] = (), /, **members: Schema) -> Schema:
     """An object with these keys and no others."""
     schema: Schema = {"type": "object", "properties": members, "additionalProperties": False}
     return {**schema, "required": list(required)} if required else schema
 
 
-def form(name: str, value: Schema, **companions: Schema) -> Schema:
+def condition_schema(name: str, value: Schema, **companions: Schema) -> Schema:
     """A condition: exactly the key of its form, and its companions."""
-    return record((name, *companions), **{name: value}, **companions)
+    return object_schema((name, *companions), **{name: value}, **companions)
 
 
-def where(key: str, operator: str, value: Schema) -> Schema:
+def operator_schema(key: str, operator: str, value: Schema) -> Schema:
     """Return the rule that with this operator the value is of this kind."""
     return {"if": {"properties": {key: {"const": operator}}}, "then": {"properties": {"value": value}}}

@@ -16,7 +16,7 @@ def _as_set(known: tuple[str, ...]) -> frozenset[str]:
     return frozenset(known)
 
 
-def mapping(value: Any, path: str) -> dict[str, Any]:
+def read_mapping(value: Any, path: str) -> dict[str, Any]:
     if value is None:
         return {}
     if type(value) is not dict:
@@ -24,7 +24,7 @@ def mapping(value: Any, path: str) -> dict[str, Any]:
     return value
 
 
-def sequence(value: Any, path: str) -> list[Any]:
+def read_sequence(value: Any, path: str) -> list[Any]:
     if value is None:
         return []
     if type(value) is not list:
@@ -32,19 +32,19 @@ def sequence(value: Any, path: str) -> list[Any]:
     return value
 
 
-def text(value: Any, path: str) -> str | None:
+def read_text(value: Any, path: str) -> str | None:
     if value is not None and type(value) is not str:
         raise Malformed(path, "has to be a text")
     return value
 
 
-def word(value: Any, path: str, words: Collection[str]) -> str | None:
+def read_word(value: Any, path: str, words: Collection[str]) -> str | None:
     if value is not None and (type(value) is not str or value not in words):
         raise Malformed(path, f"has to be one of {', '.join(words)}")
     return value
 
 
-def whole(value: Any) -> int | None:
+def to_integer(value: Any) -> int | None:
     """The integer that a number says (3 and 3.0), None if it is no whole number."""
     if not is_number(value):
         return None
@@ -56,38 +56,38 @@ def whole(value: Any) -> int | None:
     return int(value) if value == int(value) else None
 
 
-def integer(value: Any, path: str) -> int | None:
+def read_integer(value: Any, path: str) -> int | None:
     if value is None:
         return None
-    number = whole(value)
+    number = to_integer(value)
     if number is None:
         raise Malformed(path, "has to be a whole number")
     return number
 
 
-def count(value: Any, path: str) -> int | None:
-    number = integer(value, path)
+def read_count(value: Any, path: str) -> int | None:
+    number = read_integer(value, path)
     if number is not None and number < 0:
         raise Malformed(path, "has to be 0 or more")
     return number
 
 
-def counts(value: Any, path: str) -> dict[str, int]:
+def read_counts(value: Any, path: str) -> dict[str, int]:
     """`{name: n}`; a null entry is absent."""
-    by_key = {key: count(member, join(path, key)) for key, member in mapping(value, path).items()}
+    by_key = {key: read_count(member, join(path, key)) for key, member in read_mapping(value, path).items()}
     return {key: member for key, member in by_key.items() if member is not None}
 
 
-def flags(value: Any, path: str) -> dict[str, bool]:
+def read_flags(value: Any, path: str) -> dict[str, bool]:
     """`{name: true or false}` in the order given; a null entry is absent."""
-    members = mapping(value, path)
+    members = read_mapping(value, path)
     for key, member in members.items():
         if member is not None and type(member) is not bool:
             raise Malformed(join(path, key), "has to be true or false")
     return {key: member for key, member in members.items() if member is not None}
 
 
-def only(value: Mapping[str, Any], path: str, known: tuple[str, ...]) -> None:
+def check_keys(value: Mapping[str, Any], path: str, known: tuple[str, ...]) -> None:
     if value.keys() <= _as_set(known):
         return
     for key in value:

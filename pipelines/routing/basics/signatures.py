@@ -53,7 +53,7 @@ LOCKED: Final = frozenset(("docx", "xlsx", "pptx"))
 """With a password these are no archives but what the programs before kept their files in."""
 
 
-def content_of(lead: bytes) -> str:
+def content_kind(lead: bytes) -> str:
     """A kind of `SIGNATURES`, else text or binary. A text is what has no NUL: it may be of any encoding."""
     for kind, at, signature in SIGNATURES:
         # WebP is a RIFF file that says its kind at byte 8.
@@ -63,8 +63,9 @@ def content_of(lead: bytes) -> str:
     return TEXT if lead.startswith(UTF16) or b"\0" not in lead else BINARY
 
 
-def belies(name: str, content: str) -> str:
-    """The ending that says something else than the content (`content_of`; "" is unknown), or ""."""
+def contradicting_ending(name: str, content: str) -> str:
+    """Return the file ending that contradicts the content, or "". `content`: as `content_kind` returns it; "" is
+    unknown."""
     ending = name.lower().rpartition(".")[2]
     if content == "ole" and ending in LOCKED:
         return ""

@@ -66,7 +66,7 @@ TYPE_NAMES: Final = {
 }
 
 
-def named(value: Any) -> str:
+def kind_phrase(value: Any) -> str:
     """Its kind in a sentence: a number, an object, null."""
     kind = KINDS.get(type(value))
     return TYPE_NAMES[kind] if kind else f"a {type(value).__name__}"
@@ -117,17 +117,17 @@ def number_in(text: str) -> int | Decimal | None:
     if not _JSON_NUMBER.match(stripped):
         return None
     try:
-        return exact(jsontext.number(stripped))
+        return exact(jsontext.parse_number(stripped))
     except jsontext.JsonTextError:
         return None
 
 
-def size(value: Any) -> int:
+def node_count(value: Any) -> int:
     """Return the number of nodes of a value."""
     if type(value) is list:
-        return 1 + sum(map(size, value))
+        return 1 + sum(map(node_count, value))
     if type(value) is dict:
-        return 1 + sum(map(size, value.values()))
+        return 1 + sum(map(node_count, value.values()))
     return 1
 
 
@@ -151,10 +151,10 @@ def check_document(value: Any) -> None:
     """Refuse what no store can hold and what is too large to be a document. Raises Malformed with the place."""
     if is_larger(value, MAX_VALUES):
         raise Malformed("", _("the document holds more than %(most)s values", most=MAX_VALUES))
-    check(value, "")
+    check_storable(value, "")
 
 
-def check(value: Any, path: str) -> None:
+def check_storable(value: Any, path: str) -> None:
     """Refuse what no JSON store can hold. Raises Malformed with the place (law §2, last line)."""
     if _is_sound(value):
         return
@@ -165,10 +165,10 @@ def check(value: Any, path: str) -> None:
 
 
 def check_members(values: dict[str, Any], path: str) -> None:
-    """`check` of each value; their places are only made where one is wrong."""
+    """`check_storable` of each value; their places are only made where one is wrong."""
     for key, value in values.items():
         if not _is_sound(value):
-            check(value, join(path, key))
+            check_storable(value, join(path, key))
 
 
 def _is_sound(value: Any) -> bool:
@@ -224,13 +224,13 @@ def _fault(value: Any, trail: list[str | int]) -> str:
         return _("nested deeper than %(most)s", most=MAX_DEPTH)
     members = value.items() if is_a is dict else enumerate(value)
     for step, member in members:
-        message = (_fault_in_key(step) if is_a is dict else "") or _deeper(step, member, trail)
+        message = (_fault_in_key(step) if is_a is dict else "") or _fault_below(step, member, trail)
         if message:
             return message
     return ""
 
 
-def _deeper(step: str | int, member: Any, trail: list[str | int]) -> str:
+def _fault_below(step: str | int, member: Any, trail: list[str | int]) -> str:
     trail.append(step)
     message = _fault(member, trail)
     if not message:

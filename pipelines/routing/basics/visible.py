@@ -14,12 +14,12 @@ HIDDEN = re.compile(
 )
 
 
-def visible(text: str) -> str:
+def escape_hidden(text: str) -> str:
     """The text with every hidden character as its escape: `\\x1b`, `\\u202e`."""
     return HIDDEN.sub(_escape, text)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Cut after a word, with “…” where something was left out; within the word where less than half would be left."""
     if len(text) <= most:
         return text
@@ -28,27 +28,28 @@ def shortened(text: str, most: int) -> str:
     return f"{words if len(words) >= most // 2 else prefix}…"
 
 
-def visible_json(text: str) -> str:
-    """The same in the escapes of JSON, `\\u001b`: a text that is JSON says what it said."""
+def escape_hidden_json(text: str) -> str:
+    """Return the text with every hidden character as a JSON escape (`\\u001b`), so that a JSON text keeps its
+    meaning."""
     return HIDDEN.sub(_json_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:
-    if _joins_what_is_shown(match):
+    if _joins_emoji(match):
         return match.group()
     code = ord(match.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _json_escape(match: re.Match[str]) -> str:
-    if _joins_what_is_shown(match):
+    if _joins_emoji(match):
         return match.group()
     # JSON escapes a character beyond U+FFFF as its two surrogates.
     units = match.group().encode("utf-16-be").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def _joins_what_is_shown(match: re.Match[str]) -> bool:
+def _joins_emoji(match: re.Match[str]) -> bool:
     """A joiner inside an emoji of several people is seen as one picture, not hidden."""
     text, at = match.string, match.start()
     return (
@@ -68,12 +69,12 @@ _AS_IT_IS = re.compile(
 )
 
 
-def visible_page(html: str) -> str:
+def escape_hidden_page(html: str) -> str:
     """The page with every hidden character as its escape; what fields hold and scripts read stays as it is."""
     if not HIDDEN.search(html):
         return html
     parts, end = [], 0
     for match in _AS_IT_IS.finditer(html):
-        parts += [visible(html[end : match.start()]), match.group()]
+        parts += [escape_hidden(html[end : match.start()]), match.group()]
         end = match.end()
-    return "".join([*parts, visible(html[end:])])
+    return "".join([*parts, escape_hidden(html[end:])])

@@ -1,7 +1,7 @@
 """A sentence that machines read with keys and people with names: findings and differences are made of these.
 
 What is found is remembered, digested and handed out by the API, so it is a string with the keys of the document. A page
-says the same by `words`, with names in place of keys.
+says the same by `people_text`, with names in place of keys.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Wording(str):
         """Itself, so that it stays one as the message of an exception."""
         return self
 
-    def words(self) -> str:
-        values = {key: words(value) for key, value in self.values.items()}
+    def people_text(self) -> str:
+        values = {key: people_text(value) for key, value in self.values.items()}
         return self.template % values if values else self.template
 
 
@@ -51,19 +51,19 @@ class PartName:
     def __str__(self) -> str:
         return self.key
 
-    def words(self) -> str:
+    def people_text(self) -> str:
         return self.said()
 
 
-def words(value: object) -> str:
+def people_text(value: object) -> str:
     """Return the text of a value for people; a value without one as it is."""
-    return value.words() if isinstance(value, Wording | PartName) else str(value)
+    return value.people_text() if isinstance(value, Wording | PartName) else str(value)
 
 
 def joined(values: Iterable[object], between: str) -> PartName:
     """Join the values in order. `between`: a separator, or a Wording."""
     parts = list(values)
-    return PartName(between.join(map(str, parts)), lambda: words(between).join(map(words, parts)))
+    return PartName(between.join(map(str, parts)), lambda: people_text(between).join(map(people_text, parts)))
 
 
 def as_sentence(value: object) -> str:
@@ -74,5 +74,5 @@ def as_sentence(value: object) -> str:
 
 def as_heading(value: object) -> str:
     """Return the text for people with a capital at the start."""
-    heading = words(value).strip()
+    heading = people_text(value).strip()
     return heading[:1].upper() + heading[1:]

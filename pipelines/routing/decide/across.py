@@ -15,7 +15,7 @@ Visit = tuple[str, Facts]
 """A passed visit: its station, and what was observed of it."""
 
 
-def across(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
+def facts_by_station(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
     """Facts by station. `own`: facts of the outcome being decided; `past`: earlier visits, oldest first. If the
     outcome has no tree of its own, the last tree seen on its path counts."""
     visits = list(past)
@@ -29,7 +29,7 @@ def across(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
     )
     by_station: dict[str, dict[str, Any]] = {}
     for station, facts in visits if tree is not None else ():
-        there = {group: members for group, members in facts.items() if _tree(members) == tree}
+        there = {group: members for group, members in facts.items() if _source_tree(members) == tree}
         if there:
             # Group by group: a later visit replaces only what it observed on this tree (law §13).
             by_station[station] = {**by_station.get(station, {}), **there}
@@ -39,9 +39,9 @@ def across(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
 def tree_of(facts: Facts) -> str | None:
     """The tree that a visit left, from git or from any group of facts."""
     git: str | None = facts.get("git", {}).get("tree")
-    return git or next((tree for members in facts.values() if (tree := _tree(members))), None)
+    return git or next((tree for members in facts.values() if (tree := _source_tree(members))), None)
 
 
-def _tree(members: Any) -> str | None:
+def _source_tree(members: Any) -> str | None:
     tree: str | None = members.get(SOURCE, {}).get("tree")
     return tree

@@ -55,10 +55,10 @@ class Tally:
     lacking: tuple[int, ...] = ()
 
 
-def bar(
+def barring_reason(
     approval: Approval, person: Hashable, requesters: Collection[Hashable], producers: Collection[Hashable]
 ) -> str | None:
-    """Return what bars a person while others in the project could decide: `requester`, `producer` or None."""
+    """Return why a person may not decide while others in the project could: `requester`, `producer` or None."""
     if person in requesters and not approval.requester_may:
         return "requester"
     if person in producers and not approval.producer_may:
@@ -66,7 +66,7 @@ def bar(
     return None
 
 
-def as_asked(approval: Approval, producers: Collection[Hashable]) -> Approval:
+def with_extra_votes(approval: Approval, producers: Collection[Hashable]) -> Approval:
     """Return the approval with one more vote where nobody vouches for the pusher, and one more where the
     person who requested the task on a host is unknown: at most one of the approvers was that person (law
     §15)."""
@@ -80,7 +80,7 @@ def as_asked(approval: Approval, producers: Collection[Hashable]) -> Approval:
             more = replace(need, count=need.count + extra)
             return replace(approval, who=(*approval.who[:number], more, *approval.who[number + 1 :]))
     # Law §6: who is one of all may fill a reviewer's place besides, and would be no approval more
-    others = Requirement("role", "reviewer", extra + approval.unanimous)
+    others = Requirement("role", "reviewer", extra + approval.is_unanimous)
     return replace(approval, who=(*approval.who, others))
 
 
@@ -88,10 +88,10 @@ def fills(voter: Voter, requirement: Requirement) -> bool:
     if requirement.kind == "user":
         return voter.person == requirement.name
     memberships = {"role": voter.roles, "group": voter.groups, OWNER: voter.agents}[requirement.kind]
-    return requirement.asked in memberships
+    return requirement.lookup_key in memberships
 
 
-def fillable(voter: Voter) -> frozenset[tuple[str, str]]:
+def fillable_requirements(voter: Voter) -> frozenset[tuple[str, str]]:
     """(kind, what is asked) of every requirement that this voter `fills`, so that SQL can ask the same."""
     memberships = (("role", voter.roles), ("group", voter.groups), (OWNER, voter.agents))
     return frozenset(
@@ -119,23 +119,23 @@ def tally(
             continue
         # The first word other than approve decides at once (law §5).
         if vote.word != APPROVE:
-            return Tally("rejected", vote.word, vote.person, *_standing(requirements, filled, ()))
+            return Tally("rejected", vote.word, vote.person, *_tally_details(requirements, filled, ()))
         approved[vote.person] = voters[vote.person]
         # Who voted in the place of somebody else need not vote again (law §6, All).
         approvers |= {vote.person, vote.by}
         filled = _match(requirements, list(approved.values()))
-        missing = _missing(requirements, approved.values(), required_voters, approvers)
-        if len(filled) == _places(requirements) and not any(missing):
-            return Tally("approved", APPROVE, vote.person, *_standing(requirements, filled, missing))
-    missing = _missing(requirements, approved.values(), required_voters, approvers)
+        missing = _missing_counts(requirements, approved.values(), required_voters, approvers)
+        if len(filled) == _place_count(requirements) and not any(missing):
+            return Tally("approved", APPROVE, vote.person, *_tally_details(requirements, filled, missing))
+    missing = _missing_counts(requirements, approved.values(), required_voters, approvers)
     # Asked of all who may vote, not of those who did.
-    possible = satisfiable(requirements, voters.values())
+    possible = is_satisfiable(requirements, voters.values())
     return Tally(
-        "open" if possible else "unsatisfiable", None, None, *_standing(requirements, filled, missing)
+        "open" if possible else "unsatisfiable", None, None, *_tally_details(requirements, filled, missing)
     )
 
 
-def outstanding(
+def missing_approvers(
     requirements: Sequence[Requirement], everyone: Collection[Voter], approvers: Collection[str]
 ) -> frozenset[str]:
     """Return the people whose approval is still missing where all have to approve. `approvers`: those who
@@ -146,7 +146,7 @@ def outstanding(
     )
 
 
-def _missing(
+def _missing_counts(
     requirements: Sequence[Requirement],
     approved: Iterable[Voter],
     everyone: Sequence[Voter],
@@ -158,7 +158,7 @@ def _missing(
     voters = tuple(approved)
     return tuple(
         max(
-            len(outstanding((need,), everyone, approvers)),
+            len(missing_approvers((need,), everyone, approvers)),
             int(not any(fills(voter, need) for voter in voters)),
         )
         if need.everyone
@@ -167,24 +167,24 @@ def _missing(
     )
 
 
-def satisfiable(requirements: Sequence[Requirement], eligible: Iterable[Voter]) -> bool:
+def is_satisfiable(requirements: Sequence[Requirement], eligible: Iterable[Voter]) -> bool:
     """Return whether these people together could fill every place, and at least one person exists where all
     have to approve."""
     people = list(eligible)
     somebody = all(any(fills(voter, need) for voter in people) for need in requirements if need.everyone)
-    return somebody and len(_match(requirements, people)) == _places(requirements)
+    return somebody and len(_match(requirements, people)) == _place_count(requirements)
 
 
-def _places(requirements: Sequence[Requirement]) -> int:
-    return sum(need.places for need in requirements)
+def _place_count(requirements: Sequence[Requirement]) -> int:
+    return sum(need.place_count for need in requirements)
 
 
-def _standing(
+def _tally_details(
     requirements: Sequence[Requirement], filled: dict[str, int], missing: Sequence[int]
 ) -> tuple[tuple[tuple[str, int], ...], tuple[int, ...]]:
     indices = list(filled.values())
     lacking = tuple(
-        missing[index] if missing and need.everyone else need.places - indices.count(index)
+        missing[index] if missing and need.everyone else need.place_count - indices.count(index)
         for index, need in enumerate(requirements)
     )
     return tuple(filled.items()), lacking
@@ -195,7 +195,7 @@ def _match(requirements: Sequence[Requirement], voters: Sequence[Voter]) -> dict
     filled: dict[str, int] = {}
     candidates = [[v.person for v in voters if fills(v, need)] for need in requirements]
     for index, need in enumerate(requirements):
-        for _ in range(need.places):
+        for _ in range(need.place_count):
             if not _augment(index, candidates, filled, set()):
                 break
     return filled

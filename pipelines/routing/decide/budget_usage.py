@@ -34,25 +34,25 @@ class MoveTarget:
     failure_type: str | None = None
 
 
-def failure(station: str, failure_type: str) -> str:
+def failure_key(station: str, failure_type: str) -> str:
     """The key under which facts count why a station was left, such as `testing:test gap`."""
     return f"{station}:{failure_type}"
 
 
-def rework(line: ParsedLine, source: str, target: str) -> str | None:
+def rework_kind(line: ParsedLine, source: str, target: str) -> str | None:
     """`same` or `cross` where the edge is rework, None where it is not (docs/rules.md, Budgets).
 
     A station of another one's stage is a rework station: entering it is rework, leaving it forward is not.
     """
     if source not in line.stations_by_key or target not in line.stations_by_key:
         return None
-    here, there = line.stage(source), line.stage(target)
+    here, there = line.stage_key(source), line.stage_key(target)
     if there != here:
         return CROSS if line.position(there) < line.position(here) else None
     return SAME if source == target or target != there else None
 
 
-def spends(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
+def consumes_budget(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
     """Return whether the move would consume one unit of this budget."""
     source, target = step.source, step.target
     match budget.kind:
@@ -70,19 +70,19 @@ def spends(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
             here = not budget.stations or source in budget.stations
             return here and step.failure_type in budget.failure_types
         case "same_stage":
-            in_stage = not budget.stations or line.stage(source) in budget.stations
-            return in_stage and rework(line, source, target) == SAME
+            in_stage = not budget.stations or line.stage_key(source) in budget.stations
+            return in_stage and rework_kind(line, source, target) == SAME
         case "cross_stage":
-            return rework(line, source, target) == CROSS
+            return rework_kind(line, source, target) == CROSS
         case "restart":
-            return _restarts(line, budget, source, target)
+            return _is_restart(line, budget, source, target)
         case "loop":
             # A round of a loop is used when its first station is entered again from within.
             return target == budget.stations[0] and source in budget.stations
     raise AssertionError(budget.kind)
 
 
-def spent(
+def used_amount(
     line: ParsedLine, budget: Budget, step: MoveTarget, counted: BudgetUsage, visits: Mapping[str, int]
 ) -> int:
     """Return how much of the budget is used before this move, which would consume it. `visits`: of the
@@ -95,27 +95,27 @@ def spent(
         case "station":
             return sum(visits.get(station, 0) for station in budget.stations)
         case "failure_type":
-            return sum(n for name, n in counted.failures.items() if _is_of(budget, name))
+            return sum(n for name, n in counted.failures.items() if _counts_failure(budget, name))
     # Rework within a stage is counted for each stage by itself.
-    stage = line.stage(step.source) if budget.kind == "same_stage" else None
-    return sum(n for edge, n in counted.edges.items() if _edge_spends(line, budget, edge, stage))
+    stage = line.stage_key(step.source) if budget.kind == "same_stage" else None
+    return sum(n for edge, n in counted.edges.items() if _edge_consumes(line, budget, edge, stage))
 
 
-def _is_of(budget: Budget, name: str) -> bool:
+def _counts_failure(budget: Budget, name: str) -> bool:
     # A key of a station has no colon, the type of a failure may.
     station, _, failure_type = name.partition(":")
     return failure_type in budget.failure_types and (not budget.stations or station in budget.stations)
 
 
-def _edge_spends(line: ParsedLine, budget: Budget, edge: str, stage: str | None) -> bool:
+def _edge_consumes(line: ParsedLine, budget: Budget, edge: str, stage: str | None) -> bool:
     source, _, target = edge.partition("->")
     if source not in line.stations_by_key:
         return False
-    in_stage = stage is None or line.stage(source) == stage
-    return in_stage and spends(line, budget, MoveTarget(source, target))
+    in_stage = stage is None or line.stage_key(source) == stage
+    return in_stage and consumes_budget(line, budget, MoveTarget(source, target))
 
 
-def _restarts(line: ParsedLine, budget: Budget, source: str, target: str) -> bool:
+def _is_restart(line: ParsedLine, budget: Budget, source: str, target: str) -> bool:
     """Return whether the move leads back to the start of the work, from a later station."""
     begins = budget.stations or (line.start,)
     return (

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.routing.basics.outcome import Derived
+from pipelines.routing.basics.outcome import DerivedOutcome
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.across import STATIONS
 from pipelines.routing.decide.situation import Situation
@@ -33,7 +33,7 @@ USAGE = (
 )
 
 
-def read_field(name: str, situation: Situation, derived: Derived) -> Any:
+def read_field(name: str, situation: Situation, derived: DerivedOutcome) -> Any:
     """The value of a field; MISSING if it is absent. Raises UnknownField."""
     name = ALIASES.get(name, name)
     if name in SINGLE:
@@ -54,18 +54,18 @@ def facts_of(situation: Situation) -> dict[str, Any]:
     return {**own, STATIONS: {key: dict(facts) for key, facts in others.items()}} if others else own
 
 
-def _signal(situation: Situation, derived: Derived) -> Any:
+def _read_signal(situation: Situation, derived: DerivedOutcome) -> Any:
     signal = situation.outcome.signal
     return None if signal is None else signal["verdict"]
 
 
-def _output(situation: Situation, rest: str) -> Any:
+def _read_output(situation: Situation, rest: str) -> Any:
     outcome = situation.outcome
     # A check on output that could not be parsed fails; only rules get stuck on it (law §3, §6).
     return MISSING if outcome.output_error else look_up(outcome.output, rest)
 
 
-def _gate(situation: Situation, key: str) -> Any:
+def _read_gate_word(situation: Situation, key: str) -> Any:
     """The gate's last decision, on this visit or else on an earlier one."""
     word = situation.facts.gates.get(key)
     if word is not None and word.decision is not None:
@@ -73,26 +73,26 @@ def _gate(situation: Situation, key: str) -> Any:
     return situation.facts.words.get(key, MISSING)
 
 
-SINGLE: dict[str, Callable[[Situation, Derived], Any]] = {
+SINGLE: dict[str, Callable[[Situation, DerivedOutcome], Any]] = {
     "exit_code": lambda situation, derived: situation.outcome.exit_code,
     "result": lambda situation, derived: derived.result,
     "verdict": lambda situation, derived: derived.verdict,
     "eval": lambda situation, derived: derived.eval,
     "failure_type": lambda situation, derived: situation.outcome.failure_type,
-    "signal": _signal,
+    "signal": _read_signal,
     "run.attempt": lambda situation, derived: situation.visits_of(situation.station),
     "blockers": lambda situation, derived: len(situation.outcome.blockers),
 }
 
 FAMILIES: dict[str, Callable[[Situation, str], Any]] = {
-    "output": _output,
+    "output": _read_output,
     "task": lambda situation, rest: look_up(situation.facts.task, rest),
     "input": lambda situation, rest: situation.facts.inputs.get(rest, MISSING),
     "context": lambda situation, rest: look_up(situation.facts.context, rest),
     "variables": lambda situation, rest: situation.facts.variables.get(rest, MISSING),
-    "gates": _gate,
+    "gates": _read_gate_word,
     "git": lambda situation, rest: look_up(dict(situation.outcome.git), rest),
-    "meta": _output,
+    "meta": _read_output,
     "facts": lambda situation, rest: look_up(facts_of(situation), rest),
 }
 """`meta` is Flux's name of the output; `git` is what changed in the repositories of the workspace (docs/gates.md), and

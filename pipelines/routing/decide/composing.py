@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.compose_strategies import ComposeFailed, merge
 from pipelines.routing.document.rules import Compose
 
 
-def composed(
-    entries: Iterable[Compose], document: Any, variables: Mapping[str, Any], steps: Steps
+def compose_variables(
+    entries: Iterable[Compose], document: Any, variables: Mapping[str, Any], steps: EvaluationBudget
 ) -> dict[str, Any]:
-    """Return the variables to set; later entries see those of earlier ones. `variables`: those that are there, of
-    inputs too, which are merged as such. `document`: what conditions read; one
-    matching node gives its value, several give a list, none fails. Raises ComposeFailed."""
+    """Return the variables that the entries set; later entries see those of earlier ones. `variables`: the
+    existing ones, inputs included. `document`: what conditions read; one matching node gives its value,
+    several give a list, none fails. Raises ComposeFailed."""
     new_variables: dict[str, Any] = {}
     for entry in entries:
-        value = _value(entry, document, steps)
+        value = _entry_value(entry, document, steps)
         if entry.strategy is not None:
             value = merge(
                 entry.strategy, value, new_variables.get(entry.var, variables.get(entry.var, MISSING))
@@ -29,7 +29,7 @@ def composed(
     return new_variables
 
 
-def _value(entry: Compose, document: Any, steps: Steps) -> Any:
+def _entry_value(entry: Compose, document: Any, steps: EvaluationBudget) -> Any:
     try:
         nodes = [document] if entry.path is None else entry.path.nodes(document, steps)
     except EvaluationFailed as failure:

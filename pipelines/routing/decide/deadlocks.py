@@ -12,17 +12,17 @@ FACTOR: Final = 2
 """How many times the expected time may pass before it is a deadlock."""
 
 
-def limit(expected: float) -> float:
-    """Seconds after which work is late; exactly that long is not late yet."""
+def deadlock_limit(expected: float) -> float:
+    """Return the seconds after which work counts as a deadlock; exactly that long does not."""
     return FACTOR * expected
 
 
-def timed_out(seconds: float, expected: float | None) -> bool:
+def has_timed_out(seconds: float, expected: float | None) -> bool:
     """Return whether a state has been unchanged for strictly more than twice the expected time."""
-    return expected is not None and seconds > limit(expected)
+    return expected is not None and seconds > deadlock_limit(expected)
 
 
-def circle(waits: Mapping[str, Iterable[str]], start: str) -> tuple[str, ...]:
+def find_cycle(waits: Mapping[str, Iterable[str]], start: str) -> tuple[str, ...]:
     """The shortest circle through `start`, beginning with it: each waits for the next, the last for `start`. Empty
     where there is none. `waits`: who waits for whom, by joins, dependencies and questions alike."""
     came: dict[str, str] = {}
@@ -31,14 +31,14 @@ def circle(waits: Mapping[str, Iterable[str]], start: str) -> tuple[str, ...]:
     for who in todo:
         for other in waits.get(who, ()):
             if other == start:
-                return _back(came, start, who)
+                return _cycle_path(came, start, who)
             if other not in came:
                 came[other] = who
                 todo.append(other)
     return ()
 
 
-def _back(came: Mapping[str, str], start: str, last: str) -> tuple[str, ...]:
+def _cycle_path(came: Mapping[str, str], start: str, last: str) -> tuple[str, ...]:
     path = [last]
     while path[-1] != start:
         path.append(came[path[-1]])

@@ -8,17 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.composing import composed
+from pipelines.routing.decide.composing import compose_variables
 from pipelines.routing.decide.decisions import Decision, Finish, Move, Stuck, Wait
-from pipelines.routing.decide.judging import remarks
+from pipelines.routing.decide.judging import undecisive_facts
 from pipelines.routing.decide.situation import Situation, check_situation
 from pipelines.routing.decide.steps import gates
-from pipelines.routing.decide.steps.context import Case, Clock, TakenRoute, demanded, fallback
-from pipelines.routing.decide.steps.gates import after_station_gate
-from pipelines.routing.decide.steps.matching import Match, first_match
-from pipelines.routing.decide.steps.policies import on_failure, without_match
-from pipelines.routing.decide.steps.signals import follow
-from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, obstacle
+from pipelines.routing.decide.steps.context import (
+    Clock,
+    RoutingContext,
+    TakenRoute,
+    demanded_route,
+    fallback_route,
+)
+from pipelines.routing.decide.steps.gates import pass_station_gate
+from pipelines.routing.decide.steps.matching import RuleMatch, first_match
+from pipelines.routing.decide.steps.policies import apply_on_failure, decide_without_match
+from pipelines.routing.decide.steps.signals import follow_signal
+from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, find_obstacle
 from pipelines.routing.decide.trace import Trace
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed
@@ -33,17 +39,17 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
     With a clock the trace says how long each rule took; the decision itself never depends on it.
     """
     check_situation(line, situation)
-    case = Case(line, situation, clock)
-    step = _begin(case)
-    was_forced, outcome_state = False, case.recorded.standing
+    case = RoutingContext(line, situation, clock)
+    step = _before_rules(case)
+    was_forced, outcome_state = False, case.recorded.outcome_state
     while isinstance(step, TakenRoute):
-        outcome_state = step.seen.standing
+        outcome_state = step.seen.outcome_state
         # Law §5, Forced route: one in a decision; a person's word begins anew.
         if step.forced and was_forced and not step.anew:
-            step = _second(case, step)
+            step = _second_forced_route(case, step)
         else:
             was_forced = step.forced and not step.anew
-            step = _take(case, step)
+            step = _apply_rules(case, step)
     if isinstance(step, Move):
         # A gate did not let it through: a check failed, or a person said something other than approve.
         step.standing = "failed" if step.by == "gate" else outcome_state
@@ -53,42 +59,42 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
     return step
 
 
-def _begin(case: Case) -> Decision | TakenRoute:
+def _before_rules(case: RoutingContext) -> Decision | TakenRoute:
     """Steps 3, 4 and 5: what comes before the rules, and the outcome that the rules start with."""
     # Law §13: a fact may have set result, verdict and eval before all else.
     if case.judged.by:
         why = f"{case.judged.by} counts as {case.judged.counts_as}"
         case.note("facts", None, True, why, case.judged.saw)
-    for name, fact in remarks(case.judged):
+    for name, fact in undecisive_facts(case.judged):
         case.note("facts", None, True, f"{name} decides nothing", (fact,))
     # Law §5, step 3: the first valid signal decides.
     signal = case.situation.outcome.signal
     if signal is not None:
-        return follow(case, signal)
+        return follow_signal(case, signal)
     # Law §5, step 4: what is blocked takes the fallback and skips the station gate.
-    why = _blocked(case)
+    why = _blocked_reason(case)
     if why:
         case.note("blocked", None, True, why)
-        return fallback()
+        return fallback_route()
     # Law §5, step 5
-    return after_station_gate(case, TakenRoute(case.recorded))
+    return pass_station_gate(case, TakenRoute(case.recorded))
 
 
-def first_read(case: Case) -> TakenRoute | None:
+def first_route(case: RoutingContext) -> TakenRoute | None:
     """The outcome as the rules of its station read it first; None where they are not asked, because a signal or the
     policy decides before them."""
-    step = _begin(case)
-    return None if not isinstance(step, TakenRoute) or _without_rules(case, step) else step
+    step = _before_rules(case)
+    return None if not isinstance(step, TakenRoute) or _skips_rules(case, step) else step
 
 
-def _without_rules(case: Case, route: TakenRoute) -> bool:
-    return route.seen.standing == "failed" and not case.line.policy.failure_rules
+def _skips_rules(case: RoutingContext, route: TakenRoute) -> bool:
+    return route.seen.outcome_state == "failed" and not case.line.policy.failure_rules
 
 
-def _blocked(case: Case) -> str:
+def _blocked_reason(case: RoutingContext) -> str:
     """Return the reason that the outcome takes the fallback (step 4), or ""."""
     outcome = case.situation.outcome
-    if case.recorded.standing == "blocked":
+    if case.recorded.outcome_state == "blocked":
         return "the outcome is blocked"
     if outcome.blockers:
         return f"{len(outcome.blockers)} blocker{'s' if len(outcome.blockers) > 1 else ''}"
@@ -99,26 +105,26 @@ def _blocked(case: Case) -> str:
     return ""
 
 
-def _take(case: Case, route: TakenRoute) -> Decision | TakenRoute:
+def _apply_rules(case: RoutingContext, route: TakenRoute) -> Decision | TakenRoute:
     """Step 6 and, after a match, steps 7 to 9."""
     # Since revision 3 such output counts as none on all routes behind the fallback (law §12).
     case.fell_back |= route.no_output and case.line.revision > FALLBACK_READS_AGAIN
     # Law §4: `failure_rules: no` sends a failed outcome, a forced one too, to `on_failure`.
-    if _without_rules(case, route):
+    if _skips_rules(case, route):
         case.note("rules", None, True, "failure_rules: no")
-        return on_failure(case, feedback=route.reason)
+        return apply_on_failure(case, feedback=route.reason)
     # Law §5, step 6
     matched = first_match(case, route)
     if matched is None:
-        return without_match(case, route)
-    return _lead(case, route, matched) if isinstance(matched, Match) else matched
+        return decide_without_match(case, route)
+    return _apply_match(case, route, matched) if isinstance(matched, RuleMatch) else matched
 
 
-def _lead(case: Case, route: TakenRoute, match: Match) -> Decision | TakenRoute:
+def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> Decision | TakenRoute:
     rule = match.rule
     guards = [case.line.gate(key) for key in rule.gates]
     # A word other than approve decides at once, before step 7 and before the checks (law §5).
-    against = gates.word_against(case, "rule_gates", guards, rule) if guards else None
+    against = gates.follow_objection(case, "rule_gates", guards, rule) if guards else None
     if against is not None:
         return against
     text = match.text if rule.feedback else None
@@ -126,10 +132,10 @@ def _lead(case: Case, route: TakenRoute, match: Match) -> Decision | TakenRoute:
     feedback = text if route.reason is None else route.reason
     try:
         # Law §5, step 7: compose comes first; where it fails, `on_failure` decides.
-        variables = _composed(case, rule) if rule.compose else {}
+        variables = _compose_variables(case, rule) if rule.compose else {}
     except ComposeFailed as failure:
         case.note("target", rule, "error", f"compose: {failure}")
-        return on_failure(case, rule, "compose_failed", feedback)
+        return apply_on_failure(case, rule, "compose_failed", feedback)
     targets = _targets(case, rule)
     # The task began here, or the station that it came from is gone.
     if targets is None:
@@ -139,16 +145,18 @@ def _lead(case: Case, route: TakenRoute, match: Match) -> Decision | TakenRoute:
         )
     way = TransitionCandidate(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
     # Law §5, steps 7, 8 and 9
-    return obstacle(case, way) or _through_gates(case, way, guards) or arrive(case, way)
+    return find_obstacle(case, way) or _check_gates(case, way, guards) or arrive(case, way)
 
 
-def _composed(case: Case, rule: Rule) -> dict[str, Any]:
+def _compose_variables(case: RoutingContext, rule: Rule) -> dict[str, Any]:
     # Step 7 reads the facts of this moment, not those of when a gate asked.
     facts = case.of_now.facts
-    return composed(rule.compose, case.composable, {**facts.inputs, **facts.variables}, case.steps)
+    return compose_variables(
+        rule.compose, case.composable_document, {**facts.inputs, **facts.variables}, case.steps
+    )
 
 
-def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
+def _targets(case: RoutingContext, rule: Rule) -> tuple[str, ...] | None:
     """The targets with `@origin` resolved; None if there is no origin."""
     if rule.to != (ORIGIN,):
         return rule.to
@@ -157,30 +165,34 @@ def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
     return (origin,) if origin in case.line.stations_by_key else None
 
 
-def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> Decision | TakenRoute | None:
+def _check_gates(
+    case: RoutingContext, way: TransitionCandidate, guards: list[Gate]
+) -> Decision | TakenRoute | None:
     """Step 8: run the checks of all gates, then ask the people of all of them together. None if everything passed."""
     if not guards:
         return None
     # Law §12: a gate whose word demanded this route is passed on it.
-    guards = gates.unspoken(case, "rule_gates", guards, way.rule)
+    guards = gates.gates_without_word(case, "rule_gates", guards, way.rule)
     # A tool whose result is not known is asked first; then it is decided again (law §3, Asking).
-    tool_question = gates.unrun(case, "rule_gates", guards, way.rule)
+    tool_question = gates.pending_tool_decision(case, "rule_gates", guards, way.rule)
     if tool_question is not None:
         return tool_question
-    by_tools = [gates.action_of(case, "rule_gates", gate, way.rule) for gate in guards]
-    read = case.reader([gate.key for gate in guards])
+    by_tools = [gates.tool_action(case, "rule_gates", gate, way.rule) for gate in guards]
+    read = case.field_reader([gate.key for gate in guards])
     by_checks = [gates.run_checks(case, "rule_gates", gate, way.rule, read) for gate in guards]
-    actions = [checks.worst([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)]
-    worst = checks.worst(actions)
+    actions = [
+        checks.worst_action([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)
+    ]
+    worst = checks.worst_action(actions)
     # Law §5, step 8: the checks of all gates come before the people of any.
     if worst == "abort":
-        return gates.failed(way.rule)
+        return gates.failed_finish(way.rule)
     if worst == "rework":
-        return demanded(case, way.rule, "\n".join(text for _, text in by_tools if text) or None)
+        return demanded_route(case, way.rule, "\n".join(text for _, text in by_tools if text) or None)
     undecided = [
         gate.key
         for gate, action in zip(guards, actions, strict=True)
-        if gates.asks(case, "rule_gates", gate, action, way.rule)
+        if gates.needs_person(case, "rule_gates", gate, action, way.rule)
     ]
     if not undecided:
         return None
@@ -188,13 +200,13 @@ def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> 
     return Wait("awaiting_review", tuple(undecided), way.targets, way.rule_id)
 
 
-def _second(case: Case, route: TakenRoute) -> Decision | TakenRoute:
+def _second_forced_route(case: RoutingContext, route: TakenRoute) -> Decision | TakenRoute:
     """A second forced route is a loop. A person's rework never ends in one (law §12): the policy decides as if no
     rule had matched."""
     rule = route.demanded_by
     if case.spoken:
         case.note("rules", rule, True, "a second forced route after a person's word: the policy decides")
-        return without_match(case, route)
+        return decide_without_match(case, route)
     case.note("rules", rule, "error", "a second forced route")
     message = "One decision took a forced route already, and a second one was demanded."
     return Stuck("ForcedRouteLoop", message, rule.id if rule else None)

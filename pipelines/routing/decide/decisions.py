@@ -12,22 +12,22 @@ from typing import Any, ClassVar
 from pipelines.routing.decide.trace import NO_TRACE, Trace
 
 
-class Traced:
-    """A decision: `plain` as it is stored, `to_dict` with its trace."""
+class TracedDecision:
+    """A decision: `to_stored_dict` as it is stored, `to_dict` with its trace."""
 
     __slots__ = ()
 
     trace: Trace
 
-    def plain(self) -> dict[str, Any]:
+    def to_stored_dict(self) -> dict[str, Any]:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.plain(), "trace": [entry.to_dict() for entry in self.trace]}
+        return {**self.to_stored_dict(), "trace": [entry.to_dict() for entry in self.trace]}
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Move(Traced):
+class Move(TracedDecision):
     """Move to one station, or to several (fork).
 
     `standing`: passed, failed or blocked, as the rules saw the outcome; a join counts the branch as this.
@@ -42,11 +42,11 @@ class Move(Traced):
     feedback: str | None = None
     variables: Mapping[str, Any] = field(default_factory=dict)
     trace: Trace = NO_TRACE
-    # Neither is compared, as neither is stored (`plain`): they say how the decision came about
+    # Neither is compared, as neither is stored (`to_stored_dict`): they say how the decision came about
     standing: str = field(default="passed", compare=False)
     passed: bool = field(default=False, compare=False)
 
-    def plain(self) -> dict[str, Any]:
+    def to_stored_dict(self) -> dict[str, Any]:
         return {
             "decision": self.kind,
             "to": list(self.to),
@@ -58,7 +58,7 @@ class Move(Traced):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Finish(Traced):
+class Finish(TracedDecision):
     """The token ends. `end_kind` (in documents `kind`): completed, failed, cancelled. `passed`: as of a Move."""
 
     kind: ClassVar[str] = "finish"
@@ -71,7 +71,7 @@ class Finish(Traced):
     trace: Trace = NO_TRACE
     passed: bool = field(default=False, compare=False)
 
-    def plain(self) -> dict[str, Any]:
+    def to_stored_dict(self) -> dict[str, Any]:
         return {
             "decision": self.kind,
             "end": self.end,
@@ -83,7 +83,7 @@ class Finish(Traced):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Wait(Traced):
+class Wait(TracedDecision):
     """The token stays: awaiting_review, blocked or held."""
 
     kind: ClassVar[str] = "wait"
@@ -97,7 +97,7 @@ class Wait(Traced):
     evaluation: Mapping[str, Any] | None = None
     trace: Trace = NO_TRACE
 
-    def plain(self) -> dict[str, Any]:
+    def to_stored_dict(self) -> dict[str, Any]:
         return {
             "decision": self.kind,
             "status": self.status,
@@ -111,7 +111,7 @@ class Wait(Traced):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Ask(Traced):
+class Ask(TracedDecision):
     """An evaluation has to be run first: `{agentic: {…}}` or `{hook: {…}}`, as written in the document."""
 
     kind: ClassVar[str] = "ask"
@@ -119,12 +119,12 @@ class Ask(Traced):
     evaluation: Mapping[str, Any]
     trace: Trace = NO_TRACE
 
-    def plain(self) -> dict[str, Any]:
+    def to_stored_dict(self) -> dict[str, Any]:
         return {"decision": self.kind, "evaluation": dict(self.evaluation)}
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Escalate(Traced):
+class Escalate(TracedDecision):
     """`trigger`: no_match, on_failure, compose_failed, RetryLimitExceeded. `budget`: the key of the named budget that
     is spent, and the `role` that it names."""
 
@@ -136,7 +136,7 @@ class Escalate(Traced):
     role: str | None = None
     trace: Trace = NO_TRACE
 
-    def plain(self) -> dict[str, Any]:
+    def to_stored_dict(self) -> dict[str, Any]:
         details = {"budget": self.budget, "role": self.role}
         return {
             "decision": self.kind,
@@ -147,7 +147,7 @@ class Escalate(Traced):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Stuck(Traced):
+class Stuck(TracedDecision):
     """The engine could not decide; `error` is one of the names of law §11, `message` a sentence."""
 
     kind: ClassVar[str] = "stuck"
@@ -157,7 +157,7 @@ class Stuck(Traced):
     rule: str | None = None
     trace: Trace = NO_TRACE
 
-    def plain(self) -> dict[str, Any]:
+    def to_stored_dict(self) -> dict[str, Any]:
         return {
             "decision": self.kind,
             "error": self.error,

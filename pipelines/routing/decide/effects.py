@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from pipelines.routing.basics.outcome import Outcome, derive
-from pipelines.routing.decide.budget_usage import failure
+from pipelines.routing.decide.budget_usage import failure_key
 from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import OF_NOW
 from pipelines.routing.document import evaluations, gate_tools
@@ -35,12 +35,12 @@ class DecisionSubject:
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """Return whether the outcome counts as failed (law §2), as recorded."""
-        return derive(self.outcome).standing == "failed"
+        return derive(self.outcome).outcome_state == "failed"
 
     @property
-    def signal(self) -> str:
+    def signal_verdict(self) -> str:
         """The verdict of the deciding signal, the first valid one (law §5 step 3)."""
         signal = self.outcome.signal
         return str(signal["verdict"]) if signal else ""
@@ -63,7 +63,7 @@ class Stay:
     error: str = ""
 
 
-def staying(answer: Staying) -> Stay:
+def stay_of(answer: Staying) -> Stay:
     """Return what the token waits for when nothing leads on. A person answers an evaluation: it never
     advances silently (ALP A26)."""
     if isinstance(answer, Wait):
@@ -83,11 +83,11 @@ def aborts(about: DecisionSubject, answer: Finish) -> bool:
     if about.word:
         return about.word == "abort"
     if answer.by == "signal":
-        return about.signal == "abort"
+        return about.signal_verdict == "abort"
     return answer.by == "gate" and not takes_rule(about, answer, (answer.end,))
 
 
-def reason_of(about: DecisionSubject, answer: Finish) -> str:
+def failure_reason(about: DecisionSubject, answer: Finish) -> str:
     """Return the reason that a task failed without a rejection: that of the signal that aborted it, or of a
     cancelled job that no rule matched (ALP A4), or the eval that no rule takes (contenox B10). Otherwise
     ""."""
@@ -102,8 +102,8 @@ def reason_of(about: DecisionSubject, answer: Finish) -> str:
     return ""
 
 
-def stated(wait: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what says nothing."""
+def without_empty(wait: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the wait without its empty entries."""
     return {key: value for key, value in wait.items() if value not in (None, [], ())}
 
 
@@ -119,7 +119,7 @@ def targets_of(answer: Move | Finish | Wait) -> tuple[str, ...]:
     return (BLOCKED,) if answer.status == "blocked" else ()
 
 
-def counted(
+def counter_changes(
     about: DecisionSubject,
     answer: Move | Finish | Wait,
     stations: Container[str],
@@ -133,27 +133,27 @@ def counted(
     # `@blocked` leads nowhere, so no edge is taken.
     edges = () if targets == (BLOCKED,) else lands
     return {
-        "visits": _times([target for target in lands if target in stations]),
-        "edges": _times([f"{about.station}->{target}" for target in edges]),
+        "visits": _count_names([target for target in lands if target in stations]),
+        "edges": _count_names([f"{about.station}->{target}" for target in edges]),
         "rules": {answer.rule: 1} if answer.rule and takes_rule(about, answer, targets) else {},
-        **_failures(about, answer),
+        **_failure_counts(about, answer),
     }
 
 
-def _times(names: list[str]) -> dict[str, int]:
+def _count_names(names: list[str]) -> dict[str, int]:
     """Count how often each name occurs: nearly always one name, once."""
     return {names[0]: 1} if len(names) == 1 else dict(Counter(names))
 
 
-def _failures(about: DecisionSubject, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
+def _failure_counts(about: DecisionSubject, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
     """A station that is left for a station with a type of failure (AEEF E16): once, whatever it forks into."""
     kind = about.outcome.failure_type
-    return {"failures": {failure(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
+    return {"failures": {failure_key(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
 
 
-def entered(line: ParsedLine, source: str) -> Set[str]:
+def enterable_stations(line: ParsedLine, source: str) -> Set[str]:
     """The stations that a token leaving `source` enters at once, without those where it first waits at a join."""
-    waits = {key for key in line.joins if line.waits_at(key, source)}
+    waits = {key for key in line.join_keys if line.waits_at(key, source)}
     return line.stations_by_key.keys() - waits if waits else line.stations_by_key.keys()
 
 
@@ -164,19 +164,19 @@ def takes_rule(about: DecisionSubject, answer: Move | Finish | Wait, targets: tu
     if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
         return False
     station_and_rule = about.line.rules_by_id.get(answer.rule or "")
-    return station_and_rule is not None and _resolved(station_and_rule[1].to, about.origin) == targets
+    return station_and_rule is not None and _resolve_origin(station_and_rule[1].to, about.origin) == targets
 
 
-def _resolved(to: tuple[str, ...], origin: str | None) -> tuple[str, ...]:
+def _resolve_origin(to: tuple[str, ...], origin: str | None) -> tuple[str, ...]:
     return tuple((origin or "") if target == ORIGIN else target for target in to)
 
 
-def added_up(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
+def add_counts(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
     return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}
 
 
-def reworks_in_a_row(about: DecisionSubject, answer: Move, so_far: int) -> int:
-    followed = answer.by == "signal" and about.signal == "rework"
+def consecutive_reworks(about: DecisionSubject, answer: Move, so_far: int) -> int:
+    followed = answer.by == "signal" and about.signal_verdict == "rework"
     # In a row: any other move begins the count anew.
     return so_far + 1 if followed else 0
 
@@ -184,22 +184,22 @@ def reworks_in_a_row(about: DecisionSubject, answer: Move, so_far: int) -> int:
 # What is stored
 
 
-def gathered(about: DecisionSubject, answer: Move | Finish) -> dict[str, dict[str, Any]]:
+def stored_values(about: DecisionSubject, answer: Move | Finish) -> dict[str, dict[str, Any]]:
     """`variables` to set and what goes into the `context`: objects only, later overwrites earlier, outputs of failed
     stations do not count (law §5 step 9)."""
     output = about.outcome.output
-    context = output if isinstance(output, dict) and not about.failed else {}
+    context = output if isinstance(output, dict) and not about.has_failed else {}
     variables = dict(answer.variables) if isinstance(answer, Move) else {}
-    unreadable = _unreadable(about, context)
+    unreadable = _unreadable_keys(about, context)
     changes = {"context": context, "variables": variables}
     return {**changes, "unreadable": unreadable} if unreadable else changes
 
 
-def _unreadable(about: DecisionSubject, context: Mapping[str, Any]) -> dict[str, str]:
+def _unreadable_keys(about: DecisionSubject, context: Mapping[str, Any]) -> dict[str, str]:
     """Output of a completed station that is not JSON is kept out of the context, and its keys are remembered with the
     station; "" for those that are said at last (Vibe Factory C25)."""
     # Output of a failed station does not count anyhow, so its keys are missed by nobody.
-    if about.outcome.output_error and not about.failed:
+    if about.outcome.output_error and not about.has_failed:
         return dict.fromkeys(about.line.station(about.station).output_keys, about.station)
     return {key: "" for key, by in about.unreadable.items() if by and key in context}
 
@@ -207,28 +207,31 @@ def _unreadable(about: DecisionSubject, context: Mapping[str, Any]) -> dict[str,
 # The same situation again
 
 
-def told(
+def with_votes(
     facts: Mapping[str, Any], now: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    """The facts of a situation that waited at gates, plus the votes. `now`: the current facts, for step 7."""
-    return {**as_asked(facts, now), "gates": {**facts.get("gates", {}), **words}}
+    """Return the facts of a situation that waited at gates, with the votes added. `now`: the current facts, for
+    step 7."""
+    return {**with_current_facts(facts, now), "gates": {**facts.get("gates", {}), **words}}
 
 
-def answer_of(line: ParsedLine, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def answer_fact(line: ParsedLine, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
     """The outcome of a question's job as a fact, under the version that asked."""
     if gate_tools.KIND in question:
         tool = line.gate(question[gate_tools.KIND]["gate"]).tool
         assert tool is not None
-        return gate_tools.answer_of(tool, question, outcome)
-    return evaluations.answer_of(question, outcome)
+        return gate_tools.answer_fact(tool, question, outcome)
+    return evaluations.answer_fact(question, outcome)
 
 
-def answered(facts: Mapping[str, Any], now: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts plus the answer to an evaluation (law §3). `now`: the current facts, for step 7."""
-    return {**as_asked(facts, now), "answers": [*facts.get("answers", []), answer]}
+def with_answer(
+    facts: Mapping[str, Any], now: Mapping[str, Any], answer: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the facts with the answer to an evaluation added (law §3). `now`: the current facts, for step 7."""
+    return {**with_current_facts(facts, now), "answers": [*facts.get("answers", []), answer]}
 
 
-def as_asked(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def with_current_facts(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """The facts at the time a gate or an evaluation asked, with the facts that have changed since beside them; only
     step 7 reads those (law §12, Gates and words)."""
     other = {name: now[name] for name in OF_NOW if name in now and now[name] != facts.get(name)}
@@ -236,15 +239,15 @@ def as_asked(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]
     return {**frozen, **({"now": other} if other else {})}
 
 
-def once_more(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts that hold a token, brought up to date: for everything if nobody was asked on the way, otherwise for
-    step 7 only."""
+def refreshed_facts(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of a waiting token brought up to date: all of them if nobody was asked on the way,
+    otherwise only those that step 7 reads."""
     if facts.get("gates") or facts.get("answers"):
-        return as_asked(facts, now)
-    return asked_anew(facts, now)
+        return with_current_facts(facts, now)
+    return current_facts(facts, now)
 
 
-def asked_anew(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def current_facts(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """The facts for asking again about the same outcome: the current ones, for rules and checks as well."""
     frozen = {name: value for name, value in facts.items() if name != "now"}
     # The latest wins: what was frozen, what had changed by then, what is so now.
@@ -255,7 +258,7 @@ def asked_anew(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, An
 OUTCOME_FIELDS = ("result", "verdict", "eval", "exit_code", "summary", "comment")
 
 
-def shown_at(
+def gate_question(
     line: ParsedLine, station: str, answer: Wait, gate: str, outcome: Mapping[str, Any], output_digest: str
 ) -> dict[str, Any]:
     """Return the question of a gate without details that differ between runs, so that a repeated question is
@@ -273,11 +276,11 @@ def shown_at(
             **{name: value for name, value in reported.items() if value is not None},
             "output_digest": output_digest,
         },
-        **_found(outcome.get("facts")),
+        **_question_facts(outcome.get("facts")),
     }
 
 
-def _found(facts: Any) -> dict[str, Any]:
+def _question_facts(facts: Any) -> dict[str, Any]:
     """Return the facts that make it a different question: the tree, tests, findings and coverage (law §12)."""
     if not isinstance(facts, Mapping) or not facts:
         return {}
@@ -298,6 +301,6 @@ ENDS = ("failed", "cancelled", "completed")
 ORDER = {status: place for place, status in enumerate((*LIVING, *ENDS))}
 
 
-def status_of(statuses: Iterable[str]) -> str:
+def task_status(statuses: Iterable[str]) -> str:
     """Tell the status of a task (law §1) from its positions; forked tokens are none and must be left out."""
     return min(statuses, key=ORDER.__getitem__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.routing.document.model import ParsedLine
 
 
-def ways(line: ParsedLine, station: str) -> tuple[str, ...]:
+def escalation_targets(line: ParsedLine, station: str) -> tuple[str, ...]:
     """Stations to which a person may send what is escalated at this one: targets of its rules that no gate guards. A
     gate is never passed by hand, so from a station with a gate of its own only those that stand before it."""
     parsed_station = line.stations_by_key.get(station)

@@ -15,11 +15,11 @@ BLOCK: Final = "block"
 Wait = dict[str, Any]
 
 
-def paused_by(escalation: object, trigger: str) -> Wait:
+def pause_hold(escalation: object, trigger: str) -> Wait:
     return {"paused_by": escalation, "trigger": trigger}
 
 
-def waits_for(others: Mapping[str, str]) -> Wait:
+def dependency_hold(others: Mapping[str, str]) -> Wait:
     """The `wait` of a task that depends on these, {name: state}, none completed. A dependency that failed or was
     cancelled never completes and is named: a person has to decide."""
     # None of them is completed, so an end is a failure or a cancellation.
@@ -31,18 +31,18 @@ def is_dependency(wait: Wait) -> bool:
     return DEPENDS in wait
 
 
-def each_of(wait: Mapping[str, Any]) -> list[Wait]:
+def flatten_holds(wait: Mapping[str, Any]) -> list[Wait]:
     """Every hold on a position, in order."""
     return [{key: value for key, value in wait.items() if key != THEN}, *wait.get(THEN, ())]
 
 
-def joined(waits: Sequence[Wait]) -> Wait:
+def nest_holds(waits: Sequence[Wait]) -> Wait:
     if not waits:
         return {}
     first, *others = waits
     return {**first, **({THEN: others} if others else {})}
 
 
-def convened(notify: Sequence[str], role: str, consulted: Collection[str]) -> list[str]:
+def review_roles(notify: Sequence[str], role: str, consulted: Collection[str]) -> list[str]:
     """The roles that a review of an escalation asks: those that it notifies, else its own; none of them twice."""
     return [candidate for candidate in dict.fromkeys(notify or (role,)) if candidate not in consulted]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
-from pipelines.routing.basics.facts import OF_MONTH, OUTPUT, SOURCE, claimed
+from pipelines.routing.basics.facts import OF_MONTH, OUTPUT, SOURCE, with_claim
 from pipelines.routing.basics.outcome import FORCED, Outcome, derive
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document import expected
@@ -27,9 +27,9 @@ from pipelines.routing.document.expected import (
     REVIEW,
     UNREADABLE,
 )
-from pipelines.routing.document.kinds import expects, reads_output
+from pipelines.routing.document.kinds import expected_result, reads_output
 from pipelines.routing.document.model import OUTPUT_DECIDES_NOTHING, ParsedLine
-from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.document.stations import Station
 
 RECORDED_ONLY: Final = "already_complete"
@@ -55,38 +55,38 @@ SET_BY_GATELINE: Final = (
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Judged:
+class OutcomeJudgement:
     """`outcome` with result, verdict, eval and failure type as the fact `by` sets them, "" where none decides.
-    `review`: a person is asked at the gate of the station. `saw`: the facts that decided."""
+    `needs_review`: a person is asked at the gate of the station. `saw`: the facts that decided."""
 
     outcome: Outcome
     by: str = ""
     counts_as: str = ""
-    saw: tuple[Seen, ...] = ()
+    saw: tuple[ObservedOperand, ...] = ()
 
     @property
-    def review(self) -> bool:
+    def needs_review(self) -> bool:
         return self.counts_as == REVIEW
 
 
-def judged(line: ParsedLine, station: Station, outcome: Outcome, spent: Any = 0) -> Judged:
+def judge_outcome(line: ParsedLine, station: Station, outcome: Outcome, spent: Any = 0) -> OutcomeJudgement:
     """`spent`: what the task cost before this outcome. An outcome that was already judged does not change."""
     # Nothing was observed and nothing is expected: the common case costs nothing.
-    if not (outcome.facts or station.expects or station.artifacts or expects(station)):
-        return Judged(outcome)
+    if not (outcome.facts or station.expects or station.artifacts or expected_result(station)):
+        return OutcomeJudgement(outcome)
     # Since revision 3 the line of a signal, alone, is no output (law §2, §12).
     if line.revision > OUTPUT_DECIDES_NOTHING and outcome.facts.get(OUTPUT, {}).get("signal"):
         outcome = replace(outcome, output=MISSING)
-    about = Observed(line, station, outcome, spent)
+    about = JudgementInput(line, station, outcome, spent)
     # What was no work is not judged by what it left; only its cost counts (law §13).
-    for kind, holds in ORDER[:1] if _ended_otherwise(outcome) else ORDER:
+    for kind, holds in ORDER[:1] if _did_no_work(outcome) else ORDER:
         saw = holds(about)
         if saw:
-            return _decided(station, outcome, kind, saw)
-    return Judged(outcome)
+            return _apply_fact(station, outcome, kind, saw)
+    return OutcomeJudgement(outcome)
 
 
-def _ended_otherwise(outcome: Outcome) -> bool:
+def _did_no_work(outcome: Outcome) -> bool:
     """Return whether no work was done, because it was cancelled or Gateline could not do it. Then only the
     spending counts."""
     return outcome.result == "cancelled" or (
@@ -94,7 +94,9 @@ def _ended_otherwise(outcome: Outcome) -> bool:
     )
 
 
-def _decided(station: Station, outcome: Outcome, kind: str, saw: tuple[Seen, ...]) -> Judged:
+def _apply_fact(
+    station: Station, outcome: Outcome, kind: str, saw: tuple[ObservedOperand, ...]
+) -> OutcomeJudgement:
     word = station.outcome_of.get(kind) or FAILURES[kind][1]
     # A review, once approved, counts as success (law §13).
     forced = FORCED["success" if word == REVIEW else word]
@@ -103,12 +105,12 @@ def _decided(station: Station, outcome: Outcome, kind: str, saw: tuple[Seen, ...
     reported = {name: value for name in decided if (value := getattr(outcome, name)) is not None}
     if reported != decided:
         # What was reported otherwise is kept as a claim (law §13).
-        facts = claimed("result", {"said": reported}, outcome.facts) if reported else outcome.facts
+        facts = with_claim("result", {"said": reported}, outcome.facts) if reported else outcome.facts
         outcome = replace(outcome, **decided, facts=facts)
-    return Judged(replace(outcome, signals=tuple(_kept(outcome))), kind, word, saw)
+    return OutcomeJudgement(replace(outcome, signals=tuple(_effective_signals(outcome))), kind, word, saw)
 
 
-def _kept(outcome: Outcome) -> Iterator[dict[str, Any]]:
+def _effective_signals(outcome: Outcome) -> Iterator[dict[str, Any]]:
     """The signals that keep their effect."""
     for signal in outcome.signals:
         # `proceed` and a jump would go past what the fact decided; the others keep their effect.
@@ -117,17 +119,17 @@ def _kept(outcome: Outcome) -> Iterator[dict[str, Any]]:
             yield signal
 
 
-def as_expected(station: Station, outcome: Mapping[str, Any]) -> dict[str, Any]:
+def with_expected_artifacts(station: Station, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """A made-up outcome with the files that the station is expected to leave, so that none is missing."""
     paths = [artifact.path for artifact in station.artifacts if artifact.required]
-    if not paths and expects(station) == expected.OUTPUT and "output" not in outcome:
+    if not paths and expected_result(station) == expected.OUTPUT and "output" not in outcome:
         paths = ["output"]
     return {**outcome, "artifacts": [{"path": path} for path in paths]} if paths else dict(outcome)
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """Input of the checks in `ORDER`."""
+class JudgementInput:
+    """Input of the checks in `ORDER`: the line, the station, the outcome, and what the task cost before."""
 
     line: ParsedLine
     station: Station
@@ -139,49 +141,49 @@ class Observed:
 
     @property
     def expects(self) -> str:
-        return expects(self.station) or NOTHING
+        return expected_result(self.station) or NOTHING
 
-    def output_fact(self, key: str, failure: str) -> tuple[Seen, ...]:
+    def deciding_output_fact(self, key: str, failure: str) -> tuple[ObservedOperand, ...]:
         """Return what was observed of the output, where it decides: somebody reads it, and the work passed of itself
         (or was judged by this before)."""
         fact = self.fact(OUTPUT, key)
         if not fact or self.line.revision <= OUTPUT_DECIDES_NOTHING or not reads_output(self.station):
             return ()
-        passed = derive(self.outcome).standing == "passed" or self.outcome.failure_type == failure
-        return (_saw(f"{OUTPUT}.{key}", fact),) if passed else ()
+        passed = derive(self.outcome).outcome_state == "passed" or self.outcome.failure_type == failure
+        return (_fact_operand(f"{OUTPUT}.{key}", fact),) if passed else ()
 
     @property
-    def unchanged(self) -> tuple[Seen, ...]:
+    def unchanged_evidence(self) -> tuple[ObservedOperand, ...]:
         """Return the evidence that the files are unchanged since the visit began; empty if nobody looked, or
         they changed."""
         for group, members in self.outcome.facts.items():
             source = members.get(SOURCE, {})
             before, after = source.get("before"), source.get("tree")
             if before is not None and after is not None:
-                return (_saw(f"{group}.{SOURCE}.tree", after),) if before == after else ()
+                return (_fact_operand(f"{group}.{SOURCE}.tree", after),) if before == after else ()
         # Second choice: it counts from the base, not from the start of the visit (law §13).
         changed = self.fact("git", "files_changed")
-        return (_saw("git.files_changed", changed),) if changed == 0 else ()
+        return (_fact_operand("git.files_changed", changed),) if changed == 0 else ()
 
     @property
     def has_output(self) -> bool:
         return self.outcome.output is not MISSING and not self.outcome.output_error
 
     @property
-    def missing(self) -> tuple[Seen, ...]:
+    def missing_results(self) -> tuple[ObservedOperand, ...]:
         """Declared artifacts that are not there, or that there is neither output nor artifact."""
-        left = {str(name) for artifact in self.outcome.artifacts for name in _names(artifact)}
+        left = {str(name) for artifact in self.outcome.artifacts for name in _artifact_names(artifact)}
         required = [artifact.path for artifact in self.station.artifacts if artifact.required]
         # An artifact may be reported by its path or by its name alone.
         gone = [path for path in required if path not in left and path.rpartition("/")[2] not in left]
         if gone:
-            return tuple(Seen("artifact", None, path) for path in gone)
+            return tuple(ObservedOperand("artifact", None, path) for path in gone)
         if self.expects != expected.OUTPUT or self.has_output or left:
             return ()
-        return (Seen("output", [], "$"),)
+        return (ObservedOperand("output", [], "$"),)
 
 
-def _names(artifact: Any) -> Iterator[Any]:
+def _artifact_names(artifact: Any) -> Iterator[Any]:
     """The names of one artifact; none if it could not be stored."""
     if type(artifact) is str:
         yield artifact
@@ -189,8 +191,8 @@ def _names(artifact: Any) -> Iterator[Any]:
         yield from (artifact[key] for key in ("path", "name") if artifact.get(key))
 
 
-def _saw(path: str, value: Any) -> Seen:
-    return Seen("fact", [value], path)
+def _fact_operand(path: str, value: Any) -> ObservedOperand:
+    return ObservedOperand("fact", [value], path)
 
 
 REMARKS: Final = (
@@ -203,84 +205,84 @@ REMARKS: Final = (
 """Facts that a trace names where they decide nothing, too: group, key, and how it calls them."""
 
 
-def remarks(judgement: Judged) -> Iterator[tuple[str, Seen]]:
-    """Yield what a trace names besides the fact that decided, with the fact."""
+def undecisive_facts(judgement: OutcomeJudgement) -> Iterator[tuple[str, ObservedOperand]]:
+    """Yield the facts that a trace names although they did not decide, each with its name."""
     for group, key, name in REMARKS:
         value = judgement.outcome.facts.get(group, {}).get(key)
         if value and name != judgement.by:
-            yield name, _saw(f"{group}.{key}", value)
+            yield name, _fact_operand(f"{group}.{key}", value)
 
 
-def _over_budget(about: Observed) -> tuple[Seen, ...]:
+def _over_budget_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
     cost, limit = about.fact("usage", "cost_usd"), about.fact("usage", "limit")
     if limit == OF_MONTH:  # which the line does not say, and the worker was told
-        return (_saw("usage.limit", limit),)
+        return (_fact_operand("usage.limit", limit),)
     if cost is None:
         return ()
     of_run, of_task = about.station.limits.cost_usd, about.line.limits.cost_usd
     stopped = about.outcome.result == "failure" and about.outcome.failure_type == OVER_BUDGET
     if stopped and (of_run is not None or of_task is not None):  # by its worker, or by itself on its limit
-        return (_saw("usage.cost_usd", cost),)
-    if of_run is not None and exactly(cost) > exactly(of_run):
-        return (_saw("usage.cost_usd", cost),)
+        return (_fact_operand("usage.cost_usd", cost),)
+    if of_run is not None and exact_amount(cost) > exact_amount(of_run):
+        return (_fact_operand("usage.cost_usd", cost),)
     # What all runs of the task reported, this one included (law §13)
-    if of_task is not None and exactly(cost) + exactly(about.spent) > exactly(of_task):
-        return (_saw("usage.cost_usd", cost), Seen("spent", about.spent))
+    if of_task is not None and exact_amount(cost) + exact_amount(about.spent) > exact_amount(of_task):
+        return (_fact_operand("usage.cost_usd", cost), ObservedOperand("spent", about.spent))
     return ()
 
 
-def _no_provider(about: Observed) -> tuple[Seen, ...]:
+def _no_provider_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
     answered = about.fact("agent", "provider")
-    return (_saw("agent.provider", answered),) if answered == "unavailable" else ()
+    return (_fact_operand("agent.provider", answered),) if answered == "unavailable" else ()
 
 
-def _no_final_event(about: Observed) -> tuple[Seen, ...]:
-    return (_saw("agent.final_event", False),) if about.fact("agent", "final_event") is False else ()
+def _no_final_event_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
+    return (_fact_operand("agent.final_event", False),) if about.fact("agent", "final_event") is False else ()
 
 
-def _denied(about: Observed) -> tuple[Seen, ...]:
+def _denied_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
     denied = about.fact("commands", "denied")
-    lacking = about.missing or (about.unchanged if about.expects == CHANGE else ())
-    return (_saw("commands.denied", denied), *lacking) if denied and lacking else ()
+    lacking = about.missing_results or (about.unchanged_evidence if about.expects == CHANGE else ())
+    return (_fact_operand("commands.denied", denied), *lacking) if denied and lacking else ()
 
 
-def _refused(about: Observed) -> tuple[Seen, ...]:
-    return about.output_fact("refused", REFUSED)
+def _refused_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
+    return about.deciding_output_fact("refused", REFUSED)
 
 
-def _unreadable(about: Observed) -> tuple[Seen, ...]:
+def _unreadable_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
     """Hold only if nothing of it could be read: what was read beside it counts."""
-    return () if about.has_output else about.output_fact("unreadable", UNREADABLE)
+    return () if about.has_output else about.deciding_output_fact("unreadable", UNREADABLE)
 
 
-def _empty(about: Observed) -> tuple[Seen, ...]:
-    return about.output_fact("empty", EMPTY)
+def _empty_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
+    return about.deciding_output_fact("empty", EMPTY)
 
 
-def _nothing_done(about: Observed) -> tuple[Seen, ...]:
-    return about.unchanged if about.expects == CHANGE else ()
+def _nothing_done_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
+    return about.unchanged_evidence if about.expects == CHANGE else ()
 
 
-def _output_missing(about: Observed) -> tuple[Seen, ...]:
-    return about.missing
+def _output_missing_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
+    return about.missing_results
 
 
-ORDER: Final[tuple[tuple[str, Callable[[Observed], tuple[Seen, ...]]], ...]] = (
+ORDER: Final[tuple[tuple[str, Callable[[JudgementInput], tuple[ObservedOperand, ...]]], ...]] = (
     # In the order of law §13; the first is asked even of what was no work.
-    (OVER_BUDGET, _over_budget),
-    (NO_PROVIDER, _no_provider),
-    (NO_FINAL_EVENT, _no_final_event),
-    (DENIED, _denied),
-    (REFUSED, _refused),
-    (UNREADABLE, _unreadable),
-    (EMPTY, _empty),
-    (NOTHING_DONE, _nothing_done),
-    (OUTPUT_MISSING, _output_missing),
+    (OVER_BUDGET, _over_budget_evidence),
+    (NO_PROVIDER, _no_provider_evidence),
+    (NO_FINAL_EVENT, _no_final_event_evidence),
+    (DENIED, _denied_evidence),
+    (REFUSED, _refused_evidence),
+    (UNREADABLE, _unreadable_evidence),
+    (EMPTY, _empty_evidence),
+    (NOTHING_DONE, _nothing_done_evidence),
+    (OUTPUT_MISSING, _output_missing_evidence),
 )
 """For each entry, the facts that make it hold."""
 
 
-def exactly(amount: Any) -> Decimal:
+def exact_amount(amount: Any) -> Decimal:
     """Money exactly as written: 0.1 is 0.1."""
     return Decimal(str(amount or 0))
 
@@ -288,4 +290,4 @@ def exactly(amount: Any) -> Decimal:
 def cost_of(outcome: Mapping[str, Any]) -> Decimal | None:
     """The cost in a stored outcome; None without a price."""
     cost = ((outcome.get("facts") or {}).get("usage") or {}).get("cost_usd")
-    return None if cost is None else exactly(cost)
+    return None if cost is None else exact_amount(cost)

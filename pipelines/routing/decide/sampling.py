@@ -27,10 +27,10 @@ def is_drawn(key: bytes, gate: str, root: str, one_in: int) -> bool:
     """Return whether the tasks of the chain that began with `root` are drawn at `gate`. Raising the rate
     keeps every chain that was drawn. `key`: that of the installation; `gate` and `root` name the two
     uniquely in it."""
-    return is_below(draw(key, gate, root), one_in)
+    return is_below(draw_number(key, gate, root), one_in)
 
 
-def draw(key: bytes, gate: str, root: str) -> int:
+def draw_number(key: bytes, gate: str, root: str) -> int:
     """Return the draw of the chain at the gate, independent of the rate: evenly distributed from 0 to
     `RANGE`."""
     # NUL keeps gate and root apart; 8 bytes are a number below RANGE.

@@ -11,7 +11,7 @@ from pipelines.routing.basics import facts as observed
 from pipelines.routing.basics import shapes
 from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.basics.problems import Malformed, join
-from pipelines.routing.basics.values import check
+from pipelines.routing.basics.values import check_storable
 from pipelines.routing.decide.sampling import DRAWS
 from pipelines.routing.document.evaluations import ANSWERS, EvaluationAnswer
 from pipelines.routing.document.gates import JUMP, WORDS
@@ -171,8 +171,8 @@ def read_situation(data: Any) -> Situation:
     """A situation from plain JSON. Raises Malformed (SituationError or OutcomeError) with the place."""
     if type(data) is not dict:
         raise SituationError("", "has to be an object")
-    shapes.only(data, "", _KNOWN)
-    station = shapes.text(data.get("station"), "station")
+    shapes.check_keys(data, "", _KNOWN)
+    station = shapes.read_text(data.get("station"), "station")
     if station is None:
         raise SituationError("station", "is missing")
     if data.get("outcome") is None:
@@ -189,7 +189,7 @@ SOUND = (
 """Facts that an engine reads from rows of its own: each value was checked when it came in."""
 
 
-def of_engine(data: Mapping[str, Any], outcome: Outcome | None = None) -> Situation:
+def situation_from_engine(data: Mapping[str, Any], outcome: Outcome | None = None) -> Situation:
     """`read_situation` of what an engine put together itself. `outcome`: as it was read already."""
     facts = {
         key: value if key in SOUND else _FACTS[key](value, join("facts", key))
@@ -224,41 +224,41 @@ def _check_choice(line: ParsedLine, route: str | None, path: str) -> None:
         raise SituationError(path, f"has to be fail, rework or a station of the line, not {route}")
 
 
-def assumed(
+def assumed_preconditions(
     line: ParsedLine, station: str, outcome: Mapping[str, Any], but: tuple[str, ...] = ()
 ) -> dict[str, bool]:
     """The preconditions that an engine would look up, assumed to be met where there is no engine: in scenarios and
     samples. A handoff in the outcome is still checked. `but`: those that are missing."""
     # What `decide` looks up by itself is not assumed.
     known = (GATE_PASSED, HANDOFF) if outcome.get("handoff") is not None else (GATE_PASSED,)
-    preconditions = {name: True for name in line.requires(station) if name not in known}
+    preconditions = {name: True for name in line.requirements_of(station) if name not in known}
     return {**preconditions, **dict.fromkeys(but, False)}
 
 
 def read_facts(data: Any, at: str) -> Facts:
     """Raises Malformed."""
-    members = {} if data is None else _read(data, at, _KNOWN_FACTS)
+    members = {} if data is None else _read_members(data, at, _KNOWN_FACTS)
     return Facts(**members) if members else NO_FACTS
 
 
-def _read(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
-    facts = shapes.mapping(data, at)
-    shapes.only(facts, at, known)
+def _read_members(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
+    facts = shapes.read_mapping(data, at)
+    shapes.check_keys(facts, at, known)
     members = {}
     for key, value in facts.items():
         path = f"{at}.{key}" if at else key
-        check(value, path)
+        check_storable(value, path)
         if value is not None:
             members[key] = _FACTS[key](value, path)
     return members
 
 
 def _now(value: Any, path: str) -> dict[str, Any]:
-    return _read(value, path, OF_NOW)
+    return _read_members(value, path, OF_NOW)
 
 
 def _texts(value: Any, path: str) -> tuple[str, ...]:
-    for index, member in enumerate(shapes.sequence(value, path)):
+    for index, member in enumerate(shapes.read_sequence(value, path)):
         if type(member) is not str:
             raise Malformed(join(path, index), "has to be a text")
     return tuple(value)
@@ -266,116 +266,122 @@ def _texts(value: Any, path: str) -> tuple[str, ...]:
 
 def _answers(value: Any, path: str) -> tuple[EvaluationAnswer, ...]:
     return tuple(
-        _answer(member, join(path, index)) for index, member in enumerate(shapes.sequence(value, path))
+        _answer(member, join(path, index)) for index, member in enumerate(shapes.read_sequence(value, path))
     )
 
 
 def _answer(value: Any, path: str) -> EvaluationAnswer:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
-    shapes.only(value, path, (*ANSWERS, "answer", "text"))
+    shapes.check_keys(value, path, (*ANSWERS, "answer", "text"))
     # A null is absent, as everywhere in a situation.
     kinds = [kind for kind in ANSWERS if value.get(kind) is not None]
     if len(kinds) != 1:
         raise Malformed(path, "has to name the evaluation: agentic, hook or tool")
     if type(value[kinds[0]]) is not dict:
         raise Malformed(join(path, kinds[0]), "has to be an object")
-    word = shapes.text(value.get("answer"), join(path, "answer"))
+    word = shapes.read_text(value.get("answer"), join(path, "answer"))
     if word is None:
         raise Malformed(join(path, "answer"), "is missing")
     return EvaluationAnswer(
-        kinds[0], value[kinds[0]], word, shapes.text(value.get("text"), join(path, "text"))
+        kinds[0], value[kinds[0]], word, shapes.read_text(value.get("text"), join(path, "text"))
     )
 
 
-def _named(value: Any, path: str) -> dict[str, str]:
+def _read_unreadable(value: Any, path: str) -> dict[str, str]:
     """{key: station} of the context that could not be read; "" once another station has said it."""
-    members = shapes.mapping(value, path)
-    return {key: shapes.text(member, join(path, key)) or "" for key, member in members.items()}
+    members = shapes.read_mapping(value, path)
+    return {key: shapes.read_text(member, join(path, key)) or "" for key, member in members.items()}
 
 
 def _words(value: Any, path: str, known: Collection[str] = WORDS) -> dict[str, str]:
     """{gate: the last word at it}, on earlier visits of this task, or another word of each gate."""
-    members = shapes.mapping(value, path)
-    words = {key: shapes.word(member, join(path, key), known) for key, member in members.items()}
+    members = shapes.read_mapping(value, path)
+    words = {key: shapes.read_word(member, join(path, key), known) for key, member in members.items()}
     return {key: word for key, word in words.items() if word is not None}
 
 
 def _gates(value: Any, path: str) -> dict[str, GateWord]:
-    members = shapes.mapping(value, path)
+    members = shapes.read_mapping(value, path)
     return {key: _word(member, join(path, key)) for key, member in members.items() if member is not None}
 
 
 def _word(value: Any, path: str) -> GateWord:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
-    shapes.only(value, path, ("decision", "route", "reason"))
+    shapes.check_keys(value, path, ("decision", "route", "reason"))
     return GateWord(
-        decision=shapes.word(value.get("decision"), join(path, "decision"), WORDS),
-        route=shapes.text(value.get("route"), join(path, "route")),
-        reason=shapes.text(value.get("reason"), join(path, "reason")),
+        decision=shapes.read_word(value.get("decision"), join(path, "decision"), WORDS),
+        route=shapes.read_text(value.get("route"), join(path, "route")),
+        reason=shapes.read_text(value.get("reason"), join(path, "reason")),
     )
 
 
-def _stands(value: Any, path: str) -> dict[str, SamePatch]:
-    members = shapes.mapping(value, path)
-    return {key: _standing(member, join(path, key)) for key, member in members.items() if member is not None}
+def _read_same_patches(value: Any, path: str) -> dict[str, SamePatch]:
+    members = shapes.read_mapping(value, path)
+    return {
+        key: _read_same_patch(member, join(path, key))
+        for key, member in members.items()
+        if member is not None
+    }
 
 
-def _standing(value: Any, path: str) -> SamePatch:
+def _read_same_patch(value: Any, path: str) -> SamePatch:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     known = ("rule", "approved", "tree")
-    shapes.only(value, path, known)
-    return SamePatch(*(shapes.text(value.get(key), join(path, key)) or "" for key in known))
+    shapes.check_keys(value, path, known)
+    return SamePatch(*(shapes.read_text(value.get(key), join(path, key)) or "" for key in known))
 
 
 def _observed(value: Any, path: str) -> dict[str, Any]:
-    members = shapes.mapping(value, path)
+    members = shapes.read_mapping(value, path)
     return {
-        key: observed.read(member, join(path, key)) for key, member in members.items() if member is not None
+        key: observed.read_observed_facts(member, join(path, key))
+        for key, member in members.items()
+        if member is not None
     }
 
 
 def _agents(value: Any, path: str) -> dict[str, AgentFact]:
-    members = shapes.mapping(value, path)
+    members = shapes.read_mapping(value, path)
     return {key: _agent(member, join(path, key)) for key, member in members.items() if member is not None}
 
 
 def _agent(value: Any, path: str) -> AgentFact:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
-    shapes.only(value, path, ("state", "free"))
-    state = shapes.word(value.get("state"), join(path, "state"), AGENT_STATES)
-    return AgentFact(state or "available", shapes.count(value.get("free"), join(path, "free")))
+    shapes.check_keys(value, path, ("state", "free"))
+    state = shapes.read_word(value.get("state"), join(path, "state"), AGENT_STATES)
+    return AgentFact(state or "available", shapes.read_count(value.get("free"), join(path, "free")))
 
 
 _FACTS: dict[str, Any] = {
-    "visits": shapes.counts,
-    "edges": shapes.counts,
-    "rules": shapes.counts,
-    "signal_reworks": shapes.count,
+    "visits": shapes.read_counts,
+    "edges": shapes.read_counts,
+    "rules": shapes.read_counts,
+    "signal_reworks": shapes.read_count,
     "visited": _texts,
-    "origin": shapes.text,
-    "context": shapes.mapping,
-    "variables": shapes.mapping,
-    "inputs": shapes.mapping,
-    "task": shapes.mapping,
-    "unreadable": _named,
+    "origin": shapes.read_text,
+    "context": shapes.read_mapping,
+    "variables": shapes.read_mapping,
+    "inputs": shapes.read_mapping,
+    "task": shapes.read_mapping,
+    "unreadable": _read_unreadable,
     "answers": _answers,
     "gates": _gates,
     "words": _words,
-    "rounds": shapes.counts,
-    "open_escalations": shapes.count,
+    "rounds": shapes.read_counts,
+    "open_escalations": shapes.read_count,
     "beside": _texts,
-    "preconditions": shapes.flags,
-    "failures": shapes.counts,
+    "preconditions": shapes.read_flags,
+    "failures": shapes.read_counts,
     "agents": _agents,
     "now": _now,
-    "spent": observed.amount,
+    "spent": observed.read_amount,
     "observed": _observed,
     "samples": partial(_words, known=DRAWS),
-    "stands": _stands,
+    "stands": _read_same_patches,
 }
 """How each fact is read; there are no other keys."""
 _KNOWN_FACTS = tuple(_FACTS)

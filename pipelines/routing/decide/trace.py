@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
-from pipelines.routing.document.algebra import View
+from pipelines.routing.document.algebra import ConditionView
 from pipelines.routing.document.checks import CheckResult
-from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.document.rules import Rule
 
 
@@ -27,7 +27,7 @@ class TraceEntry:
     step: str
     rule: str | None
     result: bool | str
-    saw: tuple[Seen | CheckResult, ...] = ()
+    saw: tuple[ObservedOperand | CheckResult, ...] = ()
     why: str = ""
     # Not compared: two decisions are the same however long each of them took
     took: float | None = field(default=None, compare=False)
@@ -54,7 +54,7 @@ class TestedRules:
     if there was one.
     """
 
-    view: View
+    view: ConditionView
     among: Sequence[Rule]
     left: int
     count: int = 0
@@ -64,7 +64,7 @@ class TestedRules:
     without: frozenset[str] = frozenset()
 
     @property
-    def untaken(self) -> int:
+    def false_count(self) -> int:
         """Number of tested rules that were false."""
         # Only the last one can be other than false.
         return self.count - (self.result is not False)
@@ -76,11 +76,12 @@ class TestedRules:
         return [rule for rule in self.among if rule.id not in self.without][: self.count]
 
     @property
-    def reach(self) -> int:
-        """The number, among all, of the last rule that was false; 0 where the first was not."""
-        if not self.without or not self.untaken:
-            return self.untaken
-        last = self.rules[self.untaken - 1].id
+    def last_false_number(self) -> int:
+        """Return the number, among all rules of the station, of the last rule that was false; 0 where the first
+        was not."""
+        if not self.without or not self.false_count:
+            return self.false_count
+        last = self.rules[self.false_count - 1].id
         return next(number for number, rule in enumerate(self.among, start=1) if rule.id == last)
 
     @property
@@ -90,21 +91,25 @@ class TestedRules:
             return None
         if self.result == "error":  # perhaps for want of steps, which those before it took
             return list(self.entries())[-1]
-        at, view = self.untaken, replace(self.view, steps=Steps(self.left, again=True))
+        at, view = self.false_count, replace(self.view, steps=EvaluationBudget(self.left, again=True))
         rule = self.rules[at]
-        return TraceEntry("rules", rule.id, self.result, _seen(rule, view), self.why, self.took(at))
+        return TraceEntry(
+            "rules", rule.id, self.result, _observed_operands(rule, view), self.why, self.seconds_of(at)
+        )
 
     def entries(self) -> Iterator[TraceEntry]:
-        view = replace(self.view, steps=Steps(self.left, again=True))
+        view = replace(self.view, steps=EvaluationBudget(self.left, again=True))
         for at, rule in enumerate(self.rules):
-            result, why = (False, "") if at < self.untaken else (self.result, self.why)
-            yield TraceEntry("rules", rule.id, result, _seen(rule, view), why, self.took(at))
+            result, why = (False, "") if at < self.false_count else (self.result, self.why)
+            yield TraceEntry(
+                "rules", rule.id, result, _observed_operands(rule, view), why, self.seconds_of(at)
+            )
 
-    def took(self, at: int) -> float | None:
+    def seconds_of(self, at: int) -> float | None:
         return self.times[at + 1] - self.times[at] if self.times else None
 
 
-def _seen(rule: Rule, view: View) -> tuple[Seen, ...]:
+def _observed_operands(rule: Rule, view: ConditionView) -> tuple[ObservedOperand, ...]:
     view.saw = []
     with suppress(EvaluationFailed, NotAnswered):  # what it saw until then
         rule.when.test(view)
@@ -130,17 +135,17 @@ class Trace(Sequence[TraceEntry]):
         return self._entries
 
     @property
-    def noted(self) -> Iterator[TraceEntry]:
+    def step_entries(self) -> Iterator[TraceEntry]:
         """Trace entries other than the rules that were tested."""
         return (part for part in self.parts if isinstance(part, TraceEntry))
 
     @property
-    def tested(self) -> tuple[tuple[str, bool | str], ...]:
+    def rule_results(self) -> tuple[tuple[str, bool | str], ...]:
         """The rules that were true or false, by id, in their order."""
         results: list[tuple[str, bool | str]] = []
         for part in self.parts:
             if isinstance(part, TestedRules):
-                false, rules = part.untaken, part.rules
+                false, rules = part.false_count, part.rules
                 results += [(rule.id, False) for rule in rules[:false]]
                 if part.result is True:
                     results.append((rules[false].id, True))

@@ -78,40 +78,46 @@ def transition(
     since its job started."""
     if isinstance(answer, Move):
         targets = answer.to if to is None else to
-        entries = tuple(_entry(about, answer, place, target, len(targets) == 1) for target in targets)
-        return Transition(_count(about, answer, place, to), effects.gathered(about, answer), entries)
+        entries = tuple(_station_entry(about, answer, place, target, len(targets) == 1) for target in targets)
+        return Transition(
+            _counter_changes(about, answer, place, to), effects.stored_values(about, answer), entries
+        )
     if isinstance(answer, Finish):
-        reason = effects.reason_of(about, answer)
+        reason = effects.failure_reason(about, answer)
         ended = TokenEnd(
             answer.end_kind, answer.end, answer.error or "", reason, effects.aborts(about, answer)
         )
-        return Transition(_count(about, answer, place), effects.gathered(about, answer), ended=ended)
+        return Transition(
+            _counter_changes(about, answer, place), effects.stored_values(about, answer), ended=ended
+        )
     # Behind a gate nothing counts before it is approved (law §5, steps 8 and 9).
     if isinstance(answer, Wait) and answer.status != REVIEW:
-        return Transition(_count(about, answer, place), stays=effects.staying(answer))
-    return Transition(stays=effects.staying(answer))
+        return Transition(_counter_changes(about, answer, place), stays=effects.stay_of(answer))
+    return Transition(stays=effects.stay_of(answer))
 
 
-def _count(
+def _counter_changes(
     about: DecisionSubject, answer: Move | Finish | Wait, place: TokenPlace, to: tuple[str, ...] | None = None
 ) -> dict[str, dict[str, int]]:
-    return effects.counted(about, answer, effects.entered(place.line, place.station), to)
+    return effects.counter_changes(about, answer, effects.enterable_stations(place.line, place.station), to)
 
 
-def _entry(about: DecisionSubject, answer: Move, place: TokenPlace, target: str, alone: bool) -> StationEntry:
+def _station_entry(
+    about: DecisionSubject, answer: Move, place: TokenPlace, target: str, alone: bool
+) -> StationEntry:
     waits = place.line.waits_at(target, place.station)
     failure_type = about.outcome.failure_type or ""
     return StationEntry(
         target,
         effects.origin_after(place.station, place.origin, target),
         # A `rework` signal leads to one station; a fork begins the count anew.
-        effects.reworks_in_a_row(about, answer, place.signal_reworks) if alone else 0,
+        effects.consecutive_reworks(about, answer, place.signal_reworks) if alone else 0,
         "" if waits else answer.feedback or "",
         Arrival(place.station, answer.standing, place.order, failure_type) if waits else None,
     )
 
 
-def rerun(place: TokenPlace, at: str = "", feedback: str = "") -> Transition:
+def rerun_transition(place: TokenPlace, at: str = "", feedback: str = "") -> Transition:
     """Run once more by hand, at the token's own station or `at` another: a visit that uses no budget (law §5)."""
     target = at or place.station
     entry = StationEntry(target, effects.origin_after(place.station, place.origin, target), feedback=feedback)
@@ -126,22 +132,25 @@ def feedback_of(word: str, reason: str, decided: bool) -> str | None:
     return reason if word in ("retry", "route") else ""
 
 
-def meeting(
+def join_transition(
     merge: Merge,
     line: ParsedLine,
     branch_values: Mapping[str, Mapping[str, Any]],
     other_stations: Sequence[str],
 ) -> Transition:
-    """Let the one token in which branches meet begin: it visits the station, or may not begin there.
-    `branch_values`: by branch, the values under the keys that they contradict each other under; `other_stations`: those
-    in which other tokens stand."""
+    """Return the transition by which the merged token of a join begins: it visits the station, or may not begin
+    there.
+
+    `branch_values`: by branch, the values under the keys on which the branches contradict each other.
+    `other_stations`: where other tokens of the task stand.
+    """
     # Otherwise its work does not run: the outcome of the branches is routed (law §7).
-    if merge.verdict == PASS and (hindered := _hindered(merge, line, branch_values, other_stations)):
+    if merge.verdict == PASS and (hindered := _blocking_stay(merge, line, branch_values, other_stations)):
         return Transition(stays=hindered)
     return Transition({"visits": {merge.station: 1}})
 
 
-def _hindered(
+def _blocking_stay(
     merge: Merge,
     line: ParsedLine,
     branch_values: Mapping[str, Mapping[str, Any]],
@@ -157,7 +166,7 @@ def _hindered(
     return Stay("stuck", {"message": f"{merge.station} and {other} must never run in parallel."}, FORBIDDEN)
 
 
-def rejected_before(last: Mapping[str, tuple[str, Any]], contents: Mapping[str, Any]) -> str:
+def rejecting_gate(last: Mapping[str, tuple[str, Any]], contents: Mapping[str, Any]) -> str:
     """Find the gate whose last word was a rejection of the very same: an unchanged question is not asked again (law §6,
     last sentence). `last`: of each gate the last word and what it was about; `contents`: what would be asked now."""
     for gate, content in contents.items():

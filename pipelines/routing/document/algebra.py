@@ -1,8 +1,8 @@
 """The closed algebra of conditions, as data (law §3).
 
 A condition is one of the frozen classes below; `reading.conditions` makes them from a document, `test` asks whether one
-is true of a `View` and notes there what it saw. `compiled` makes the same test without notes, which is how rules are
-asked. Nothing here reads a clock, a file or a network.
+is true of a `ConditionView` and notes there what it saw. `compiled` makes the same test without notes, which is how
+rules are asked. Nothing here reads a clock, a file or a network.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import NotAnswered, OutputUnreadable
-from pipelines.routing.basics.values import number_in, size
+from pipelines.routing.basics.values import node_count, number_in
 from pipelines.routing.document import operators
 from pipelines.routing.document.evaluations import Evaluation, EvaluationAnswer
-from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.document.paths import OutputPath
 
 
 @dataclass(slots=True)
-class View:
+class ConditionView:
     """Input of a condition: the outcome (or what a forced route makes of it) and the facts of the task.
 
     `document` is what paths read: the output, or the context overlaid by it; MISSING if there is none.
@@ -39,47 +39,47 @@ class View:
     unreadable: bool
     edges: Mapping[str, int]
     answers: Mapping[str, EvaluationAnswer]
-    steps: Steps
+    steps: EvaluationBudget
     unreadable_keys: Container[str] = ()
-    saw: list[Seen] = field(default_factory=list)
+    saw: list[ObservedOperand] = field(default_factory=list)
     text: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    def test(self, view: View) -> bool:
+    def test(self, view: ConditionView) -> bool:
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class ResultIs:
+class ResultTest:
     """`results` with `any` already spelt out; `words` as written."""
 
     words: tuple[str, ...]
     results: frozenset[str]
 
-    def test(self, view: View) -> bool:
-        view.saw.append(Seen("result", view.result))
+    def test(self, view: ConditionView) -> bool:
+        view.saw.append(ObservedOperand("result", view.result))
         return view.result in self.results
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictIs:
+class VerdictTest:
     words: tuple[str, ...]
     verdicts: frozenset[str]
 
-    def test(self, view: View) -> bool:
-        view.saw.append(Seen("verdict", view.verdict))
+    def test(self, view: ConditionView) -> bool:
+        view.saw.append(ObservedOperand("verdict", view.verdict))
         return view.verdict in self.verdicts
 
 
 @dataclass(frozen=True, slots=True)
-class FailureTypeIs:
+class FailureTypeTest:
     types: tuple[str, ...]
 
-    def test(self, view: View) -> bool:
-        view.saw.append(Seen("failure_type", view.failure_type))
+    def test(self, view: ConditionView) -> bool:
+        view.saw.append(ObservedOperand("failure_type", view.failure_type))
         return view.failure_type in self.types
 
 
@@ -91,8 +91,8 @@ class EvalTest:
     value: Any
     bounds: tuple[Any, Any] | None = field(default=None, compare=False, repr=False)
 
-    def test(self, view: View) -> bool:
-        view.saw.append(Seen("eval", view.eval))
+    def test(self, view: ConditionView) -> bool:
+        view.saw.append(ObservedOperand("eval", view.eval))
         if self.bounds is not None:
             number = number_in(view.eval)
             return number is not None and self.bounds[0] <= number <= self.bounds[1]
@@ -112,11 +112,11 @@ class PathTest:
     of: str = "some"
     prepared: Any = field(default=None, compare=False, repr=False)
 
-    def found(self, document: Any, steps: Steps) -> list[Any]:
+    def find_nodes(self, document: Any, steps: EvaluationBudget) -> list[Any]:
         steps.spend()
         return self.path.nodes(document, steps)
 
-    def holds_of(self, nodes: list[Any], steps: Steps) -> bool:
+    def holds_of(self, nodes: list[Any], steps: EvaluationBudget) -> bool:
         """Return whether the test is true of these nodes."""
         if self.of == "count":
             nodes = [len(nodes)]
@@ -129,45 +129,45 @@ class PathTest:
         if len(nodes) == 1:
             return operator(nodes[0], self.prepared)
         # To compare a node may take a walk through the whole value.
-        steps.spend(len(nodes) * size(self.value))
+        steps.spend(len(nodes) * node_count(self.value))
         tests = (operator(node, self.prepared) for node in nodes)
         return all(tests) if self.of == "every" else any(tests)
 
-    def _asked_of(self, document: Any, operand: str, view: View) -> bool:
-        nodes = self.found(document, view.steps)
-        view.saw.append(Seen(operand, nodes, self.path.text))
+    def _test_document(self, document: Any, operand: str, view: ConditionView) -> bool:
+        nodes = self.find_nodes(document, view.steps)
+        view.saw.append(ObservedOperand(operand, nodes, self.path.text))
         return self.holds_of(nodes, view.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class OutputTest(PathTest):
-    def refuse_unreadable(self, view: View) -> None:
-        if view.unreadable or (view.unreadable_keys and self.path.asks_for(view.unreadable_keys)):
+    def refuse_unreadable(self, view: ConditionView) -> None:
+        if view.unreadable or (view.unreadable_keys and self.path.reads_any(view.unreadable_keys)):
             raise OutputUnreadable
 
-    def test(self, view: View) -> bool:
+    def test(self, view: ConditionView) -> bool:
         self.refuse_unreadable(view)
-        return self._asked_of(view.document, "output", view)
+        return self._test_document(view.document, "output", view)
 
 
 @dataclass(frozen=True, slots=True)
 class FactTest(PathTest):
     """Never about the output or the context, so it never meets one that is not JSON (law §13)."""
 
-    def test(self, view: View) -> bool:
-        return self._asked_of(view.facts, "fact", view)
+    def test(self, view: ConditionView) -> bool:
+        return self._test_document(view.facts, "fact", view)
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeTaken:
+class EdgeTest:
     source: str
     target: str
     at_least: int
 
-    def test(self, view: View) -> bool:
+    def test(self, view: ConditionView) -> bool:
         edge = f"{self.source}->{self.target}"
         count = view.edges.get(edge, 0)
-        view.saw.append(Seen("edge", count, edge))
+        view.saw.append(ObservedOperand("edge", count, edge))
         return count >= self.at_least
 
 
@@ -175,7 +175,7 @@ class EdgeTaken:
 class All:
     members: tuple[Condition, ...]
 
-    def test(self, view: View) -> bool:
+    def test(self, view: ConditionView) -> bool:
         for member in self.members:  # noqa: SIM110  (a loop is twice as fast as a generator, and this is hot)
             if not member.test(view):
                 return False
@@ -186,7 +186,7 @@ class All:
 class AnyOf:
     members: tuple[Condition, ...]
 
-    def test(self, view: View) -> bool:
+    def test(self, view: ConditionView) -> bool:
         for member in self.members:  # noqa: SIM110
             if member.test(view):
                 return True
@@ -197,42 +197,42 @@ class AnyOf:
 class Not:
     inner: Condition
 
-    def test(self, view: View) -> bool:
+    def test(self, view: ConditionView) -> bool:
         return not self.inner.test(view)
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerTest:
     """An agentic or hook evaluation answered so. Not evaluated here: unknown raises NotAnswered."""
 
     evaluation: Evaluation
     answer: str
 
-    def test(self, view: View) -> bool:
+    def test(self, view: ConditionView) -> bool:
         answer = view.answers.get(self.evaluation.key)
-        if answer is None or not answer.is_word:
+        if answer is None or not answer.is_valid_word:
             word = None if answer is None else "unanswered"
-            view.saw.append(Seen(self.evaluation.kind, word))
+            view.saw.append(ObservedOperand(self.evaluation.kind, word))
             # An answer that is no word of its kind is none: a person is asked (law §3, Asking).
             raise NotAnswered(self.evaluation.to_dict(), unanswered=answer is not None)
-        view.saw.append(Seen(self.evaluation.kind, answer.word))
+        view.saw.append(ObservedOperand(self.evaluation.kind, answer.word))
         view.text = answer.text
         return answer.word == self.answer
 
 
 Condition = (
     Always
-    | ResultIs
-    | VerdictIs
-    | FailureTypeIs
+    | ResultTest
+    | VerdictTest
+    | FailureTypeTest
     | EvalTest
     | OutputTest
     | FactTest
-    | EdgeTaken
+    | EdgeTest
     | All
     | AnyOf
     | Not
-    | Answered
+    | AnswerTest
 )
 
 
@@ -247,7 +247,7 @@ def leaves(condition: Condition) -> Iterator[Condition]:
         yield condition
 
 
-def holds(condition: Condition, view: View) -> bool:
+def holds(condition: Condition, view: ConditionView) -> bool:
     """Return whether the condition is true of the view, left to right, stopping when settled.
 
     Raises EvaluationFailed (OutputUnreadable among them) or NotAnswered, both from `errors`.

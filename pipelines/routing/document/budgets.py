@@ -10,12 +10,12 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.exhausted import Exhausted
-from pipelines.routing.document.fields.field import Around, Written, declared
-from pipelines.routing.document.fields.plain import Choice, Count, Key, Text, Texts, extra
+from pipelines.routing.document.exhausted import ExhaustedAction
+from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
+from pipelines.routing.document.fields.plain import Choice, Count, Key, Text, Texts, extra_members
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.reading.names import no_such
-from pipelines.routing.document.reading.reader import Reader, expected, one_of, quote
+from pipelines.routing.document.reading.reader import Reader, expected_hint, one_of_hint, quote
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "rules": ("rules",),
@@ -54,7 +54,7 @@ MANAGER: Final = "development-manager"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counted(Texts):
+class CountedTexts(Texts):
     """A list of what is counted, which only some kinds have. `part`: where in Names its members are; `what` a sentence
     calls one."""
 
@@ -71,33 +71,33 @@ class Counted(Texts):
         kind = reader.values["kind"]
         return kind in NEEDS and key == KINDS[kind][0]
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         keys = reader.texts(key)
         if not keys:
-            return self.absent(reader, key, around)
+            return self.absent_value(reader, key, around)
         for index, member in enumerate(keys):
-            self.look_up(member, index, reader, key, around)
+            self.check_member(member, index, reader, key, around)
         return tuple(dict.fromkeys(keys))
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         if self.needed(reader, key):
             machine = _("a budget of kind %(kind)s names some", kind=reader.values["kind"])
             reader.note(key, _.of(machine, "is missing"))
         return ()
 
-    def look_up(self, member: str, index: int, reader: Reader, key: str, around: Around) -> None:
+    def check_member(self, member: str, index: int, reader: Reader, key: str, around: ReadContext) -> None:
         known = getattr(around.names, self.part) if self.part else (member,)
         if member not in known:
             message = no_such(self.what, member)
-            reader.problems.note(join(reader.at(key), index), message, expected(member, known))
+            reader.problems.note(join(reader.path_of(key), index), message, expected_hint(member, known))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Edges(Counted):
+class EdgeTexts(CountedTexts):
     """Edges, each written as from->to."""
 
-    def look_up(self, member: str, index: int, reader: Reader, key: str, around: Around) -> None:
-        names, path = around.names, join(reader.at(key), index)
+    def check_member(self, member: str, index: int, reader: Reader, key: str, around: ReadContext) -> None:
+        names, path = around.names, join(reader.path_of(key), index)
         source, arrow, target = member.partition("->")
         if not arrow:
             reader.problems.note(
@@ -105,24 +105,24 @@ class Edges(Counted):
             )
         elif source not in names.stations:
             message = no_such("station", source)
-            reader.problems.note(path, message, expected(source, names.stations))
+            reader.problems.note(path, message, expected_hint(source, names.stations))
         elif target not in names.places:
             message = no_such("station or end", target)
-            reader.problems.note(path, message, expected(target, names.places))
+            reader.problems.note(path, message, expected_hint(target, names.places))
 
     def schema(self) -> Schema:
-        return schema_parts.listed({"type": "string", "pattern": "^.+->.+$"})
+        return schema_parts.list_schema({"type": "string", "pattern": "^.+->.+$"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Most(Count):
+class BudgetLimit(Count):
     """A whole number, or `none`, which switches a standard budget off."""
 
     required: bool = True
     remedy: str = "a whole number, or none"
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return None if reader.given[key] == "none" else reader.count(key)
 
     def write(self, value: Any) -> Any:
@@ -139,7 +139,7 @@ class BudgetRole(Text):
     default: str | None = None
     longest: int = MAX_ROLE
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return super().read(reader, key, around) or None
 
 
@@ -149,38 +149,40 @@ class Budget:
 
     `on_exhausted` and `exhausted_to` as of a rule. `role`: who is told of an escalation."""
 
-    key: str = declared(Key(label="Key"), required=True)
-    kind: str = declared(
+    key: str = declared_field(Key(label="Key"), required=True)
+    kind: str = declared_field(
         Choice(
             WORDS,
             required=True,
             default="rules",
-            remedy=one_of(WORDS, WORDS),
+            remedy=one_of_hint(WORDS, WORDS),
             label="What is counted",
         ),
         required=True,
     )
-    rules: tuple[str, ...] = declared(Counted(part="rules", what="rule", label="Rules, by their ids"))
-    edges: tuple[str, ...] = declared(Edges(label="Paths, each as from->to"))
-    stations: tuple[str, ...] = declared(
-        Counted(part="stations", what="station", label="Stations, by their keys")
+    rules: tuple[str, ...] = declared_field(
+        CountedTexts(part="rules", what="rule", label="Rules, by their ids")
     )
-    failure_types: tuple[str, ...] = declared(Counted(label="Types of failure"))
-    most: int | None = declared(
-        Most(label="So many are allowed", help="A number, or none for no limit.", code=True),
+    edges: tuple[str, ...] = declared_field(EdgeTexts(label="Paths, each as from->to"))
+    stations: tuple[str, ...] = declared_field(
+        CountedTexts(part="stations", what="station", label="Stations, by their keys")
+    )
+    failure_types: tuple[str, ...] = declared_field(CountedTexts(label="Types of failure"))
+    most: int | None = declared_field(
+        BudgetLimit(label="So many are allowed", help="A number, or none for no limit.", code=True),
         required=True,
         kw_only=True,
     )
-    on_exhausted: str | None = declared(Exhausted(label="After that"))
+    on_exhausted: str | None = declared_field(ExhaustedAction(label="After that"))
     exhausted_to: str | None = None
-    role: str | None = declared(
+    role: str | None = declared_field(
         BudgetRole(
             label="Who is told",
             help="Only where it is escalated. Leave empty for whom the escalations name for a used-up limit.",
         )
     )
-    label: str = declared(Text(label="Name", placeholder="as the key"))
-    extra: Mapping[str, Any] = declared(extra())
+    label: str = declared_field(Text(label="Name", placeholder="as the key"))
+    extra: Mapping[str, Any] = declared_field(extra_members())
 
     @property
     def name(self) -> str:
@@ -190,7 +192,7 @@ class Budget:
 class BudgetRecord(Record[Budget]):
     def schema(self) -> Schema:
         """Return the schema: each kind with the lists that it reads, and no others."""
-        lists = {key for key, field in self.fields.items() if isinstance(field, Counted)}
+        lists = {key for key, field in self.fields.items() if isinstance(field, CountedTexts)}
         members = {key: field.schema() for key, field in self.fields.items()}
         return {"oneOf": [self._of_kind(kind, lists, members) for kind in KINDS]}
 
@@ -199,20 +201,20 @@ class BudgetRecord(Record[Budget]):
         own = {key: member for key, member in members.items() if key not in lists or key in KINDS[kind]}
         needed = {key: {**members[key], "minItems": 1} for key in needs}
         required = [key for key, field in self.fields.items() if field.required]
-        return schema_parts.record((*required, *needs), **{**own, **needed, "kind": {"const": kind}})
+        return schema_parts.object_schema((*required, *needs), **{**own, **needed, "kind": {"const": kind}})
 
 
 BUDGET: Final = BudgetRecord.of(Budget, name="budget", first=("key", "kind", "on_exhausted", "most"))
 
 
-def spelt(name: str) -> tuple[str, ...]:
+def failure_type_spellings(name: str) -> tuple[str, ...]:
     """A failure type as tables, code and labels write it."""
     return (name, name.replace(" ", "_"), name.replace(" ", "-"))
 
 
-def standard(stations: Collection[str], declared: Collection[str] = ()) -> tuple[Budget, ...]:
+def standard_budgets(stations: Collection[str], declared: Collection[str] = ()) -> tuple[Budget, ...]:
     """The numbers of AEEF for a line with these stations; a declared budget of the same key takes its place."""
-    budgets = [*_LIMITS, *_of_types()]
+    budgets = [*_LIMITS, *_failure_type_budgets()]
     if "deployment" in stations:
         budgets.append(
             Budget(
@@ -247,14 +249,14 @@ FAILURES: Final = {
 """How often a station may be left for each type of failure (AEEF E16)."""
 
 
-def _of_types() -> list[Budget]:
+def _failure_type_budgets() -> list[Budget]:
     return [
         Budget(
             f"failure-{name.replace(' ', '-')}",
             "failure_type",
             most=most,
             # A name of one word is spelt alike in all three ways.
-            failure_types=tuple(dict.fromkeys(spelt(name))),
+            failure_types=tuple(dict.fromkeys(failure_type_spellings(name))),
             on_exhausted="escalate",
             role=MANAGER,
         )

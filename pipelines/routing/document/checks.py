@@ -9,14 +9,20 @@ from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
-from pipelines.routing.basics.schema_parts import Schema, where
-from pipelines.routing.basics.values import MISSING, equal, is_number, named, number_in
+from pipelines.routing.basics.schema_parts import Schema, operator_schema
+from pipelines.routing.basics.values import MISSING, equal, is_number, kind_phrase, number_in
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import operators
-from pipelines.routing.document.fields.field import NOWHERE, Around, Field, Written, declared
+from pipelines.routing.document.fields.field import (
+    NOWHERE,
+    Field,
+    ReadContext,
+    WriteCondition,
+    declared_field,
+)
 from pipelines.routing.document.fields.plain import Choice, Text
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.operand_trace import shown
+from pipelines.routing.document.operand_trace import shorten_value
 from pipelines.routing.document.reading.reader import Problems, Reader
 
 COMPARED: Final = {
@@ -72,19 +78,19 @@ class Operand(Field):
     has no value."""
 
     fills: tuple[str, ...] = ("operator", "value", "prepared")
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         operator, value = reader.values["operator"], reader.raw(key)
         if operator == "exists":
             return operator, None, None
         try:
-            return operator, value, operators.prepare(operator, value)
+            return operator, value, operators.prepare_operand(operator, value)
         except operators.OperandError as error:
             reader.note(key, str(error))
             return operator, value, None
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         operator = reader.values["operator"]
         if operator != "exists":
             reader.note(key, "is missing")
@@ -99,7 +105,7 @@ class Operand(Field):
 class Check:
     """Check of one field. `prepared` is the value as the operator needs it (a compiled pattern)."""
 
-    field: str = declared(
+    field: str = declared_field(
         Text(
             required=True,
             label="Field",
@@ -110,11 +116,13 @@ class Check:
         ),
         required=True,
     )
-    operator: str = declared(Choice(WORDS, required=True, default="exists", label="Operator"), required=True)
-    value: Any = declared(Operand(label="Value", help="A number, true, a text, or JSON."))
-    severity: str = declared(Choice(SEVERITIES, default="required", label="How grave it is"))
-    action: str = declared(Choice(ACTIONS, default="hold", label="If it fails"))
-    label: str = declared(Text(label="Label"))
+    operator: str = declared_field(
+        Choice(WORDS, required=True, default="exists", label="Operator"), required=True
+    )
+    value: Any = declared_field(Operand(label="Value", help="A number, true, a text, or JSON."))
+    severity: str = declared_field(Choice(SEVERITIES, default="required", label="How grave it is"))
+    action: str = declared_field(Choice(ACTIONS, default="hold", label="If it fails"))
+    label: str = declared_field(Text(label="Label"))
     prepared: Any = attribute(default=None, compare=False, repr=False)
 
 
@@ -123,8 +131,8 @@ CHECK: Final = Record.of(
     name="check",
     rules={
         "allOf": [
-            where("operator", "matches", schema_parts.TEXT),
-            where("operator", "in", {"type": "array"}),
+            operator_schema("operator", "matches", schema_parts.TEXT),
+            operator_schema("operator", "in", {"type": "array"}),
         ],
         "if": {"properties": {"operator": {"const": "exists"}}},
         "else": {"required": ["value"]},
@@ -147,18 +155,18 @@ class CheckGroup:
                 yield member
 
     @property
-    def counted(self) -> tuple[Check | CheckGroup, ...]:
+    def counting_members(self) -> tuple[Check | CheckGroup, ...]:
         """Members that count: no warnings, which are displayed and belong to no group, and no groups of
         nothing else."""
         return tuple(member for member in self.members if _counts(member))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checks(Field):
+class CheckGroupField(Field):
     """A group of checks: `{all: […]}` or `{any: […]}`, whose members are checks or groups."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        return _read_group(reader.raw(key), reader.at(key), reader.problems, 1)
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return _read_group(reader.raw(key), reader.path_of(key), reader.problems, 1)
 
     def write(self, value: Any) -> Any:
         return None if value is None else _write_member(value)
@@ -169,7 +177,9 @@ class Checks(Field):
     def definitions(self) -> Mapping[str, Schema]:
         """Nested up to three deep: the schema says so by name, the reader counts."""
         member = {"anyOf": [schema_parts.ref("check"), schema_parts.ref("checks")]}
-        kinds = [schema_parts.form(kind, schema_parts.listed(member)) for kind in ("all", "any")]
+        kinds = [
+            schema_parts.condition_schema(kind, schema_parts.list_schema(member)) for kind in ("all", "any")
+        ]
         return {"checks": {"oneOf": kinds}, **CHECK.definitions()}
 
 
@@ -184,7 +194,7 @@ def _read_group(value: Any, path: str, problems: Problems, depth: int) -> CheckG
     [(kind, members)] = value.items()
     if type(members) is not list:
         problems.note(
-            join(path, kind), _("has to be a list of checks, not %(members)s", members=named(members))
+            join(path, kind), _("has to be a list of checks, not %(members)s", members=kind_phrase(members))
         )
         return None
     read = [_read_member(m, join(join(path, kind), i), problems, depth) for i, m in enumerate(members)]
@@ -204,7 +214,7 @@ def _write_member(member: Check | CheckGroup) -> dict[str, Any]:
 
 
 def _counts(member: Check | CheckGroup) -> bool:
-    return bool(member.counted) if isinstance(member, CheckGroup) else member.severity != "warn"
+    return bool(member.counting_members) if isinstance(member, CheckGroup) else member.severity != "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +232,8 @@ class CheckResult:
         return {
             "field": self.check.field,
             "operator": self.check.operator,
-            "value": shown(self.check.value),
-            "saw": None if self.saw is MISSING else shown(self.saw),
+            "value": shorten_value(self.check.value),
+            "saw": None if self.saw is MISSING else shorten_value(self.saw),
             "passed": self.passed,
             "severity": self.check.severity,
             "action": self.check.action,
@@ -244,18 +254,18 @@ def evaluate(group: CheckGroup | None, read: Read) -> GroupVerdict:
     """Evaluate and report all checks; the worst failed action of the group wins."""
     if group is None:
         return GroupVerdict("proceed", ())
-    results = {id(check): _run(check, read) for check in group.checks()}
-    rank = _worst(group, results)
+    results = {id(check): _run_check(check, read) for check in group.checks()}
+    rank = _worst_rank(group, results)
     action = next((name for name, value in RANK.items() if value == rank), "proceed")
     return GroupVerdict(action, tuple(results[id(check)] for check in group.checks()))
 
 
-def reason(group: CheckGroup | None, read: Read) -> tuple[bool, tuple[CheckResult, ...]]:
+def evaluate_reason(group: CheckGroup | None, read: Read) -> tuple[bool, tuple[CheckResult, ...]]:
     """Return whether a group is a reason to ask (law §15, Sampling), with its results: where it passes, and
     where one of its checks cannot be read. A group without checks is no reason."""
     if group is None:
         return False, ()
-    results = {id(check): _run(check, read) for check in group.checks()}
+    results = {id(check): _run_check(check, read) for check in group.checks()}
     return _is_reason(group, results), tuple(results[id(check)] for check in group.checks())
 
 
@@ -268,11 +278,11 @@ def _is_reason(member: CheckGroup | Check, results: dict[int, CheckResult]) -> b
     return bool(member.members) and decide(_is_reason(inner, results) for inner in member.members)
 
 
-def worst(actions: list[str]) -> str:
+def worst_action(actions: list[str]) -> str:
     return max(actions, key=lambda action: RANK.get(action, 0), default="proceed")
 
 
-def _run(check: Check, read: Read) -> CheckResult:
+def _run_check(check: Check, read: Read) -> CheckResult:
     try:
         value = read(check.field)
     except UnknownField:
@@ -283,30 +293,30 @@ def _run(check: Check, read: Read) -> CheckResult:
     # By its number with each number of the list, as text with the others (law §12)
     if check.field == "eval" and check.operator == "in":
         return CheckResult(
-            check, any(equal(_eval_beside(value, operand), operand) for operand in check.prepared), value
+            check, any(equal(_comparable_eval(value, operand), operand) for operand in check.prepared), value
         )
-    value = _eval_beside(value, check.value) if check.field == "eval" else value
+    value = _comparable_eval(value, check.value) if check.field == "eval" else value
     return CheckResult(check, operator(value, check.prepared), value)
 
 
-def _eval_beside(text: str, operand: Any) -> Any:
+def _comparable_eval(text: str, operand: Any) -> Any:
     """An eval as it compares: by its number with a number, if it says one, else as text."""
     number = number_in(text) if is_number(operand) else None
     return text if number is None else number
 
 
-def _worst(member: CheckGroup | Check, results: dict[int, CheckResult]) -> int:
+def _worst_rank(member: CheckGroup | Check, results: dict[int, CheckResult]) -> int:
     """The rank of the worst action that a member asks for, 0 if it asks for none."""
     if isinstance(member, Check):
         return 0 if results[id(member)].passed else RANK.get(member.action, 0)
     # A passed `any` group counts as nothing, whatever in it failed.
-    if member.kind == "any" and _passes(member, results):
+    if member.kind == "any" and _group_passes(member, results):
         return 0
-    return max((_worst(inner, results) for inner in member.counted), default=0)
+    return max((_worst_rank(inner, results) for inner in member.counting_members), default=0)
 
 
-def _passes(member: CheckGroup | Check, results: dict[int, CheckResult]) -> bool:
+def _group_passes(member: CheckGroup | Check, results: dict[int, CheckResult]) -> bool:
     if isinstance(member, Check):
         return results[id(member)].passed
     decide = all if member.kind == "all" else any
-    return decide(_passes(inner, results) for inner in member.counted)
+    return decide(_group_passes(inner, results) for inner in member.counting_members)

@@ -14,33 +14,33 @@ from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import (
     All,
     Always,
-    Answered,
+    AnswerTest,
     AnyOf,
     Condition,
-    EdgeTaken,
+    ConditionView,
+    EdgeTest,
     EvalTest,
     FactTest,
-    FailureTypeIs,
+    FailureTypeTest,
     Not,
     OutputTest,
     PathTest,
-    ResultIs,
-    VerdictIs,
-    View,
+    ResultTest,
+    VerdictTest,
 )
 
-Test = Callable[[View], bool]
+Test = Callable[[ConditionView], bool]
 """Raises what the condition raises."""
 
 
-def compiled(condition: Condition) -> Test:
+def compile_condition(condition: Condition) -> Test:
     return _FORMS[type(condition)](condition)
 
 
-def forgetting(test: Test) -> Test:
+def without_earlier_text(test: Test) -> Test:
     """Return the test without the text of an evaluation that was reached earlier."""
 
-    def forgetful(view: View) -> bool:
+    def forgetful(view: ConditionView) -> bool:
         # Law §5, Feedback: only an evaluation that the matched rule itself reached hands on its text
         view.text = None
         return test(view)
@@ -52,17 +52,17 @@ def _always(condition: Always) -> Test:
     return lambda view: True
 
 
-def _result(condition: ResultIs) -> Test:
+def _result(condition: ResultTest) -> Test:
     results = condition.results
     return lambda view: view.result in results
 
 
-def _verdict(condition: VerdictIs) -> Test:
+def _verdict(condition: VerdictTest) -> Test:
     verdicts = condition.verdicts
     return lambda view: view.verdict in verdicts
 
 
-def _failure_type(condition: FailureTypeIs) -> Test:
+def _failure_type(condition: FailureTypeTest) -> Test:
     types = condition.types
     return lambda view: view.failure_type in types
 
@@ -72,7 +72,7 @@ def _eval(condition: EvalTest) -> Test:
     if condition.bounds is not None:
         low, high = condition.bounds
 
-        def in_range(view: View) -> bool:
+        def in_range(view: ConditionView) -> bool:
             number = number_in(view.eval)
             return number is not None and low <= number <= high
 
@@ -81,7 +81,7 @@ def _eval(condition: EvalTest) -> Test:
     if condition.op not in operators.ORDERED:
         return lambda view: holds(view.eval, value)
 
-    def in_order(view: View) -> bool:
+    def in_order(view: ConditionView) -> bool:
         number = number_in(view.eval)
         return number is not None and holds(number, value)
 
@@ -92,18 +92,18 @@ def _eval(condition: EvalTest) -> Test:
 
 
 def _output(condition: OutputTest) -> Test:
-    one = _one(condition)
+    one = _single_value_finder(condition)
     if one is None:
-        nodes_of, holds_of = condition.found, condition.holds_of
+        nodes_of, holds_of = condition.find_nodes, condition.holds_of
 
-        def of_all(view: View) -> bool:
+        def of_all(view: ConditionView) -> bool:
             condition.refuse_unreadable(view)
             return holds_of(nodes_of(view.document, view.steps), view.steps)
 
         return of_all
-    holds, operand = _holds(condition), condition.prepared
+    holds, operand = _operator_test(condition), condition.prepared
 
-    def test(view: View) -> bool:
+    def test(view: ConditionView) -> bool:
         if view.unreadable or view.unreadable_keys:
             condition.refuse_unreadable(view)
         view.steps.spend()
@@ -114,13 +114,13 @@ def _output(condition: OutputTest) -> Test:
 
 
 def _fact(condition: FactTest) -> Test:
-    one = _one(condition)
+    one = _single_value_finder(condition)
     if one is None:
-        nodes_of, holds_of = condition.found, condition.holds_of
+        nodes_of, holds_of = condition.find_nodes, condition.holds_of
         return lambda view: holds_of(nodes_of(view.facts, view.steps), view.steps)
-    holds, operand = _holds(condition), condition.prepared
+    holds, operand = _operator_test(condition), condition.prepared
 
-    def test(view: View) -> bool:
+    def test(view: ConditionView) -> bool:
         view.steps.spend()
         value = one(view.facts)
         return value is not MISSING and holds(value, operand)
@@ -128,13 +128,13 @@ def _fact(condition: FactTest) -> Test:
     return test
 
 
-def _one(condition: PathTest) -> Callable[[Any], Any] | None:
+def _single_value_finder(condition: PathTest) -> Callable[[Any], Any] | None:
     """The one value that the operator is asked of; None of conditions that are about all that is found."""
     about_all = condition.of == "count" or condition.op in operators.ALONE
     return None if about_all else condition.path.one
 
 
-def _holds(condition: PathTest) -> Callable[[Any, Any], bool]:
+def _operator_test(condition: PathTest) -> Callable[[Any, Any], bool]:
     # A text equals a text that is the same, and nothing else: there `==` says what `values.equal` does.
     if condition.op == "equals" and type(condition.prepared) is str:
         return eq
@@ -144,20 +144,20 @@ def _holds(condition: PathTest) -> Callable[[Any, Any], bool]:
 # The rest
 
 
-def _edge(condition: EdgeTaken) -> Test:
+def _edge(condition: EdgeTest) -> Test:
     edge, at_least = f"{condition.source}->{condition.target}", condition.at_least
     return lambda view: view.edges.get(edge, 0) >= at_least
 
 
-def _answered(condition: Answered) -> Test:
+def _answered(condition: AnswerTest) -> Test:
     """Its text is wanted of the rule that is taken, so it notes."""
     return condition.test
 
 
 def _all(condition: All) -> Test:
-    tests = tuple(map(compiled, condition.members))
+    tests = tuple(map(compile_condition, condition.members))
 
-    def test(view: View) -> bool:
+    def test(view: ConditionView) -> bool:
         for member_test in tests:  # noqa: SIM110  (a loop is twice as fast as a generator, and this is hot)
             if not member_test(view):
                 return False
@@ -167,9 +167,9 @@ def _all(condition: All) -> Test:
 
 
 def _any(condition: AnyOf) -> Test:
-    tests = tuple(map(compiled, condition.members))
+    tests = tuple(map(compile_condition, condition.members))
 
-    def test(view: View) -> bool:
+    def test(view: ConditionView) -> bool:
         for member_test in tests:  # noqa: SIM110
             if member_test(view):
                 return True
@@ -179,21 +179,21 @@ def _any(condition: AnyOf) -> Test:
 
 
 def _not(condition: Not) -> Test:
-    inner = compiled(condition.inner)
+    inner = compile_condition(condition.inner)
     return lambda view: not inner(view)
 
 
 _FORMS: dict[type, Callable[[Any], Test]] = {
     Always: _always,
-    ResultIs: _result,
-    VerdictIs: _verdict,
-    FailureTypeIs: _failure_type,
+    ResultTest: _result,
+    VerdictTest: _verdict,
+    FailureTypeTest: _failure_type,
     EvalTest: _eval,
     OutputTest: _output,
     FactTest: _fact,
-    EdgeTaken: _edge,
+    EdgeTest: _edge,
     All: _all,
     AnyOf: _any,
     Not: _not,
-    Answered: _answered,
+    AnswerTest: _answered,
 }

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.basics.wording import words
-from pipelines.routing.document.fields.field import Around, declared
-from pipelines.routing.document.fields.plain import Choice, Key, Text, extra
+from pipelines.routing.basics.wording import people_text
+from pipelines.routing.document.fields.field import ReadContext, declared_field
+from pipelines.routing.document.fields.plain import Choice, Key, Text, extra_members
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.reading.reader import Reader, quote
 
@@ -27,26 +27,26 @@ FOLLOW_UPS: Final = {
 """What a task that ends there starts by itself: a new task of the line, linked to it."""
 
 
-def end_words(key: str, label: str) -> str:
+def end_label(key: str, label: str) -> str:
     """Labels are kept in capitals in documents and logs; people read them as words."""
     label = label or key
     if key == label.lower() and key in KINDS:
-        return words(KINDS[key])
+        return people_text(KINDS[key])
     return label.replace("_", " ").capitalize() if label.isupper() or label == key else label
 
 
 @dataclass(frozen=True)
 class End:
-    key: str = declared(
+    key: str = declared_field(
         Key(label="Key", help="Rules name the end so. What leads here follows a new key."), required=True
     )
-    kind: str = declared(
+    kind: str = declared_field(
         Choice(KINDS, required=True, default="completed", label="The task has"), required=True
     )
-    label: str = declared(
+    label: str = declared_field(
         Text(label="Label", help="What a task is called that ends here, like DEPLOYED or ROLLED_BACK.")
     )
-    follow_up: str = declared(
+    follow_up: str = declared_field(
         Choice(
             FOLLOW_UPS,
             default="",
@@ -54,10 +54,10 @@ class End:
             help="The new task begins at the first station, with the inputs of this one and its feedback.",
         )
     )
-    extra: Mapping[str, Any] = declared(extra())
+    extra: Mapping[str, Any] = declared_field(extra_members())
 
 
-def _check(reader: Reader, around: Around) -> None:
+def _check(reader: Reader, around: ReadContext) -> None:
     key, kind = reader.values["key"], reader.values["kind"]
     if reader.values["follow_up"] and kind == "cancelled":
         reader.note("follow_up", "nothing follows what was cancelled", "leave the key out")

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from pipelines.routing.document.fields.field import Around, declared
-from pipelines.routing.document.fields.plain import Duration, Several, Text, Texts
+from pipelines.routing.document.fields.field import ReadContext, declared_field
+from pipelines.routing.document.fields.plain import ChoiceList, Duration, Text, Texts
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.reading.reader import Reader
 
@@ -60,7 +60,7 @@ class EscalationRule:
     """`trigger`: a trigger of `decide` or any word with which something is escalated by hand. `sla`: seconds to answer,
     None: as long as it takes. `at_once`: actions taken when it opens, and recorded again on a breach (AEEF E19)."""
 
-    trigger: str = declared(
+    trigger: str = declared_field(
         Text(
             required=True,
             longest=LONGEST,
@@ -69,7 +69,7 @@ class EscalationRule:
         ),
         required=True,
     )
-    role: str = declared(
+    role: str = declared_field(
         Text(
             required=True,
             longest=LONGEST,
@@ -79,19 +79,21 @@ class EscalationRule:
         ),
         required=True,
     )
-    sla: float | None = declared(Duration(label="Time to answer", help="Leave empty for no limit."))
-    on_breach: tuple[str, ...] = declared(Several(ACTIONS, "the action", label="When it has passed"))
-    notify: tuple[str, ...] = declared(
+    sla: float | None = declared_field(Duration(label="Time to answer", help="Leave empty for no limit."))
+    on_breach: tuple[str, ...] = declared_field(ChoiceList(ACTIONS, "the action", label="When it has passed"))
+    notify: tuple[str, ...] = declared_field(
         Texts(
             between=",",
             label="Who is written to then",
             help="Comma-separated roles. Leave empty for who answers.",
         )
     )
-    at_once: tuple[str, ...] = declared(Several(ACTIONS, "the action", label="At once, when it is escalated"))
+    at_once: tuple[str, ...] = declared_field(
+        ChoiceList(ACTIONS, "the action", label="At once, when it is escalated")
+    )
 
 
-def _check(reader: Reader, around: Around) -> None:
+def _check(reader: Reader, around: ReadContext) -> None:
     if reader.values["on_breach"] and reader.values["sla"] is None:
         reader.note("on_breach", "is never done without a time to answer", "say sla, such as 4h")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.durations import DurationError, seconds
+from pipelines.routing.basics.durations import DurationError, parse_seconds
 
 WORDS = {"agentic": ("yes", "no"), "hook": ("pass", "block")}
 """Of conditions: the two words that answer them."""
@@ -22,22 +22,22 @@ HOOK_TIMEOUT = 60
 """Seconds, where the document does not say."""
 
 
-def key_of(kind: str, payload: Any) -> str:
+def evaluation_key(kind: str, payload: Any) -> str:
     """The same for the same evaluation: timeouts by length, `60s` = 60 = absent."""
     if kind == "hook" and isinstance(payload, dict):
         try:
-            timeout = seconds(payload.get("timeout", HOOK_TIMEOUT))
+            timeout = parse_seconds(payload.get("timeout", HOOK_TIMEOUT))
         except DurationError:
             timeout = payload["timeout"]
         payload = {**payload, "timeout": timeout}
-    return f"{kind} {jsontext.dumps(_in_order(payload))}"
+    return f"{kind} {jsontext.dumps(_sorted_members(payload))}"
 
 
-def _in_order(value: Any) -> Any:
+def _sorted_members(value: Any) -> Any:
     """Whatever the order of keys: objects as lists of their members."""
     if isinstance(value, dict):
-        return [[key, _in_order(member)] for key, member in sorted(value.items())]
-    return [_in_order(member) for member in value] if isinstance(value, list) else value
+        return [[key, _sorted_members(member)] for key, member in sorted(value.items())]
+    return [_sorted_members(member) for member in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Evaluation:
 
     @classmethod
     def of(cls, kind: str, payload: dict[str, Any]) -> Evaluation:
-        return cls(kind, payload, key_of(kind, payload))
+        return cls(kind, payload, evaluation_key(kind, payload))
 
     def to_dict(self) -> dict[str, Any]:
         return {self.kind: self.payload}
@@ -66,7 +66,7 @@ class EvaluationAnswer:
     text: str | None = None
 
     @property
-    def is_word(self) -> bool:
+    def is_valid_word(self) -> bool:
         return self.word in ANSWERS[self.kind]
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,9 +74,9 @@ class EvaluationAnswer:
         return {self.kind: self.payload, "answer": self.word, **text}
 
 
-def by_key(answers: Iterable[EvaluationAnswer]) -> dict[str, EvaluationAnswer]:
+def answers_by_key(answers: Iterable[EvaluationAnswer]) -> dict[str, EvaluationAnswer]:
     """Return the answers by evaluation; of several answers to one evaluation the last counts."""
-    return {key_of(answer.kind, answer.payload): answer for answer in answers}
+    return {evaluation_key(answer.kind, answer.payload): answer for answer in answers}
 
 
 def evaluator_of(question: Mapping[str, Any], able: Collection[str]) -> str:
@@ -89,7 +89,7 @@ def evaluator_of(question: Mapping[str, Any], able: Collection[str]) -> str:
     return next((candidate for candidate in candidates if candidate in able), PERSON)
 
 
-def answer_of(question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def answer_fact(question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
     """The fact that the outcome of an evaluation's job is: its `eval` is the word, its `feedback` the text. Whatever
     is not one of the two words, a job that was cancelled or failed among them, is `unanswered` (law §3)."""
     kind = next(iter(question))

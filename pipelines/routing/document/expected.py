@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pipelines.routing.document.fields.field import Written, declared
+from pipelines.routing.document.fields.field import WriteCondition, declared_field
 from pipelines.routing.document.fields.plain import Amount, Choice, Flag, Text
 from pipelines.routing.document.fields.record import Record
 
@@ -69,12 +69,12 @@ KINDS_OF_ARTIFACT: Final = {
 class DeclaredArtifact:
     """A file that the work leaves below its workspace."""
 
-    path: str = declared(
+    path: str = declared_field(
         Text(required=True, longest=1_000, label="File", help="Its path in the workspace."), required=True
     )
-    kind: str = declared(Choice(KINDS_OF_ARTIFACT, default="file", label="What it is"))
-    required: bool = declared(
-        Flag(default=True, written=Written.ALWAYS, label="Without it the station failed")
+    kind: str = declared_field(Choice(KINDS_OF_ARTIFACT, default="file", label="What it is"))
+    required: bool = declared_field(
+        Flag(default=True, written=WriteCondition.ALWAYS, label="Without it the station failed")
     )
 
 
@@ -85,7 +85,7 @@ ARTIFACT: Final = Record.of(DeclaredArtifact, name="artifact")
 class TaskLimits:
     """Limits of a whole task."""
 
-    cost_usd: Any = declared(
+    cost_usd: Any = declared_field(
         Amount(
             label="Most cost of a task (USD)",
             help="What its stations report, together. Beyond it, the station that passed it failed.",

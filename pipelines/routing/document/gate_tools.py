@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.shapes import whole
+from pipelines.routing.basics.shapes import to_integer
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.document.algebra import Answered, Condition, EdgeTaken, View, holds, leaves
+from pipelines.routing.document.algebra import AnswerTest, Condition, ConditionView, EdgeTest, holds, leaves
 from pipelines.routing.document.evaluations import UNANSWERED, Evaluation
-from pipelines.routing.document.fields.field import Around, Field, Written, declared
-from pipelines.routing.document.fields.nested import One
+from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
+from pipelines.routing.document.fields.nested import ObjectField
 from pipelines.routing.document.fields.plain import Choice, Count, Duration, Flag, Object, Text, Texts
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.reading.conditions import read_argv, read_condition
@@ -50,25 +50,25 @@ TROUBLES = ("timeout", "parse_error", "not_started")
 class Program(Texts):
     required: bool = True
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return read_argv(reader)
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return read_argv(reader)
 
     def schema(self) -> Schema:
-        return schema_parts.listed(schema_parts.SOME_TEXT, minItems=1)
+        return schema_parts.list_schema(schema_parts.SOME_TEXT, minItems=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Environment(Object):
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         members = reader.object(key)
         for name, value in members.items():
             if type(value) is not str:
-                reader.problems.note(join(reader.at(key), name), "has to be a text")
+                reader.problems.note(join(reader.path_of(key), name), "has to be a text")
         return members
 
     def schema(self) -> Schema:
@@ -78,12 +78,12 @@ class Environment(Object):
 @dataclass(frozen=True, kw_only=True)
 class ExitCodes(Field):
     default: tuple[int, ...] = (0,)
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         codes = []
         for value, path in reader.members(key):
-            code = whole(value)
+            code = to_integer(value)
             if code is None or not 0 <= code <= 255:
                 reader.problems.note(path, "has to be an exit code, 0 to 255")
             else:
@@ -96,24 +96,24 @@ class ExitCodes(Field):
         return list(value)
 
     def schema(self) -> Schema:
-        return schema_parts.listed({"type": "integer", "minimum": 0, "maximum": 255}, minItems=1)
+        return schema_parts.list_schema({"type": "integer", "minimum": 0, "maximum": 255}, minItems=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement(Field):
+class JudgementCondition(Field):
     """A condition on the tool's own output, and how it is written."""
 
     help: str = "A condition on the tool's own output, as JSON."
     rows: int = 2
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
-        condition = read_condition(value, reader.at(key), reader.problems, ())
-        if any(isinstance(leaf, (Answered, EdgeTaken)) for leaf in leaves(condition)):
+        condition = read_condition(value, reader.path_of(key), reader.problems, ())
+        if any(isinstance(leaf, (AnswerTest, EdgeTest)) for leaf in leaves(condition)):
             reader.note(key, "reads the tool's own output; it cannot ask anybody or count edges")
         return condition, value
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return None, None
 
     def write(self, value: Any) -> Any:
@@ -127,17 +127,17 @@ class Judgement(Field):
 class Retries:
     """Retries after an error, not after a result."""
 
-    max: int = declared(
+    max: int = declared_field(
         Count(
             most=MAX_RETRIES,
             default=0,
-            written=Written.ALWAYS,
+            written=WriteCondition.ALWAYS,
             label="Most repeats after trouble",
             placeholder="0",
         )
     )
-    backoff: float = declared(
-        Duration(default=1, written=Written.ALWAYS, label="Pause before a repeat", placeholder="1s")
+    backoff: float = declared_field(
+        Duration(default=1, written=WriteCondition.ALWAYS, label="Pause before a repeat", placeholder="1s")
     )
 
 
@@ -145,28 +145,32 @@ RETRIES: Final = Record.of(Retries)
 
 
 @dataclass(frozen=True)
-class Judging:
+class ToolJudgement:
     """Judgement of a run. `…_said`: the conditions as written."""
 
-    parse: str = declared(Choice(PARSES, default="exit_code", label="What it writes"))
-    success_on: tuple[int, ...] = declared(
+    parse: str = declared_field(Choice(PARSES, default="exit_code", label="What it writes"))
+    success_on: tuple[int, ...] = declared_field(
         ExitCodes(label="Exit codes of a run that counts", placeholder="[0]")
     )
-    pass_if: Condition | None = declared(
-        Judgement(
+    pass_if: Condition | None = declared_field(
+        JudgementCondition(
             fills=("pass_if", "pass_if_said"),
             label="Passes if",
             placeholder='{"output": {"path": "$.percent", "op": "gte", "value": 80}}',
         )
     )
-    warn_if: Condition | None = declared(Judgement(fills=("warn_if", "warn_if_said"), label="Warns if"))
-    fail_if: Condition | None = declared(Judgement(fills=("fail_if", "fail_if_said"), label="Fails if"))
+    warn_if: Condition | None = declared_field(
+        JudgementCondition(fills=("warn_if", "warn_if_said"), label="Warns if")
+    )
+    fail_if: Condition | None = declared_field(
+        JudgementCondition(fills=("fail_if", "fail_if_said"), label="Fails if")
+    )
     pass_if_said: Any = None
     warn_if_said: Any = None
     fail_if_said: Any = None
 
 
-JUDGING: Final = Record.of(Judging)
+JUDGING: Final = Record.of(ToolJudgement)
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ class Tool:
     """`outcome`: how its run is judged. `action`: what a fail asks for, as a failed check does; a warning asks a
     person, unless `approve_warnings`. `stdin` None: the outcome as JSON."""
 
-    argv: tuple[str, ...] = declared(
+    argv: tuple[str, ...] = declared_field(
         Program(
             label="Program and arguments",
             help="Runs after the station, on a copy of its workspace. No shell reads it.",
@@ -183,30 +187,36 @@ class Tool:
         ),
         required=True,
     )
-    cwd: str = declared(Text(default=".", written=Written.ALWAYS, label="Folder", placeholder=".", code=True))
-    env: Mapping[str, str] = declared(
+    cwd: str = declared_field(
+        Text(default=".", written=WriteCondition.ALWAYS, label="Folder", placeholder=".", code=True)
+    )
+    env: Mapping[str, str] = declared_field(
         Environment(label="Environment", help="NAME=value, one per line.", rows=2)
     )
-    stdin: str | None = declared(
+    stdin: str | None = declared_field(
         Text(
             default=None,
-            written=Written.UNLESS_NONE,
+            written=WriteCondition.UNLESS_NONE,
             label="Standard input",
             help="Without it the tool gets the outcome as JSON.",
             rows=2,
         )
     )
-    timeout: float = declared(
-        Duration(default=TIMEOUT, written=Written.ALWAYS, label="Timeout", placeholder="60s")
+    timeout: float = declared_field(
+        Duration(default=TIMEOUT, written=WriteCondition.ALWAYS, label="Timeout", placeholder="60s")
     )
-    retries: Retries = declared(One(RETRIES, default=Retries(), written=Written.ALWAYS))
-    outcome: Judging = declared(One(JUDGING, default=Judging(), written=Written.ALWAYS))
-    action: str = declared(Choice(ACTIONS, default="rework", label="When it fails"))
-    approve_warnings: bool = declared(Flag(written=Written.ALWAYS, label="A warning needs no person"))
-    enabled: bool = declared(
+    retries: Retries = declared_field(ObjectField(RETRIES, default=Retries(), written=WriteCondition.ALWAYS))
+    outcome: ToolJudgement = declared_field(
+        ObjectField(JUDGING, default=ToolJudgement(), written=WriteCondition.ALWAYS)
+    )
+    action: str = declared_field(Choice(ACTIONS, default="rework", label="When it fails"))
+    approve_warnings: bool = declared_field(
+        Flag(written=WriteCondition.ALWAYS, label="A warning needs no person")
+    )
+    enabled: bool = declared_field(
         Flag(
             default=True,
-            written=Written.ALWAYS,
+            written=WriteCondition.ALWAYS,
             label="It runs",
             help="Switched off it passes, and the trace says so.",
         )
@@ -214,9 +224,9 @@ class Tool:
 
     def question(self, gate: str) -> Evaluation:
         """Return the evaluation to run: everything that could change the result."""
-        return Evaluation.of(KIND, {"gate": gate, **self.run()})
+        return Evaluation.of(KIND, {"gate": gate, **self.run_spec()})
 
-    def run(self) -> dict[str, Any]:
+    def run_spec(self) -> dict[str, Any]:
         """Return what is run and how it is judged, as the document states it."""
         document = TOOL.write(self)
         return {
@@ -228,7 +238,7 @@ class Tool:
 
 
 class ToolRecord(Record[Tool]):
-    def read(self, reader: Reader, around: Around) -> Tool:
+    def read(self, reader: Reader, around: ReadContext) -> Tool:
         """A tool that does nothing where something is wrong: it is never run."""
         before = len(reader.problems)
         tool = super().read(reader, around)
@@ -238,17 +248,17 @@ class ToolRecord(Record[Tool]):
 TOOL: Final = ToolRecord.of(Tool, first=("argv", "outcome", "retries", "timeout"))
 
 
-def answer_of(tool: Tool, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def answer_fact(tool: Tool, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
     """The fact that a run is. A run that was cancelled (its worker was lost) has no result: a person is asked."""
     if outcome.get("result") == "cancelled":
         return {**question, "answer": UNANSWERED, "text": "The tool could not be run to its end."}
-    word, why = judged(tool, outcome)
+    word, why = judge_run(tool, outcome)
     feedback = outcome.get("feedback") or outcome.get("summary")
     text = "\n".join(part for part in (why, feedback) if isinstance(part, str) and part)
     return {**question, "answer": word, **({"text": text} if text else {})}
 
 
-def judged(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
+def judge_run(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
     """The result and why, in this order: trouble, exit code, `fail_if`, `pass_if`, `warn_if`. With `pass_if` what it
     does not take fails, unless `warn_if` does. A condition that cannot be evaluated is false."""
     trouble, code = outcome.get("failure_type"), outcome.get("exit_code")
@@ -257,25 +267,25 @@ def judged(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
     if code not in tool.outcome.success_on:
         return FAIL, f"exit code {code}"
     view = _view(outcome, code)
-    if _holds(tool.outcome.fail_if, view):
+    if _is_true(tool.outcome.fail_if, view):
         return FAIL, "fail_if"
-    if tool.outcome.pass_if is not None and _holds(tool.outcome.pass_if, view):
+    if tool.outcome.pass_if is not None and _is_true(tool.outcome.pass_if, view):
         return PASS, ""
-    if _holds(tool.outcome.warn_if, view):
+    if _is_true(tool.outcome.warn_if, view):
         return WARN, "warn_if"
     return (PASS, "") if tool.outcome.pass_if is None else (FAIL, "pass_if is not met")
 
 
-def _holds(condition: Condition | None, view: View) -> bool:
+def _is_true(condition: Condition | None, view: ConditionView) -> bool:
     try:
         return condition is not None and holds(condition, view)
     except (EvaluationFailed, NotAnswered):
         return False
 
 
-def _view(outcome: Mapping[str, Any], code: Any) -> View:
+def _view(outcome: Mapping[str, Any], code: Any) -> ConditionView:
     passed = code == 0
-    return View(
+    return ConditionView(
         result="success" if passed else "failure",
         verdict="pass" if passed else "fail",
         eval="ok" if passed else "error",
@@ -284,5 +294,5 @@ def _view(outcome: Mapping[str, Any], code: Any) -> View:
         unreadable=False,
         edges={},
         answers={},
-        steps=Steps(),
+        steps=EvaluationBudget(),
     )

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.fields.field import Around, Written, declared
-from pipelines.routing.document.fields.nested import One
+from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
+from pipelines.routing.document.fields.nested import ObjectField
 from pipelines.routing.document.fields.plain import Choice, Count, Key, Reference, Text
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.reading.reader import Reader
@@ -25,22 +25,26 @@ class NeverReached:
     """`reach` names what is not entered: a station, an end or a gate. `without`: unless the token has passed this
     station or gate before; "" in a guarantee with `after`."""
 
-    reach: str = declared(
-        Reference("named", "station, end or gate", required=True, label="Nothing reaches"), required=True
+    reach: str = declared_field(
+        Reference("referable", "station, end or gate", required=True, label="Nothing reaches"), required=True
     )
-    without: str = declared(Reference("passable", "station or gate", default="", label="Without"))
+    without: str = declared_field(Reference("passable", "station or gate", default="", label="Without"))
 
 
 @dataclass(frozen=True)
 class VisitsAtMost:
     """No task enters the station more often."""
 
-    visit: str = declared(
+    visit: str = declared_field(
         Reference("stations", "station", required=True, label="A task visits"), required=True
     )
-    times: int = declared(
+    times: int = declared_field(
         Count(
-            required=True, default=0, most=MAX_MOVES, written=Written.ALWAYS, label="At most so many times"
+            required=True,
+            default=0,
+            most=MAX_MOVES,
+            written=WriteCondition.ALWAYS,
+            label="At most so many times",
         ),
         required=True,
     )
@@ -50,15 +54,15 @@ class VisitsAtMost:
 class AfterWord:
     """Span of a guarantee: from this vote at the gate on, until the gate is approved."""
 
-    gate: str = declared(
+    gate: str = declared_field(
         Reference("gates", "gate", required=True, label="After a decision at"), required=True
     )
-    word: str = declared(
+    word: str = declared_field(
         Choice(
             {REJECT: "Reject", SEND_BACK: "Send back"},
             required=True,
             default=REJECT,
-            written=Written.ALWAYS,
+            written=WriteCondition.ALWAYS,
             label="The decision",
         ),
         required=True,
@@ -71,7 +75,7 @@ class Dollars(Text):
 
     longest: int = 20
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         amount_text = super().read(reader, key, around)
         try:
             amount = Decimal(amount_text)
@@ -95,12 +99,14 @@ VISITS: Final = Record.of(VisitsAtMost)
 class Guarantee:
     """Exactly one form; see FORMS."""
 
-    id: str = declared(Key(label="Id", help="What it is known by in problems and plans."), required=True)
-    never: NeverReached | None = declared(One(NEVER))
-    after: AfterWord | None = declared(One(AFTER))
-    at_most: VisitsAtMost | None = declared(One(VISITS))
-    ends_within: int | None = declared(Count(least=1, most=MAX_MOVES, label="Moves at most"))
-    cost_at_most: str | None = declared(
+    id: str = declared_field(
+        Key(label="Id", help="What it is known by in problems and plans."), required=True
+    )
+    never: NeverReached | None = declared_field(ObjectField(NEVER))
+    after: AfterWord | None = declared_field(ObjectField(AFTER))
+    at_most: VisitsAtMost | None = declared_field(ObjectField(VISITS))
+    ends_within: int | None = declared_field(Count(least=1, most=MAX_MOVES, label="Moves at most"))
+    cost_at_most: str | None = declared_field(
         Dollars(default=None, label="Dollars at most", placeholder="41.50", code=True)
     )
 
@@ -110,7 +116,7 @@ class Guarantee:
         return next(name for name in FORMS if getattr(self, name) is not None)
 
 
-def _check(reader: Reader, around: Around) -> None:
+def _check(reader: Reader, around: ReadContext) -> None:
     forms = [name for name in FORMS if reader.has(name)]
     if len(forms) != 1:
         message = "says what it promises in exactly one form" if forms else "says nothing"

@@ -16,7 +16,7 @@ from referencing.exceptions import Unresolvable
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem, join
-from pipelines.routing.basics.schema_faults import problem
+from pipelines.routing.basics.schema_faults import problem_of_fault
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.operators import OperandError, compile_pattern
 
@@ -63,15 +63,15 @@ DEFAULT: Final[dict[str, Any]] = {
 """The handoff schema of AEEF. Its id, agents and time are Gateline's to write, so the work need not know them."""
 
 
-def faults(document: Any, schema: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
+def handoff_faults(document: Any, schema: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
     """Return the faults of a handoff document, each with its place in it; empty where it is valid. None: no
     document was handed over. `schema`: that of the line or the station, by default that of AEEF."""
     if document is None:
         return (Problem("handoff", "is missing"),)
-    return held_against(document, DEFAULT if schema is None else schema, "handoff")
+    return schema_violations(document, DEFAULT if schema is None else schema, "handoff")
 
 
-def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Problem, ...]:
+def schema_violations(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Problem, ...]:
     """Return the faults of the document; their paths begin with `at`. The schema is usable, see
     `schema_faults`."""
     text = jsontext.dumps(document)
@@ -79,7 +79,9 @@ def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Pro
         return (Problem(at, _("is longer than %(most)s characters", most=LARGEST)),)
     validator = _validator(jsontext.dumps(schema))
     try:
-        problems = [problem(at, error) for error in islice(validator.iter_errors(_plain(text)), MOST)]
+        problems = [
+            problem_of_fault(at, error) for error in islice(validator.iter_errors(_parse_plain(text)), MOST)
+        ]
     except RecursionError:
         return (Problem(at, "its schema refers to itself without end"),)
     return tuple(sorted(problems, key=lambda fault: fault.path))
@@ -94,7 +96,7 @@ def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
             # References are resolved only when something is held against the schema.
             _validator(jsontext.dumps(schema)).is_valid({})
         except SchemaError as error:
-            schema_problems.append(problem("", error))
+            schema_problems.append(problem_of_fault("", error))
         except RecursionError:
             schema_problems.append(Problem("", "refers to itself without end"))
         except Unresolvable as error:
@@ -127,26 +129,26 @@ def _pattern_fault(pattern: str, where: str) -> Iterator[Problem]:
         yield Problem(where, str(error))
 
 
-def _re2(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+def _match_re2(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
     """Match a pattern by RE2, in linear time, as `matches` of conditions does."""
     if isinstance(instance, str) and not compile_pattern(pattern).search(instance):
         yield ValidationError(f"does not match {pattern}")
 
 
 # The library matches patterns by Python's `re`, whose time is not bounded.
-_Validator = extend(Draft202012Validator, {"pattern": _re2})
+_Validator = extend(Draft202012Validator, {"pattern": _match_re2})
 
 
 @lru_cache(maxsize=256)
 def _validator(schema: str) -> Any:
-    return _Validator(_plain(schema))
+    return _Validator(_parse_plain(schema))
 
 
-def _plain(text: str) -> Any:
+def _parse_plain(text: str) -> Any:
     """Parse JSON with floats for numbers that are exact elsewhere: the library calculates with nothing else."""
-    return json.loads(text, parse_int=_whole)
+    return json.loads(text, parse_int=_parse_integer)
 
 
-def _whole(digits: str) -> int | float:
+def _parse_integer(digits: str) -> int | float:
     # Python converts long integers in quadratic time, and refuses very long ones.
     return int(digits) if len(digits) <= jsontext.MAX_INT_DIGITS else float(digits)

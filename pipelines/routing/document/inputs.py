@@ -10,8 +10,17 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.fields.field import NOWHERE, Around, Written, declared
-from pipelines.routing.document.fields.plain import Anything, Choice, Count, Flag, Key, Text, Texts, extra
+from pipelines.routing.document.fields.field import NOWHERE, ReadContext, WriteCondition, declared_field
+from pipelines.routing.document.fields.plain import (
+    Anything,
+    Choice,
+    Count,
+    Flag,
+    Key,
+    Text,
+    Texts,
+    extra_members,
+)
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.operators import OperandError, compile_pattern
 from pipelines.routing.document.reading.reader import Problems, Reader, quote
@@ -46,7 +55,7 @@ ENDING: Final = re.compile(r"^\.[a-z0-9][a-z0-9.+_-]{0,19}$")
 class Endings(Texts):
     """File name endings: `.csv`."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         endings = super().read(reader, key, around)
         for ending in endings:
             if not ENDING.fullmatch(ending):
@@ -55,53 +64,55 @@ class Endings(Texts):
         return endings
 
     def schema(self) -> Schema:
-        return schema_parts.listed({"type": "string", "pattern": ENDING.pattern})
+        return schema_parts.list_schema({"type": "string", "pattern": ENDING.pattern})
 
 
 @dataclass(frozen=True)
 class Input:
     """Field of a form. Which types have `choices`, `minimum`, `maximum`, `pattern` and `accept`: `RULES`."""
 
-    key: str = declared(
+    key: str = declared_field(
         Key(label="Key", help="Templates and checks name it so: {{input.key}}."), required=True
     )
-    type: str = declared(Choice(TYPES, default="text", written=Written.ALWAYS, label="Type"))
-    label: str = declared(Text(label="Label", help="Shown above the field."))
-    help: str = declared(Text(label="Help", help="Shown below the field."))
-    required: bool = declared(Flag(label="Must be filled in"))
-    choices: tuple[str, ...] = declared(Texts(label="Choices", help="One per line", rows=3))
-    minimum: int | None = declared(
+    type: str = declared_field(Choice(TYPES, default="text", written=WriteCondition.ALWAYS, label="Type"))
+    label: str = declared_field(Text(label="Label", help="Shown above the field."))
+    help: str = declared_field(Text(label="Help", help="Shown below the field."))
+    required: bool = declared_field(Flag(label="Must be filled in"))
+    choices: tuple[str, ...] = declared_field(Texts(label="Choices", help="One per line", rows=3))
+    minimum: int | None = declared_field(
         Count(
             least=-FARTHEST,
-            written=Written.UNLESS_NONE,
+            written=WriteCondition.UNLESS_NONE,
             label="Minimum",
             help="The smallest number; of a text its characters.",
         )
     )
-    maximum: int | None = declared(
+    maximum: int | None = declared_field(
         Count(
             least=-FARTHEST,
-            written=Written.UNLESS_NONE,
+            written=WriteCondition.UNLESS_NONE,
             label="Maximum",
             help="The largest number; of a text its characters, of a file its MiB.",
         )
     )
-    pattern: str = declared(
+    pattern: str = declared_field(
         Text(
             label="Pattern",
             help="The whole text has to match this regular expression (RE2).",
             code=True,
         )
     )
-    accept: tuple[str, ...] = declared(
+    accept: tuple[str, ...] = declared_field(
         Endings(label="File types", help="One ending per line, such as .csv. Empty takes any file.", rows=2)
     )
-    default: Any = declared(Anything(fills=("default", "has_default"), label="Filled in from the start"))
+    default: Any = declared_field(
+        Anything(fills=("default", "has_default"), label="Filled in from the start")
+    )
     has_default: bool = False
-    extra: Mapping[str, Any] = declared(extra())
+    extra: Mapping[str, Any] = declared_field(extra_members())
 
 
-def _check(reader: Reader, around: Around) -> None:
+def _check(reader: Reader, around: ReadContext) -> None:
     values = reader.values
     if (values["type"] == "choice") != bool(values["choices"]):
         reader.note("choices", "a choice lists its choices, no other type does")
@@ -117,7 +128,7 @@ def _check(reader: Reader, around: Around) -> None:
         reader.note("pattern", str(error))
 
 
-def _only(rule: str, types: tuple[str, ...]) -> Schema:
+def _only_for_types(rule: str, types: tuple[str, ...]) -> Schema:
     """Other types do not have it; an absent type is a text."""
     others = {
         "properties": {"type": {"enum": [input_type for input_type in TYPES if input_type not in types]}}
@@ -130,11 +141,11 @@ INPUT: Final = Record.of(
     Input,
     name="input",
     check=_check,
-    rules={"allOf": [_only(rule, types) for rule, types in RULES.items() if rule != "choices"]},
+    rules={"allOf": [_only_for_types(rule, types) for rule, types in RULES.items() if rule != "choices"]},
 )
 
 
 def read_inputs(rows: Any) -> tuple[Input, ...]:
     """Return the inputs that can be read from these rows; unreadable parts have their default."""
     document = {"rows": rows} if type(rows) is list else {}
-    return Reader(document, "", Problems()).each("rows", lambda row: INPUT.read(row, NOWHERE))
+    return Reader(document, "", Problems()).read_list("rows", lambda row: INPUT.read(row, NOWHERE))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.document.fields.field import Around, Written
+from pipelines.routing.document.fields.field import ReadContext, WriteCondition
 from pipelines.routing.document.fields.plain import Texts
-from pipelines.routing.document.reading.names import refers
+from pipelines.routing.document.reading.names import check_reference
 from pipelines.routing.document.reading.reader import Reader
 
 ALL: Final = "all"
@@ -19,9 +19,9 @@ class Jumps(Texts):
     """None where the line says nothing; what that means, the revision and the preset say (`Line.jump_targets`)."""
 
     default: Any = None
-    written: Written = Written.UNLESS_NONE
+    written: WriteCondition = WriteCondition.UNLESS_NONE
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         raw = reader.raw(key)
         if raw == ALL:
             return ALL
@@ -30,7 +30,7 @@ class Jumps(Texts):
             return None
         places = reader.texts(key)
         for place in places:
-            refers(reader, key, place, around.names.places, "station or end")
+            check_reference(reader, key, place, around.names.places, "station or end")
         return tuple(dict.fromkeys(places))
 
     def write(self, value: Any) -> Any:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pipelines.routing.basics.canonical import CanonicalError, canonical, digest
+from pipelines.routing.basics.canonical import CanonicalError, canonical_json, digest
 from pipelines.routing.basics.problems import DocumentError, Malformed, Problem
-from pipelines.routing.basics.values import check
+from pipelines.routing.basics.values import check_storable
 from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import Check
-from pipelines.routing.document.ends import BUILT_IN_ENDS, End, end_words
-from pipelines.routing.document.fields.field import Around
+from pipelines.routing.document.ends import BUILT_IN_ENDS, End, end_label
+from pipelines.routing.document.fields.field import ReadContext
 from pipelines.routing.document.gates import WORDS, Approval, DuePolicy, Gate
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import LAW, LINE, REVISION, ParsedLine
@@ -36,35 +36,35 @@ def read_line(document: Any, *, keep_faulty_rules: bool = False, revision: int =
     """
     plain = dict(document) if isinstance(document, Mapping) else document
     try:
-        check(plain, "")
+        check_storable(plain, "")
     except Malformed as error:
         raise DocumentError([Problem(error.path, error.message)]) from None
     problems = Problems()
     reader = Reader(plain, "", problems)
-    line = LINE.read(reader, _around(reader.given, keep_faulty_rules))
+    line = LINE.read(reader, _reading_context(reader.given, keep_faulty_rules))
     if problems:
         raise DocumentError(problems.all())
     return line if revision == line.revision else replace(line, revision=revision)
 
 
-def _around(document: dict[str, Any], keep: bool) -> Around:
+def _reading_context(document: dict[str, Any], keep: bool) -> ReadContext:
     """The keys of stations, ends, gates and rules and the preset, before anything else is read."""
-    labels = _named(document, "ends", "label")
+    labels = _names_by_key(document, "ends", "label")
     labels.update({key: "" for key in BUILT_IN_ENDS if key not in labels})
     names = Names(
-        stations=_named(document, "stations", "name"),
-        ends={key: PartName(key, partial(end_words, key, label)) for key, label in labels.items()},
-        gates=_named(document, "gates", "name"),
-        rules=_rules(document),
-        agents=_agents(document),
+        stations=_names_by_key(document, "stations", "name"),
+        ends={key: PartName(key, partial(end_label, key, label)) for key, label in labels.items()},
+        gates=_names_by_key(document, "gates", "name"),
+        rules=_rule_labels(document),
+        agents=_station_agents(document),
     )
     preset = document.get("preset")
     # A preset that is none is reported when its own key is read.
     known = preset if type(preset) is str and preset in PRESETS else DEFAULT_PRESET
-    return Around(names, str(known), keep, read_work)
+    return ReadContext(names, str(known), keep, read_work)
 
 
-def _rules(document: dict[str, Any]) -> dict[str, object]:
+def _rule_labels(document: dict[str, Any]) -> dict[str, object]:
     """Return each rule by its label, else by its number at its station."""
     labels: dict[str, object] = {}
     for station in _members(document, "stations"):
@@ -77,7 +77,7 @@ def _rules(document: dict[str, Any]) -> dict[str, object]:
     return labels
 
 
-def _agents(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+def _station_agents(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     pairs = (
         (station.get("key"), (_text(station, "agent"), _text(station, "second_agent")))
         for station in _members(document, "stations")
@@ -85,7 +85,7 @@ def _agents(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     return {key: tuple(dict.fromkeys(filter(None, agents))) for key, agents in pairs if type(key) is str}
 
 
-def _named(document: dict[str, Any], part: str, naming: str) -> dict[str, str]:
+def _names_by_key(document: dict[str, Any], part: str, naming: str) -> dict[str, str]:
     """Return a name by key: the text of the member under `naming`, else its key."""
     keys = ((member.get("key"), member) for member in _members(document, part))
     return {key: _text(member, naming) or key for key, member in keys if type(key) is str}
@@ -126,7 +126,7 @@ __all__ = [
     "Requirement",
     "Rule",
     "Station",
-    "canonical",
+    "canonical_json",
     "digest",
     "read_line",
 ]

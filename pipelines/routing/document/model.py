@@ -10,16 +10,25 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.shapes import whole
+from pipelines.routing.basics.shapes import to_integer
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import FactTest, leaves
-from pipelines.routing.document.budgets import BUDGET, Budget, standard
+from pipelines.routing.document.budgets import BUDGET, Budget, standard_budgets
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END, End
 from pipelines.routing.document.escalations import ESCALATION, EscalationRule, rule_for
 from pipelines.routing.document.expected import TASK_LIMITS, TaskLimits
-from pipelines.routing.document.fields.field import Around, Field, Written, declared
-from pipelines.routing.document.fields.nested import Each, One
-from pipelines.routing.document.fields.plain import Choice, Flag, Key, Name, Reference, Text, Texts, extra
+from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
+from pipelines.routing.document.fields.nested import ListField, ObjectField
+from pipelines.routing.document.fields.plain import (
+    Choice,
+    Flag,
+    Key,
+    Name,
+    Reference,
+    Text,
+    Texts,
+    extra_members,
+)
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gates import GATE, Gate
 from pipelines.routing.document.guarantees import GUARANTEE, Guarantee
@@ -31,7 +40,7 @@ from pipelines.routing.document.reading.names import no_such
 from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import STATION, Station
-from pipelines.routing.document.workspace import GitWorkspace, WorkspaceKey
+from pipelines.routing.document.workspace import GitWorkspace, WorkspaceField
 
 LAW: Final = 1
 """The number of the law that this product knows (`gateline: 1`)."""
@@ -56,8 +65,8 @@ class Law(Field):
 
     default: int = LAW
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        if whole(reader.raw(key)) != LAW:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        if to_integer(reader.raw(key)) != LAW:
             reader.note(key, _("this product knows the semantics number %(law)s only", law=LAW))
         return LAW
 
@@ -66,26 +75,26 @@ class Law(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stations(Each):
+class Stations(ListField):
     """Stations of a line, at least one."""
 
     required: bool = True
     least: int = 1
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = super().read(reader, key, around)
-        return value if value or reader.given[key] else self.absent(reader, key, around)
+        return value if value or reader.given[key] else self.absent_value(reader, key, around)
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         reader.note(key, "a line has at least one station")
         return ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class PolicyOfPreset(One):
+class PolicyOfPreset(ObjectField):
     """Policy of a line; an absent policy is that of the preset."""
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return PRESETS[around.preset]
 
 
@@ -93,7 +102,7 @@ class PolicyOfPreset(One):
 class Start(Reference):
     """The first station where nothing is said."""
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return next(iter(around.names.stations), "")
 
 
@@ -103,7 +112,7 @@ class Pairs(Field):
 
     default: tuple[tuple[str, str], ...] = ()
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         pairs = []
         for member, path in reader.members(key):
             if (
@@ -123,14 +132,14 @@ class Pairs(Field):
         return [list(pair) for pair in value]
 
     def schema(self) -> Schema:
-        return schema_parts.listed(schema_parts.listed(schema_parts.TEXT, minItems=2, maxItems=2))
+        return schema_parts.list_schema(schema_parts.list_schema(schema_parts.TEXT, minItems=2, maxItems=2))
 
 
 FLAGS: Final[Record[Mapping[str, bool]]] = Record(
     dict,
     {
         "agentic_conditions": Flag(
-            written=Written.ALWAYS,
+            written=WriteCondition.ALWAYS,
             label="Conditions may ask an evaluator or a hook",
             help="Needed for agentic and hook conditions.",
         )
@@ -140,11 +149,11 @@ FLAGS: Final[Record[Mapping[str, bool]]] = Record(
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedLine:
-    gateline: int = declared(Law())
-    key: str = declared(Key(), required=True)
-    name: str = declared(Name(label="Name"), required=True)
-    description: str = declared(Text(label="Description", rows=3))
-    preset: str = declared(
+    gateline: int = declared_field(Law())
+    key: str = declared_field(Key(), required=True)
+    name: str = declared_field(Name(label="Name"), required=True)
+    description: str = declared_field(Text(label="Description", rows=3))
+    preset: str = declared_field(
         Choice(
             {
                 "alp": "alp: next station in order; a failure ends the task",
@@ -158,29 +167,35 @@ class ParsedLine:
             help="Default for the settings below.",
         )
     )
-    policy: Policy = declared(PolicyOfPreset(POLICY), required=True)
-    flags: Mapping[str, bool] = declared(
-        One(FLAGS, default={"agentic_conditions": False}, written=Written.ALWAYS)
+    policy: Policy = declared_field(PolicyOfPreset(POLICY), required=True)
+    flags: Mapping[str, bool] = declared_field(
+        ObjectField(FLAGS, default={"agentic_conditions": False}, written=WriteCondition.ALWAYS)
     )
-    workspace: GitWorkspace | None = declared(WorkspaceKey())
-    start: str = declared(
-        Start("stations", "station", written=Written.ALWAYS, blank=True, label="A task starts at"),
+    workspace: GitWorkspace | None = declared_field(WorkspaceField())
+    start: str = declared_field(
+        Start("stations", "station", written=WriteCondition.ALWAYS, blank=True, label="A task starts at"),
         required=True,
     )
-    inputs: tuple[Input, ...] = declared(Each(INPUT, unique="key", what="the input", written=Written.ALWAYS))
-    stations: tuple[Station, ...] = declared(
-        Stations(STATION, unique="key", what="the station", written=Written.ALWAYS)
+    inputs: tuple[Input, ...] = declared_field(
+        ListField(INPUT, unique="key", what="the input", written=WriteCondition.ALWAYS)
     )
-    gates: tuple[Gate, ...] = declared(Each(GATE, unique="key", what="the gate", written=Written.ALWAYS))
-    ends: tuple[End, ...] = declared(Each(END, unique="key", what="the end", written=Written.ALWAYS))
-    forbidden_parallel: tuple[tuple[str, str], ...] = declared(
+    stations: tuple[Station, ...] = declared_field(
+        Stations(STATION, unique="key", what="the station", written=WriteCondition.ALWAYS)
+    )
+    gates: tuple[Gate, ...] = declared_field(
+        ListField(GATE, unique="key", what="the gate", written=WriteCondition.ALWAYS)
+    )
+    ends: tuple[End, ...] = declared_field(
+        ListField(END, unique="key", what="the end", written=WriteCondition.ALWAYS)
+    )
+    forbidden_parallel: tuple[tuple[str, str], ...] = declared_field(
         Pairs(
             label="Stations that never run in parallel",
             help="A fork that would bring both about is not published, and a move that would is refused.",
         )
     )
-    budgets: tuple[Budget, ...] = declared(
-        Each(
+    budgets: tuple[Budget, ...] = declared_field(
+        ListField(
             BUDGET,
             unique="key",
             what="the budget",
@@ -188,8 +203,8 @@ class ParsedLine:
             help="Moves beyond the limit are refused. If several apply, the strictest counts.",
         )
     )
-    escalations: tuple[EscalationRule, ...] = declared(
-        Each(
+    escalations: tuple[EscalationRule, ...] = declared_field(
+        ListField(
             ESCALATION,
             unique="trigger",
             what="the trigger",
@@ -197,15 +212,17 @@ class ParsedLine:
             help="What no rule names goes as the preset says, else to the administrators of the project.",
         )
     )
-    limits: TaskLimits = declared(One(TASK_LIMITS, default=TaskLimits()))
-    sensitive: tuple[str, ...] = declared(
+    limits: TaskLimits = declared_field(ObjectField(TASK_LIMITS, default=TaskLimits()))
+    sensitive: tuple[str, ...] = declared_field(
         Texts(
             label="Sensitive files",
             help="Patterns of paths, one a line, as tests/** or *.yml. Changes of these are marked in reviews.",
         )
     )
-    guarantees: tuple[Guarantee, ...] = declared(Each(GUARANTEE, unique="id", what="the guarantee"))
-    jumps: tuple[str, ...] | str | None = declared(
+    guarantees: tuple[Guarantee, ...] = declared_field(
+        ListField(GUARANTEE, unique="id", what="the guarantee")
+    )
+    jumps: tuple[str, ...] | str | None = declared_field(
         Jumps(
             label="Work that is complete may jump to",
             help="Stations and ends, one a line, or all. Where nothing is said: none, and with the preset flux all.",
@@ -213,8 +230,8 @@ class ParsedLine:
             rows=3,
         )
     )
-    handoff: Mapping[str, Any] | None = declared(HandoffSchema())
-    extra: Mapping[str, Any] = declared(extra())
+    handoff: Mapping[str, Any] | None = declared_field(HandoffSchema())
+    extra: Mapping[str, Any] = declared_field(extra_members())
     # Said by whoever keeps the document, never by the document itself.
     revision: int = field(default=REVISION)
 
@@ -230,7 +247,7 @@ class ParsedLine:
         """Declared or built in. Raises KeyError."""
         return self.ends_by_key[key]
 
-    def escalation(self, trigger: str) -> EscalationRule:
+    def escalation_rule(self, trigger: str) -> EscalationRule:
         """Return the rule for an escalation with this trigger."""
         return rule_for(self.escalations, self.preset, trigger)
 
@@ -250,12 +267,12 @@ class ParsedLine:
         join = station.join if station else None
         return join is not None and source != target and source in join.wait_for
 
-    def stage(self, key: str) -> str:
+    def stage_key(self, key: str) -> str:
         """The station that stands for the stage of this one: itself, unless it is the rework of another. Raises
         KeyError."""
         return self.stations_by_key[key].stage or key
 
-    def requires(self, key: str) -> tuple[str, ...]:
+    def requirements_of(self, key: str) -> tuple[str, ...]:
         """Return the requirements of a forward move out of this station (law §8). Raises KeyError."""
         own = self.stations_by_key[key].requires
         if own is not None:
@@ -271,7 +288,7 @@ class ParsedLine:
     def named_limits(self) -> tuple[Budget, ...]:
         """Named budgets that bind: those that the line declares, then the standard ones of its policy."""
         declared = {budget.key for budget in self.budgets}
-        more = standard(self.stations_by_key, declared) if self.policy.standard_budgets else ()
+        more = standard_budgets(self.stations_by_key, declared) if self.policy.standard_budgets else ()
         return tuple(budget for budget in (*self.budgets, *more) if budget.most is not None)
 
     @cached_property
@@ -294,7 +311,7 @@ class ParsedLine:
         return {station.key: station for station in self.stations}
 
     @cached_property
-    def joins(self) -> tuple[str, ...]:
+    def join_keys(self) -> tuple[str, ...]:
         """The keys of the stations at which branches meet."""
         return tuple(station.key for station in self.stations if station.join)
 
@@ -312,7 +329,7 @@ class ParsedLine:
         return {rule.id: (station, rule) for station in self.stations for rule in station.rules}
 
     @cached_property
-    def reads_words(self) -> bool:
+    def reads_gate_words(self) -> bool:
         """Return whether some check reads the last vote at a gate: `gates.<key>`."""
         checks = (check for gate in self.gates if gate.checks for check in gate.checks.checks())
         return any(check.field.startswith("gates.") for check in checks)
@@ -331,9 +348,8 @@ class ParsedLine:
         return any(path.lstrip("$.['\"").startswith("stations") or path.startswith("$..") for path in paths)
 
     @cached_property
-    def worked_out(self) -> dict[Any, Any]:
-        """Cache of results that are costly to derive from a line and often needed, stored with it
-        (`decide/joining/reach.py`)."""
+    def cache(self) -> dict[Any, Any]:
+        """Cache of results that are expensive to compute from the line (see `decide/joining/reach.py`)."""
         return {}
 
     @cached_property
@@ -356,7 +372,7 @@ class ParsedLine:
         return LINE.write(self)
 
 
-def _check(reader: Reader, around: Around) -> None:
+def _check(reader: Reader, around: ReadContext) -> None:
     stations: tuple[Station, ...] = reader.values["stations"]
     ends = {end.key for end in reader.values["ends"]} | set(BUILT_IN_ENDS)
     for index, station in enumerate(stations):

@@ -23,42 +23,44 @@ def network_of(work: Mapping[str, Any]) -> str:
     return OPEN if work.get("network", OPEN) == OPEN else NONE
 
 
-def says_nothing(work: Mapping[str, Any]) -> bool:
+def omits_network(work: Mapping[str, Any]) -> bool:
     return "network" not in work
 
 
-def to_publish(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document as it is published: what says nothing of its network says none. It may be invalid as a line."""
-    return _stating(document, NONE)
+def document_to_publish(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document as it is published: a station that does not name its network gets `none`. The
+    document may be invalid as a line."""
+    return _with_network(document, NONE)
 
 
-def as_published(document: Mapping[str, Any], revision: int) -> dict[str, Any]:
-    """The document of a version, to be shown, exported and made a draft of: with its network written out, and with the
-    jumps that it allows where its own revision lets silence mean another thing than the newest does."""
-    stated = _stating(document, OPEN)
+def published_document(document: Mapping[str, Any], revision: int) -> dict[str, Any]:
+    """Return the document of a version for display, export and drafts: with its network written out, and with
+    the jumps that it allows where its revision lets silence mean something else than the newest does."""
+    stated = _with_network(document, OPEN)
     silent = "jumps" not in document and document.get("preset") != "flux"
     return {**stated, "jumps": ALL} if silent and revision <= SILENT_ALLOWS_ALL else stated
 
 
-def _stating(document: Mapping[str, Any], network: str) -> dict[str, Any]:
+def _with_network(document: Mapping[str, Any], network: str) -> dict[str, Any]:
     stations = document.get("stations")
     if not isinstance(stations, list):
         return dict(document)
     with_tools = {gate["key"] for gate in _objects(document.get("gates")) if "tool" in gate and _is_key(gate)}
     stated = [
-        _stated(raw_station, network, lambda station: _runs(station, with_tools)) for raw_station in stations
+        _station_with_network(raw_station, network, lambda station: _runs_programs(station, with_tools))
+        for raw_station in stations
     ]
     return {**document, "stations": stated}
 
 
-def _stated(station: Any, network: str, runs: Callable[[Mapping[str, Any]], bool]) -> Any:
+def _station_with_network(station: Any, network: str, runs: Callable[[Mapping[str, Any]], bool]) -> Any:
     work = station.get("work") if isinstance(station, Mapping) else None
-    if not isinstance(work, Mapping) or not says_nothing(work) or not runs(station):
+    if not isinstance(work, Mapping) or not omits_network(work) or not runs(station):
         return station
     return {**station, "work": {**work, "network": network}}
 
 
-def _runs(station: Mapping[str, Any], with_tools: set[str]) -> bool:
+def _runs_programs(station: Mapping[str, Any], with_tools: set[str]) -> bool:
     """Return whether the station runs programs: its work, a hook that its rules ask (whatever the kind of
     work), or the tool of a gate."""
     rules = list(_objects(station.get("rules")))

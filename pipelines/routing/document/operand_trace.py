@@ -11,7 +11,7 @@ AT_PATHS = ("output", "fact")
 """The operands that a path finds: any number of nodes."""
 
 
-class Seen(NamedTuple):
+class ObservedOperand(NamedTuple):
     """Operand that was reached: `path` for outputs, facts and edges; of the first two `value` is the list of
     nodes."""
 
@@ -21,30 +21,32 @@ class Seen(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         if self.operand in AT_PATHS:
-            return {"operand": self.operand, "path": self.path, "nodes": shown(self.value)}
+            return {"operand": self.operand, "path": self.path, "nodes": shorten_value(self.value)}
         path = {} if self.path is None else {"path": self.path}
-        return {"operand": self.operand, **path, "value": shown(self.value)}
+        return {"operand": self.operand, **path, "value": shorten_value(self.value)}
 
 
-def shown(value: Any, nesting: int = MAX_NESTING) -> Any:
+def shorten_value(value: Any, nesting: int = MAX_NESTING) -> Any:
     """The value itself, or a copy with long texts and lists cut and deep ones left out."""
     if type(value) is str:
         return value if len(value) <= MAX_TEXT else value[:MAX_TEXT] + "…"
     if type(value) is list:
         return (
-            _members([shown(m, nesting - 1) for m in value[:MAX_MEMBERS]], len(value)) if nesting else "[…]"
+            _shorten_members([shorten_value(m, nesting - 1) for m in value[:MAX_MEMBERS]], len(value))
+            if nesting
+            else "[…]"
         )
     if type(value) is dict:
-        return _pairs(value, nesting) if nesting else "{…}"
+        return _shorten_object(value, nesting) if nesting else "{…}"
     return value
 
 
-def _members(members: list[Any], total: int) -> list[Any]:
+def _shorten_members(members: list[Any], total: int) -> list[Any]:
     return members if total <= MAX_MEMBERS else [*members, f"… {total - MAX_MEMBERS} more"]
 
 
-def _pairs(value: dict[str, Any], nesting: int) -> dict[str, Any]:
-    pairs = {shown(k): shown(m, nesting - 1) for k, m in list(value.items())[:MAX_MEMBERS]}
+def _shorten_object(value: dict[str, Any], nesting: int) -> dict[str, Any]:
+    pairs = {shorten_value(k): shorten_value(m, nesting - 1) for k, m in list(value.items())[:MAX_MEMBERS]}
     if len(value) > MAX_MEMBERS:
         pairs["…"] = f"{len(value) - MAX_MEMBERS} more"
     return pairs

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import re2
 
 from pipelines.routing.basics.bounds import MAX_PATTERN
-from pipelines.routing.basics.schema_parts import TEXT, Schema, words
+from pipelines.routing.basics.schema_parts import TEXT, Schema, enum_schema
 from pipelines.routing.basics.values import TYPES, contains, equal, kind, less, number_in
 from pipelines.routing.basics.wording import Wording as _
 
@@ -134,40 +134,40 @@ WORDS: Final[Mapping[str, str]] = {
 """Of everything that compares."""
 
 
-def takes(operator: Any) -> str:
+def operand_kind(operator: Any) -> str:
     """Return the kind of value of a condition with this operator; any, where the operator is none."""
     output_operator = OUTPUT.get(operator) if type(operator) is str else None
     return output_operator.takes if output_operator else "anything"
 
 
-def _pattern(value: Any) -> Any:
+def _prepare_pattern(value: Any) -> Any:
     if type(value) is not str:
         raise OperandError("a pattern is a text")
     return compile_pattern(value)
 
 
-def _list(value: Any) -> Any:
+def _prepare_list(value: Any) -> Any:
     if type(value) is not list:
         raise OperandError("wants a list")
     return value
 
 
-def _type(value: Any) -> Any:
+def _prepare_type(value: Any) -> Any:
     if type(value) is not str or value not in TYPES:
         raise OperandError(_("is one of %(known)s", known=", ".join(TYPES)))
     return value
 
 
 OPERAND_TYPES: Final[Mapping[str, tuple[Callable[[Any], Any], Schema]]] = {
-    "pattern": (_pattern, TEXT),
-    "list": (_list, {"type": "array"}),
-    "type": (_type, words(TYPES)),
+    "pattern": (_prepare_pattern, TEXT),
+    "list": (_prepare_list, {"type": "array"}),
+    "type": (_prepare_type, enum_schema(TYPES)),
 }
 """What is not everything that JSON can say: how it is prepared, and its schema. Texts and numbers only guide who types:
 of any other value the operator is false."""
 
 
-def prepare(operator: str, value: Any) -> Any:
+def prepare_operand(operator: str, value: Any) -> Any:
     """The value as the operator wants it: a pattern compiled, the rest as it is. Raises OperandError."""
-    operand_type = OPERAND_TYPES.get(takes(operator))
+    operand_type = OPERAND_TYPES.get(operand_kind(operator))
     return operand_type[0](value) if operand_type else value

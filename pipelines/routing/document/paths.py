@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from pipelines.routing.basics import jsonpath
-from pipelines.routing.basics.bounds import MAX_PATH, Steps
+from pipelines.routing.basics.bounds import MAX_PATH, EvaluationBudget
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import Wording as _
 
@@ -35,7 +35,7 @@ class OutputPath:
     """A compiled path. `nodes` gives the values it finds in a document, in order; an empty list is missing."""
 
     text: str
-    _find: Callable[[Any, Steps], Nodes] = field(repr=False, compare=False)
+    _find: Callable[[Any, EvaluationBudget], Nodes] = field(repr=False, compare=False)
     one: Callable[[Any], Any] | None = field(repr=False, compare=False)
     """Of a path that finds one value or none: that value, or MISSING."""
 
@@ -43,7 +43,7 @@ class OutputPath:
     def is_key(self) -> bool:
         return not self.text.startswith("$")
 
-    def asks_for(self, keys: Container[str]) -> bool:
+    def reads_any(self, keys: Container[str]) -> bool:
         """Return whether the path names one of these keys of the document: as a key, or as its first step."""
         if self.is_key:
             return self.text in keys or self.text.partition(".")[0] in keys
@@ -51,7 +51,7 @@ class OutputPath:
         return match is not None and (match[1] or match[2] or match[3]) in keys
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def step_names(self) -> tuple[str, ...]:
         """Names of its steps, as far as each names one member."""
         if self.is_key:
             return tuple(self.text.split("."))
@@ -61,7 +61,7 @@ class OutputPath:
             end = step.end()
         return tuple(steps)
 
-    def nodes(self, document: Any, steps: Steps) -> Nodes:
+    def nodes(self, document: Any, steps: EvaluationBudget) -> Nodes:
         return [] if document is MISSING else self._find(document, steps)
 
 
@@ -88,13 +88,13 @@ def look_up(document: Any, key: str) -> Any:
     return document
 
 
-Finders = tuple[Callable[[Any, Steps], Nodes], Callable[[Any], Any] | None]
+Finders = tuple[Callable[[Any, EvaluationBudget], Nodes], Callable[[Any], Any] | None]
 
 
 def _key(text: str) -> Finders:
-    one = (lambda document: look_up(document, text)) if "." in text else jsonpath.member(text)
+    one = (lambda document: look_up(document, text)) if "." in text else jsonpath.member_finder(text)
 
-    def find(document: Any, steps: Steps) -> Nodes:
+    def find(document: Any, steps: EvaluationBudget) -> Nodes:
         node = one(document)
         return [] if node is MISSING else [node]
 
@@ -108,4 +108,4 @@ def _jsonpath(text: str) -> Finders:
         raise PathError(_("not a JSONPath (RFC 9535): %(error)s", error=str(error))) from None
     except RecursionError:
         raise PathError("the JSONPath is nested too deeply") from None
-    return jsonpath.evaluator(query), jsonpath.only_one(query)
+    return jsonpath.evaluator(query), jsonpath.singular_finder(query)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pipelines.routing.basics.schema_parts import Schema, words
+from pipelines.routing.basics.schema_parts import Schema, enum_schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.fields.field import Around, Written, declared
+from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.plain import Choice, Count
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.reader import Reader, one_of, unknown_word
+from pipelines.routing.document.reading.reader import Reader, one_of_hint, unknown_word
 from pipelines.routing.document.routes import ON_REJECT, Route
 
 DEFAULT_PRESET: Final = "alp"
@@ -24,33 +24,33 @@ _LIMIT: Final = re.compile(r"limit:(0|[1-9][0-9]{0,8})\Z")
 # Its knobs. What is not said, or is wrong, is as the preset says.
 
 
-def _usual(key: str, around: Around) -> Any:
+def _preset_value(key: str, around: ReadContext) -> Any:
     return getattr(PRESETS[around.preset or DEFAULT_PRESET], key)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Knob(Choice):
+class PolicyOption(Choice):
     choices: Mapping[str, str] = field(kw_only=False)
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        return reader.choice(key, self.choices, _usual(key, around))
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return reader.choice(key, self.choices, _preset_value(key, around))
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        return _usual(key, around)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RouteKnob(Route):
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        return _usual(key, around)
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return _preset_value(key, around)
 
 
 @dataclass(frozen=True, kw_only=True)
-class YesNo(Knob):
+class RouteOption(Route):
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return _preset_value(key, around)
+
+
+@dataclass(frozen=True, kw_only=True)
+class YesNo(PolicyOption):
     """`yes` or `no`; true and false too, which YAML 1.1 tools make of them. Always yes in the presets."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
         if type(value) is bool:
             return value
@@ -62,7 +62,7 @@ class YesNo(Knob):
         return "yes" if value else "no"
 
     def schema(self) -> Schema:
-        return words(("yes", "no", True, False))
+        return enum_schema(("yes", "no", True, False))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,26 +71,26 @@ class NewerYesNo(YesNo):
     preset. Left out where it is off, so that such a version stays as it is."""
 
     default: Any = False
-    written: Written = Written.UNLESS_EMPTY
+    written: WriteCondition = WriteCondition.UNLESS_EMPTY
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         older = (name for name, field in POLICY.fields.items() if not isinstance(field, NewerYesNo))
-        return _usual(key, around) and not all(map(reader.has, older))
+        return _preset_value(key, around) and not all(map(reader.has, older))
 
     def write(self, value: Any) -> Any:
         return "yes" if value else ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Revisit(Knob):
+class Revisit(PolicyOption):
     """Revisit policy: one of the words, or `limit:<n>`."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        usual = _usual(key, around)
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        usual = _preset_value(key, around)
         value = reader.text(key, usual)
         if value not in self.choices and not _LIMIT.match(value):
             known = {**self.choices, "limit:<n>": "At most a number of times again"}
-            hint = _.of("allow, forbid or limit:<n>", one_of(known, known))
+            hint = _.of("allow, forbid or limit:<n>", one_of_hint(known, known))
             reader.note(key, unknown_word(value), hint)
             return usual
         return value
@@ -100,28 +100,28 @@ class Revisit(Knob):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loops(Knob):
+class LoopLimitOption(PolicyOption):
     """A whole number, or `none`."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        return None if reader.raw(key) == "none" else reader.count(key, _usual(key, around))
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return None if reader.raw(key) == "none" else reader.count(key, _preset_value(key, around))
 
     def write(self, value: Any) -> Any:
         return "none" if value is None else value
 
     def schema(self) -> Schema:
-        return {"anyOf": [Count().schema(), words(self.choices)]}
+        return {"anyOf": [Count().schema(), enum_schema(self.choices)]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cap(Count):
     least: int = 1
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        return reader.count(key, _usual(key, around), least=self.least)
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return reader.count(key, _preset_value(key, around), least=self.least)
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        return _usual(key, around)
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return _preset_value(key, around)
 
 
 YES_NO: Final = {"yes": "Yes", "no": "No"}
@@ -136,8 +136,8 @@ STUCK, ESCALATED, FALLBACK = (
 class Policy:
     """Every knob filled. `revisit`, `on_failure` and `on_reject` are as written (`limit:2`, `station:fix`)."""
 
-    no_rules: str = declared(
-        Knob(
+    no_rules: str = declared_field(
+        PolicyOption(
             {
                 "advance": "The next one, or completed",
                 "end": "The task is completed",
@@ -147,8 +147,8 @@ class Policy:
         ),
         required=True,
     )
-    no_match: str = declared(
-        Knob(
+    no_match: str = declared_field(
+        PolicyOption(
             {
                 "default": "The next station in order",
                 "fail": "The task fails",
@@ -160,48 +160,48 @@ class Policy:
         ),
         required=True,
     )
-    on_failure: str = declared(
-        RouteKnob(
+    on_failure: str = declared_field(
+        RouteOption(
             {"halt": "The task fails", "stuck": STUCK, "escalate": ESCALATED, "fallback": FALLBACK},
             "station",
             label="No rule matches a failure",
         ),
         required=True,
     )
-    failure_rules: bool = declared(
+    failure_rules: bool = declared_field(
         YesNo(
             {"yes": "Yes", "no": "No: a failure follows the setting above"},
             label="Rules also apply to failures",
         ),
         required=True,
     )
-    revisit: str = declared(
+    revisit: str = declared_field(
         Revisit(
             {"allow": "Allowed", "forbid": "Never: the task is stuck"},
             label="Coming to a station again",
         ),
         required=True,
     )
-    self_loop_limit: int | None = declared(
-        Loops(
+    self_loop_limit: int | None = declared_field(
+        LoopLimitOption(
             {"none": "No limit of its own"},
             label="A rule back to its own station",
             help="Where the rule says no number itself.",
         ),
         required=True,
     )
-    on_reject: str = declared(
-        RouteKnob(ON_REJECT, "route", label="After a rejection at a gate"), required=True
+    on_reject: str = declared_field(
+        RouteOption(ON_REJECT, "route", label="After a rejection at a gate"), required=True
     )
-    on_exhausted: str = declared(
-        Knob(
+    on_exhausted: str = declared_field(
+        PolicyOption(
             {"fail": "The task fails", "stuck": STUCK, "escalate": ESCALATED},
             label="A limit is used up",
         ),
         required=True,
     )
-    condition_scope: str = declared(
-        Knob(
+    condition_scope: str = declared_field(
+        PolicyOption(
             {
                 "current": "The output of the station",
                 "merged": "What all stations said so far, the last word counting",
@@ -210,35 +210,35 @@ class Policy:
         ),
         required=True,
     )
-    contradiction: str = declared(
-        Knob(
+    contradiction: str = declared_field(
+        PolicyOption(
             {"later_wins": "The later one counts", "escalate": ESCALATED},
             label="Branches that say different things under one key",
         ),
         required=True,
     )
-    visit_cap: int = declared(
+    visit_cap: int = declared_field(
         Cap(
             label="Most runs of one station per task",
             help="Regardless of the rules. Beyond it, the task is stuck.",
         ),
         required=True,
     )
-    standard_budgets: bool = declared(
+    standard_budgets: bool = declared_field(
         NewerYesNo(
             YES_NO,
             label="The usual limits of AEEF apply",
             help="Rework, restarts and types of failure, each with its number; one below of the same key counts.",
         )
     )
-    preconditions: bool = declared(
+    preconditions: bool = declared_field(
         NewerYesNo(
             YES_NO,
             label="Going forward needs gate, handoff and agent",
             help="Where a station does not say itself what it needs.",
         )
     )
-    deadlocks: bool = declared(
+    deadlocks: bool = declared_field(
         NewerYesNo(
             YES_NO,
             label="Look for stations that take too long",
@@ -259,7 +259,7 @@ class Policy:
 POLICY: Final = Record.of(Policy, name="policy")
 
 
-def _preset(
+def _preset_policy(
     no_rules: str,
     no_match: str,
     on_failure: str,
@@ -290,11 +290,11 @@ def _preset(
 
 
 PRESETS: Final[dict[str, Policy]] = {
-    "alp": _preset("advance", "default", "halt", "allow", "fail", "fail", self_loop_limit=3),
-    "contenox": _preset("end", "fail", "halt", "allow", "fail", "stuck"),
-    "vibe-factory": _preset("end", "stuck", "halt", "forbid", "rework", "stuck"),
-    "flux": _preset("refuse", "fallback", "fallback", "allow", "reviewer_chooses", "stuck"),
-    "aeef": _preset(
+    "alp": _preset_policy("advance", "default", "halt", "allow", "fail", "fail", self_loop_limit=3),
+    "contenox": _preset_policy("end", "fail", "halt", "allow", "fail", "stuck"),
+    "vibe-factory": _preset_policy("end", "stuck", "halt", "forbid", "rework", "stuck"),
+    "flux": _preset_policy("refuse", "fallback", "fallback", "allow", "reviewer_chooses", "stuck"),
+    "aeef": _preset_policy(
         "refuse", "escalate", "escalate", "allow", "rework", "escalate", "escalate", standard=True
     ),
 }

@@ -8,11 +8,11 @@ from typing import Any
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.values import named
+from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.fields.field import Around, Field, Written
+from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition
 from pipelines.routing.document.handoffs import schema_faults
-from pipelines.routing.document.reading.reader import Reader, expected, unknown_word
+from pipelines.routing.document.reading.reader import Reader, expected_hint, unknown_word
 
 GATE_PASSED, HANDOFF, AGENT = "station_gate", "handoff", "agent"
 METADATA = "metadata:"
@@ -26,7 +26,7 @@ class Preconditions(Field):
     """Names of preconditions, each once: station_gate, handoff, agent, metadata:<name>. None where nothing is said; an
     empty list says that nothing is needed."""
 
-    written: Written = Written.UNLESS_NONE
+    written: WriteCondition = WriteCondition.UNLESS_NONE
     label: str = "Needed to go forward"
     help: str = (
         "Comma-separated: station_gate, handoff, agent, metadata:NAME. Leave empty for the line's policy;"
@@ -35,18 +35,18 @@ class Preconditions(Field):
     placeholder: str = "handoff, metadata:AI-Usage"
     code: bool = True
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
         if type(value) is not list:
-            reader.note(key, _("has to be a list of texts, not %(value)s", value=named(value)))
+            reader.note(key, _("has to be a list of texts, not %(value)s", value=kind_phrase(value)))
             return None
         requirements = []
         for index, member in enumerate(value):
-            path = join(reader.at(key), index)
+            path = join(reader.path_of(key), index)
             if type(member) is not str:
-                reader.problems.note(path, _("has to be a text, not %(member)s", member=named(member)))
+                reader.problems.note(path, _("has to be a text, not %(member)s", member=kind_phrase(member)))
             elif member not in STANDARD_REQUIREMENTS and not _names_metadata(member):
-                hint = expected(member, (*STANDARD_REQUIREMENTS, f"{METADATA}<name>"))
+                hint = expected_hint(member, (*STANDARD_REQUIREMENTS, f"{METADATA}<name>"))
                 reader.problems.note(path, unknown_word(member), hint)
             else:
                 requirements.append(member)
@@ -57,7 +57,9 @@ class Preconditions(Field):
 
     def schema(self) -> Schema:
         metadata = {"type": "string", "pattern": f"^{METADATA}.*\\S"}
-        return schema_parts.listed({"anyOf": [schema_parts.words(STANDARD_REQUIREMENTS), metadata]})
+        return schema_parts.list_schema(
+            {"anyOf": [schema_parts.enum_schema(STANDARD_REQUIREMENTS), metadata]}
+        )
 
 
 def _names_metadata(member: str) -> bool:
@@ -69,16 +71,16 @@ class HandoffSchema(Field):
     """The JSON Schema of handoff documents. None where nothing is said; an empty one says that anything may be handed
     over."""
 
-    written: Written = Written.UNLESS_NONE
+    written: WriteCondition = WriteCondition.UNLESS_NONE
     label: str = "Schema of the handoff"
     help: str = "A JSON Schema; what the work hands to the next station has to be valid by it."
     placeholder: str = '{"type": "object", "required": ["change_summary"]}'
     rows: int = 4
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         schema = reader.object(key)
         for fault in schema_faults(schema):
-            path = f"{reader.at(key)}.{fault.path}" if fault.path else reader.at(key)
+            path = f"{reader.path_of(key)}.{fault.path}" if fault.path else reader.path_of(key)
             # The path of a fault in a list begins with its index: `handoff[0]`, not `handoff.[0]`.
             reader.problems.note(path.replace(".[", "["), fault.message, fault.hint)
         return schema

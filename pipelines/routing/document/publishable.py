@@ -10,16 +10,16 @@ from typing import Any
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.wording import PartName, Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import Answered, leaves
-from pipelines.routing.document.kinds import KINDS, templates, unattended
+from pipelines.routing.document.algebra import AnswerTest, leaves
+from pipelines.routing.document.kinds import KINDS, is_unattended, work_templates
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.reading.reader import expected, quote
+from pipelines.routing.document.reading.reader import expected_hint, quote
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.templates import TemplateError, asked, edges
+from pipelines.routing.document.templates import TemplateError, counted_edges, lookups_of
 from pipelines.routing.document.work.kind import Kind
-from pipelines.routing.document.work.network import EGRESS, egress_of, inputs_of
+from pipelines.routing.document.work.network import EGRESS, egress_of, input_keys
 from pipelines.routing.document.workspace import NONE as NO_COMMITS
 
 SWITCH_ON = Wording.of(
@@ -37,37 +37,37 @@ def publishing_problems(line: ParsedLine) -> tuple[Problem, ...]:
 def _workspace(line: ParsedLine) -> Iterator[Problem]:
     """A repository needs its templates, its input, and a worker where branches are merged."""
     workspace = line.workspace
-    yield from _nothing_to_deliver(line)
+    yield from _delivery_problems(line)
     if workspace is None:
         return
     path = "workspace.git"
     inputs = {line_input.key: line_input for line_input in line.inputs}
-    if workspace.input and workspace.input not in inputs:
-        message = _("the line has no input “%(key)s”", key=workspace.input)
+    if workspace.input_key and workspace.input_key not in inputs:
+        message = _("the line has no input “%(key)s”", key=workspace.input_key)
         yield Problem(f"{path}.repository", message, "declare the input, or name a repository")
-    elif workspace.input and inputs[workspace.input].type != "repository":
-        message = _("the input “%(key)s” is no repository", key=workspace.input)
+    elif workspace.input_key and inputs[workspace.input_key].type != "repository":
+        message = _("the input “%(key)s” is no repository", key=workspace.input_key)
         yield Problem(f"{path}.repository", message, "give the input the type repository")
     for key in ("base", "head", "branch"):
         yield from _template(line, f"{path}.{key}", getattr(workspace, key))
     for s, station in enumerate(line.stations):
         # A join first merges the trees of its branches, which only a worker does (law §15, Git).
-        if station.join and unattended(station):
+        if station.join and is_unattended(station):
             message = _(
                 "%(station)s joins branches of a repository, and no worker does its work",
-                station=_name(station),
+                station=_station_name(station),
             )
             hint = "join them at a station before it, of the kind No-op for example"
             yield Problem(f"stations[{s}].join", message, hint)
 
 
-def _nothing_to_deliver(line: ParsedLine) -> Iterator[Problem]:
+def _delivery_problems(line: ParsedLine) -> Iterator[Problem]:
     """A station that delivers needs commits."""
     workspace = line.workspace
     delivers = next((station for station in line.stations if station.kind == DELIVER.key), None)
     if delivers is None or (workspace is not None and workspace.commit != NO_COMMITS):
         return
-    name = _name(delivers)
+    name = _station_name(delivers)
     if workspace is None:
         message = _("%(station)s delivers, and the line works in no repository", station=name)
         yield Problem("workspace.git.repository", message, "choose a repository in the settings of the line")
@@ -85,14 +85,15 @@ def _stations(line: ParsedLine) -> Iterator[Problem]:
             yield from _rule(line, rule, f"{path}.rules[{r}]")
         if not station.rules and line.policy.no_rules == "refuse":
             people = _(
-                "%(station)s has no rules, and this line needs them at every station", station=_name(station)
+                "%(station)s has no rules, and this line needs them at every station",
+                station=_station_name(station),
             )
             machine = f"{station.key} has no rules, and the policy no_rules: refuse wants some"
             message = Wording.of(machine, people)
             yield Problem(f"{path}.rules", message, "add a rule, or choose another policy")
 
 
-def _name(station: Station) -> PartName:
+def _station_name(station: Station) -> PartName:
     return PartName(station.key, lambda: station.name)
 
 
@@ -100,7 +101,7 @@ def _rule(line: ParsedLine, rule: Rule, path: str) -> Iterator[Problem]:
     if rule.fault is not None:
         yield rule.fault
     elif not line.flags.get("agentic_conditions") and any(
-        isinstance(leaf, Answered) for leaf in leaves(rule.when)
+        isinstance(leaf, AnswerTest) for leaf in leaves(rule.when)
     ):
         message = "agentic and hook conditions are switched off in this line"
         yield Problem(f"{path}.when", message, SWITCH_ON)
@@ -112,12 +113,12 @@ def _work(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
         yield Problem(
             f"{path}.kind",
             _("%(kind)s is not run here", kind=quote(station.kind)),
-            expected(station.kind, KINDS),
+            expected_hint(station.kind, KINDS),
         )
     if kind is not None:
         yield from _hosts(line, station, kind, f"{path}.network.{EGRESS}")
-        yield from kind.lacking(line, station, path)
-    for where, text in templates(station.work, path):
+        yield from kind.publishing_problems(line, station, path)
+    for where, text in work_templates(station.work, path):
         yield from _template(line, where, text)
 
 
@@ -130,7 +131,7 @@ def _hosts(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterato
     if not entries and not kind.hosts(station.work):
         yield Problem(path, "names no host", "name one, or set the network to none")
     repositories = {line_input.key for line_input in line.inputs if line_input.type == "repository"}
-    for key in inputs_of(entries):
+    for key in input_keys(entries):
         if key not in repositories:
             message = _("%(key)s is no input of the type Repository", key=quote(key))
             yield Problem(path, message, "name an input of that type, or a host")
@@ -140,7 +141,7 @@ def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
     """Yield the problems of placeholders that no task of this line could ever fill (law §8a, an undefined one
     is an error)."""
     try:
-        names = asked(text)
+        names = lookups_of(text)
     except TemplateError as error:
         yield Problem(where, str(error))
         return
@@ -151,7 +152,7 @@ def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
                 "%(place)s asks for an input that the line does not have", place=f"{{{{input.{name}}}}}"
             )
             yield Problem(where, message, "declare the input, or take the place out")
-    for source, target in edges(text):
+    for source, target in counted_edges(text):
         for key in (source, target):
             if key not in line.stations_by_key and key not in line.ends_by_key:
                 place = f"{{{{edge_count:{source}->{target}}}}}"
@@ -161,28 +162,28 @@ def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
 
 def _numbers(line: ParsedLine) -> Iterator[Problem]:
     """Numbers that stores and browsers would round. A line is written out only where it has one."""
-    places = _exact(line.to_document(), "") if _has_exact(line) else ()
+    places = _exact_number_paths(line.to_document(), "") if _has_exact_number(line) else ()
     for path in places:
         yield Problem(path, "more digits than a number keeps here", "write it as a text, in quotes")
 
 
-def _has_exact(value: Any) -> bool:
+def _has_exact_number(value: Any) -> bool:
     if is_dataclass(value):
-        return any(_has_exact(getattr(value, field.name)) for field in fields(value))
+        return any(_has_exact_number(getattr(value, field.name)) for field in fields(value))
     if isinstance(value, Mapping):
-        return any(map(_has_exact, value.values()))
+        return any(map(_has_exact_number, value.values()))
     if isinstance(value, list | tuple):
-        return any(map(_has_exact, value))
+        return any(map(_has_exact_number, value))
     return isinstance(value, Decimal)
 
 
-def _exact(value: Any, path: str) -> Iterator[str]:
+def _exact_number_paths(value: Any, path: str) -> Iterator[str]:
     """Paths of numbers in a document."""
     if type(value) is Decimal:
         yield path
     elif type(value) is dict:
         for key, member in value.items():
-            yield from _exact(member, join(path, key))
+            yield from _exact_number_paths(member, join(path, key))
     elif type(value) is list:
         for index, member in enumerate(value):
-            yield from _exact(member, join(path, index))
+            yield from _exact_number_paths(member, join(path, index))

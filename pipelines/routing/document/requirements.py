@@ -9,11 +9,11 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.fields.field import Around, Written
-from pipelines.routing.document.fields.nested import Each
+from pipelines.routing.document.fields.field import ReadContext, WriteCondition
+from pipelines.routing.document.fields.nested import ListField
 from pipelines.routing.document.fields.plain import Count, Text
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.names import refers
+from pipelines.routing.document.reading.names import check_reference
 from pipelines.routing.document.reading.reader import Reader
 
 MAX_VOTES: Final = 100
@@ -32,12 +32,12 @@ class Requirement:
     agent: str = ""
 
     @property
-    def asked(self) -> str:
+    def lookup_key(self) -> str:
         """Key by which people of this kind are looked up: the agent where an owner is asked."""
         return self.agent if self.kind == OWNER else self.name
 
     @property
-    def places(self) -> int:
+    def place_count(self) -> int:
         """Places that one person each fills. Whoever is asked as one of all takes none: they may fill another."""
         return 0 if self.everyone else self.count
 
@@ -55,7 +55,7 @@ ONE_PERSON: Final = ("user", OWNER)
 
 
 @dataclass(frozen=True, kw_only=True)
-class HowMany(Count):
+class ApproverCount(Count):
     """A number of people, or all of them."""
 
     def schema(self) -> Schema:
@@ -67,7 +67,7 @@ class RequirementRecord(Record[Requirement]):
 
     def __init__(self) -> None:
         names = {kind: Text(required=True, longest=150, label=words) for kind, words in REQUIREMENTS.items()}
-        count = HowMany(
+        count = ApproverCount(
             least=1,
             most=MAX_VOTES,
             default=1,
@@ -77,7 +77,7 @@ class RequirementRecord(Record[Requirement]):
         )
         super().__init__(Requirement, {**names, "count": count})
 
-    def read(self, reader: Reader, around: Around) -> Requirement:
+    def read(self, reader: Reader, around: ReadContext) -> Requirement:
         kinds = [kind for kind in REQUIREMENTS if reader.has(kind)]
         if len(kinds) != 1:
             reader.problems.note(
@@ -87,9 +87,9 @@ class RequirementRecord(Record[Requirement]):
         [kind] = kinds
         name = self.fields[kind].read(reader, kind, around)
         if kind == OWNER:
-            refers(reader, kind, name, around.names.stations, "station")
+            check_reference(reader, kind, name, around.names.stations, "station")
         everyone, count = self._count(reader, kind)
-        reader.done()
+        reader.note_unknown_keys()
         agents = around.names.agents.get(name) if kind == OWNER else None
         return Requirement(kind, name, count, everyone, agents[0] if agents else "")
 
@@ -113,7 +113,7 @@ class RequirementRecord(Record[Requirement]):
     def schema(self) -> Schema:
         count = self.fields["count"].schema()
         kinds = [
-            schema_parts.record((kind,), **{kind: self.fields[kind].schema(), "count": count})
+            schema_parts.object_schema((kind,), **{kind: self.fields[kind].schema(), "count": count})
             for kind in REQUIREMENTS
         ]
         return {"oneOf": kinds}
@@ -124,16 +124,16 @@ ONE_REVIEWER: Final = (Requirement("role", "reviewer"),)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Approvers(Each):
+class Approvers(ListField):
     default: tuple[Any, ...] = ONE_REVIEWER
     least: int = 1
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         if reader.given[key] == []:
             reader.note(key, "names nobody", "leave the key out for one reviewer")
         read = super().read(reader, key, around) or self.default
-        return tuple(owner for need in read for owner in _owners(need, around))
+        return tuple(owner for need in read for owner in _owner_requirements(need, around))
 
     def write(self, value: Any) -> Any:
         written = super().write(value)
@@ -145,7 +145,7 @@ class Approvers(Each):
         ]
 
 
-def _owners(need: Requirement, around: Around) -> list[Requirement]:
+def _owner_requirements(need: Requirement, around: ReadContext) -> list[Requirement]:
     """Ask both owners of a station that names two agents. One person may be both, so neither takes a place."""
     agents = around.names.agents.get(need.name, ()) if need.kind == OWNER else ()
     return [replace(need, agent=agent, everyone=True) for agent in agents] if len(agents) > 1 else [need]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pipelines.routing.basics.schema_parts import Schema, words
+from pipelines.routing.basics.schema_parts import Schema, enum_schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.fields.field import Around, Field
-from pipelines.routing.document.reading.names import refers
-from pipelines.routing.document.reading.reader import Reader, expected, unknown_word
+from pipelines.routing.document.fields.field import Field, ReadContext
+from pipelines.routing.document.reading.names import check_reference
+from pipelines.routing.document.reading.reader import Reader, expected_hint, unknown_word
 
 ON_REJECT: Final = {
     "fail": "The task fails",
@@ -27,20 +27,20 @@ class Route(Field):
     choices: Mapping[str, str] = field(kw_only=False)
     prefix: str = field(kw_only=False)
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.text(key)
         start, colon, station = value.partition(":")
         if start == self.prefix and colon:
             if not station:
                 reader.note(key, _("%(prefix)s: names no station", prefix=self.prefix))
-            refers(reader, key, station, around.names.stations, "station")
+            check_reference(reader, key, station, around.names.stations, "station")
             return value
         if value in self.choices:
             return value
         if type(reader.given[key]) is str:
             known = {**self.choices, f"{self.prefix}:<station>": "Go to a station"}
-            reader.note(key, unknown_word(value), expected(value, known))
-        return self.absent(reader, key, around)
+            reader.note(key, unknown_word(value), expected_hint(value, known))
+        return self.absent_value(reader, key, around)
 
     def schema(self) -> Schema:
-        return {"anyOf": [words(self.choices), {"type": "string", "pattern": f"^{self.prefix}:.+$"}]}
+        return {"anyOf": [enum_schema(self.choices), {"type": "string", "pattern": f"^{self.prefix}:.+$"}]}

@@ -11,21 +11,21 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema
-from pipelines.routing.basics.values import named
+from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import Answered, Condition, PathTest, View, leaves
-from pipelines.routing.document.compiled import compiled, forgetting
+from pipelines.routing.document.algebra import AnswerTest, Condition, ConditionView, PathTest, leaves
+from pipelines.routing.document.compiled import compile_condition, without_earlier_text
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.evaluations import Evaluation
-from pipelines.routing.document.exhausted import Exhausted
-from pipelines.routing.document.fields.field import Around, Field, Written, declared
-from pipelines.routing.document.fields.nested import Each
-from pipelines.routing.document.fields.plain import Choice, Count, Flag, Id, Text, extra
+from pipelines.routing.document.exhausted import ExhaustedAction
+from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
+from pipelines.routing.document.fields.nested import ListField
+from pipelines.routing.document.fields.plain import Choice, Count, Flag, Id, Text, extra_members
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.paths import OutputPath, PathError, compile_path
 from pipelines.routing.document.reading.conditions import FALLBACK, read_condition
-from pipelines.routing.document.reading.names import called
-from pipelines.routing.document.reading.reader import Problems, Reader, expected, quote
+from pipelines.routing.document.reading.names import quoted_name
+from pipelines.routing.document.reading.reader import Problems, Reader, expected_hint, quote
 
 ORIGIN: Final = "@origin"
 BLOCKED: Final = "@blocked"
@@ -44,7 +44,7 @@ class Variable(Text):
     required: bool = True
     longest: int = 128
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         var = super().read(reader, key, around)
         if var.strip() and (set(var) & set("{}") or any(c.isspace() for c in var)):
             reader.note(key, "the name of a variable has no spaces and no braces")
@@ -52,10 +52,10 @@ class Variable(Text):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found(Field):
+class ComposePathField(Field):
     """A path in the output; the whole of it where there is none."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         try:
             return compile_path(reader.text(key, required=True) or "$")
         except PathError as error:
@@ -73,12 +73,12 @@ class Found(Field):
 class Compose:
     """Stores what `path` finds (the whole output if there is none) in the variable `var`, merged by `strategy`."""
 
-    var: str = declared(Variable(label="Variable", code=True), required=True)
-    path: OutputPath | None = declared(Found(label="Path"))
-    strategy: str | None = declared(Choice(tuple(STRATEGIES), default=None, label="With what it held"))
+    var: str = declared_field(Variable(label="Variable", code=True), required=True)
+    path: OutputPath | None = declared_field(ComposePathField(label="Path"))
+    strategy: str | None = declared_field(Choice(tuple(STRATEGIES), default=None, label="With what it held"))
 
 
-def _check_compose(reader: Reader, around: Around) -> None:
+def _check_compose(reader: Reader, around: ReadContext) -> None:
     if not reader.has("path") and not reader.has("strategy"):
         reader.note("path", "is missing")
 
@@ -92,24 +92,25 @@ COMPOSE: Final = Record.of(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Late(Field):
-    """Its faults are kept with the rule, and how it was written (`RuleRecord`)."""
+class DeferredField(Field):
+    """Key whose faults may stay with the rule until it is reached; the value as written stays, too
+    (`RuleRecord`)."""
 
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        return self.look_at(reader.raw(key), reader.at(key), around, reader.values["fault"])
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return self.parse_value(reader.raw(key), reader.path_of(key), around, reader.values["fault"])
 
-    def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
+    def parse_value(self, value: Any, path: str, around: ReadContext, own: Problems) -> Any:
         """Return the parsed value; its faults are noted in `own`."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
-class When(Late):
+class ConditionField(DeferredField):
     default: Any = FALLBACK
 
-    def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
+    def parse_value(self, value: Any, path: str, around: ReadContext, own: Problems) -> Any:
         return read_condition(value, path, own, around.names.places)
 
     def schema(self) -> Schema:
@@ -117,71 +118,73 @@ class When(Late):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Targets(Late):
+class TargetsField(DeferredField):
     required: bool = True
     default: tuple[str, ...] = ()
 
-    def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
+    def parse_value(self, value: Any, path: str, around: ReadContext, own: Problems) -> Any:
         if type(value) is str:
-            return _one_target(value, path, around, own)
+            return _read_target(value, path, around, own)
         if type(value) is list:
-            return _targets(value, path, around, own)
-        own.note(path, _("has to be a key or a list of keys, not %(value)s", value=named(value)))
+            return _read_fork(value, path, around, own)
+        own.note(path, _("has to be a key or a list of keys, not %(value)s", value=kind_phrase(value)))
         return ()
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        reader.values["fault"].note(reader.at(key), "is missing")
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        reader.values["fault"].note(reader.path_of(key), "is missing")
         return self.default
 
     def schema(self) -> Schema:
-        fork = schema_parts.listed(SOME_TEXT, minItems=1, maxItems=MAX_TARGETS, uniqueItems=True)
+        fork = schema_parts.list_schema(SOME_TEXT, minItems=1, maxItems=MAX_TARGETS, uniqueItems=True)
         return {"anyOf": [SOME_TEXT, fork]}
 
 
-def _one_target(value: str, path: str, around: Around, own: Problems) -> tuple[str, ...]:
+def _read_target(value: str, path: str, around: ReadContext, own: Problems) -> tuple[str, ...]:
     known = {**around.names.places, **SYMBOLS}
     if value not in known:
         own.note(
-            path, _("the line has no station or end %(value)s", value=quote(value)), expected(value, known)
+            path,
+            _("the line has no station or end %(value)s", value=quote(value)),
+            expected_hint(value, known),
         )
     return (value,)
 
 
-def _targets(values: list[Any], path: str, around: Around, own: Problems) -> tuple[str, ...]:
+def _read_fork(values: list[Any], path: str, around: ReadContext, own: Problems) -> tuple[str, ...]:
     if not values or len(values) > MAX_TARGETS:
         own.note(path, _("a fork has between 1 and %(most)s targets", most=MAX_TARGETS))
     for index, value in enumerate(values):
         if type(value) is not str or value not in around.names.stations:
-            target_name = called(around.names.ends, value) if type(value) is str else named(value)
+            target_name = quoted_name(around.names.ends, value) if type(value) is str else kind_phrase(value)
             own.note(
                 join(path, index),
                 _("a fork leads to stations of the line, not to %(shown)s", shown=target_name),
             )
         elif value in values[:index]:
-            twice = called(around.names.stations, value)
+            twice = quoted_name(around.names.stations, value)
             own.note(join(path, index), _("the fork leads to %(value)s twice", value=twice))
     return tuple(map(str, values))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Late):
+class GatesField(DeferredField):
     """The gates that are asked, each once."""
 
     default: tuple[str, ...] = ()
 
-    def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
+    def parse_value(self, value: Any, path: str, around: ReadContext, own: Problems) -> Any:
         if type(value) is not list:
-            own.note(path, _("has to be a list of gates, not %(value)s", value=named(value)))
+            own.note(path, _("has to be a list of gates, not %(value)s", value=kind_phrase(value)))
             return ()
         for index, gate in enumerate(value):
             if type(gate) is not str or gate not in around.names.gates:
-                gate_name = quote(gate) if type(gate) is str else named(gate)
-                hint = expected(str(gate), around.names.gates)
+                gate_name = quote(gate) if type(gate) is str else kind_phrase(gate)
+                hint = expected_hint(str(gate), around.names.gates)
                 own.note(join(path, index), _("the line has no gate %(shown)s", shown=gate_name), hint)
         return tuple(dict.fromkeys(map(str, value)))
 
     def schema(self) -> Schema:
-        return schema_parts.listed(SOME_TEXT)
+        return schema_parts.list_schema(SOME_TEXT)
 
 
 # The rule
@@ -196,76 +199,76 @@ class Rule:
     `on_exhausted` is fail, stuck, escalate, or None; `exhausted_to` is the key of `{to: key}`.
     """
 
-    id: str = declared(
+    id: str = declared_field(
         Id(label="Id", help="What the rule is known by, whatever its place. Unique in the line."),
         required=True,
     )
-    label: str = declared(Text(label="Label", help="Shown on the canvas in place of the condition."))
-    when: Condition = declared(When())
-    to: tuple[str, ...] = declared(Targets())
-    gates: tuple[str, ...] = declared(Asked())
-    max_retries: int | None = declared(
+    label: str = declared_field(Text(label="Label", help="Shown on the canvas in place of the condition."))
+    when: Condition = declared_field(ConditionField())
+    to: tuple[str, ...] = declared_field(TargetsField())
+    gates: tuple[str, ...] = declared_field(GatesField())
+    max_retries: int | None = declared_field(
         Count(
             label="Most times it is taken",
             help="By one task. Of a rule back to its own station: one less than its runs.",
         )
     )
-    max_visits: int | None = declared(
+    max_visits: int | None = declared_field(
         Count(
             label="Most entries of its target",
             help="By one task, on whatever way it came there.",
         )
     )
-    allow_revisit: bool | None = declared(
+    allow_revisit: bool | None = declared_field(
         Flag(
             default=None,
-            written=Written.UNLESS_NONE,
+            written=WriteCondition.UNLESS_NONE,
             label="Back to a station where the task was already",
         )
     )
-    on_exhausted: str | None = declared(Exhausted(label="After that"))
+    on_exhausted: str | None = declared_field(ExhaustedAction(label="After that"))
     exhausted_to: str | None = None
-    feedback: bool = declared(
+    feedback: bool = declared_field(
         Flag(
             label="Hand the text of the last evaluation on as feedback",
             help="To the station that it enters.",
         )
     )
-    compose: tuple[Compose, ...] = declared(Each(COMPOSE))
+    compose: tuple[Compose, ...] = declared_field(ListField(COMPOSE))
     fault: Problem | None = None
     source: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    extra: Mapping[str, Any] = declared(extra())
+    extra: Mapping[str, Any] = declared_field(extra_members())
 
     @cached_property
-    def test(self) -> Callable[[View], bool]:
+    def test(self) -> Callable[[ConditionView], bool]:
         """Function that returns whether the condition is true of a view. Only for a rule without a fault."""
-        test = compiled(self.when)
+        test = compile_condition(self.when)
         # The text of another rule's evaluation is not for this rule to hand on (law §5, Feedback).
-        return forgetting(test) if self.asks else test
+        return without_earlier_text(test) if self.has_evaluations else test
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:
         """Evaluations of the condition, in the order in which they are asked."""
-        return tuple(leaf.evaluation for leaf in leaves(self.when) if isinstance(leaf, Answered))
+        return tuple(leaf.evaluation for leaf in leaves(self.when) if isinstance(leaf, AnswerTest))
 
     @property
-    def asks(self) -> bool:
+    def has_evaluations(self) -> bool:
         """Return whether the condition has an evaluation, whose text it may hand on."""
         return bool(self.evaluations)
 
     @cached_property
-    def walked_paths(self) -> int:
+    def jsonpath_count(self) -> int:
         """Number of operands of the condition that have a path with `$`, which may have to be walked."""
         return sum(isinstance(leaf, PathTest) and not leaf.path.is_key for leaf in leaves(self.when))
 
 
 class RuleRecord(Record[Rule]):
-    def values(self, reader: Reader, around: Around) -> dict[str, Any]:
+    def values(self, reader: Reader, around: ReadContext) -> dict[str, Any]:
         # With `keep` the faults of `when`, `to` and `gates` stay with the rule until it is reached.
         own = reader.values["fault"] = Problems() if around.keep else reader.problems
         values = super().values(reader, around)
         source = {key: reader.given[key] for key in LATE if key in reader.given}
-        return {**values, "fault": _together(own) if around.keep else None, "source": source}
+        return {**values, "fault": _combined_fault(own) if around.keep else None, "source": source}
 
     def write(self, value: Rule) -> dict[str, Any]:
         document = super().write(value)
@@ -276,7 +279,7 @@ class RuleRecord(Record[Rule]):
         }
 
 
-def _together(own: Problems) -> Problem | None:
+def _combined_fault(own: Problems) -> Problem | None:
     """The first fault, with the number of the others."""
     if not own.found:
         return None

@@ -10,11 +10,11 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.document.algebra import OutputTest, View, leaves
+from pipelines.routing.document.algebra import ConditionView, OutputTest, leaves
 from pipelines.routing.document.evaluations import Evaluation
 from pipelines.routing.document.expected import ARTIFACT, EXPECTS, OUTCOME_OF, REVIEW, DeclaredArtifact
-from pipelines.routing.document.fields.field import Around, Field, Written, declared
-from pipelines.routing.document.fields.nested import Each, One
+from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
+from pipelines.routing.document.fields.nested import ListField, ObjectField
 from pipelines.routing.document.fields.plain import (
     Amount,
     Choice,
@@ -25,11 +25,11 @@ from pipelines.routing.document.fields.plain import (
     Reference,
     Text,
     Texts,
-    extra,
+    extra_members,
 )
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.preconditions import HandoffSchema, Preconditions
-from pipelines.routing.document.reading.names import no_such, note_twins
+from pipelines.routing.document.reading.names import no_such, note_duplicates
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.rules import RULE, Rule
 
@@ -44,25 +44,25 @@ SIGNAL_RETRIES: Final = 3
 class Limits:
     """Durations in seconds. None where the document says nothing."""
 
-    idle_timeout: float | None = declared(
+    idle_timeout: float | None = declared_field(
         Duration(label="No-output timeout", help="Time without any output.")
     )
-    max_timeout: float | None = declared(
+    max_timeout: float | None = declared_field(
         Duration(label="Timeout", help="Then it is cancelled, and the rules decide.")
     )
-    expected: float | None = declared(
+    expected: float | None = declared_field(
         Duration(label="Expected duration", help="The board shows what is late.")
     )
-    max_visits: int | None = declared(
+    max_visits: int | None = declared_field(
         Count(label="Most runs per task", help="Beyond it, the policy for used-up limits decides.")
     )
-    max_retries: int | None = declared(
+    max_retries: int | None = declared_field(
         Count(
             label="Most reworks that it may ask for",
             help="When the work itself signals rework. 3 where nothing is said.",
         )
     )
-    cost_usd: Any = declared(
+    cost_usd: Any = declared_field(
         Amount(
             label="Most cost of a run (USD)",
             help="As the work reports it. It is stopped beyond that, and failed.",
@@ -97,28 +97,28 @@ RESOURCES: Final[Record[Mapping[str, int]]] = Record(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Branches(Texts):
+class BranchesField(Texts):
     """The stations that are waited for."""
 
     required: bool = True
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         stations = reader.texts(key)
         if not reader.given[key]:
             reader.note(key, "names no station")
         for index, station in enumerate(stations):
             if station not in around.names.stations:
-                path = join(reader.at(key), index)
+                path = join(reader.path_of(key), index)
                 reader.problems.note(path, no_such("station", station))
-        note_twins(reader, key, stations, "the station", around.names.stations)
+        note_duplicates(reader, key, stations, "the station", around.names.stations)
         return stations
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         reader.note(key, "names no station")
         return ()
 
     def schema(self) -> Schema:
-        return schema_parts.listed(schema_parts.SOME_TEXT, minItems=1, uniqueItems=True)
+        return schema_parts.list_schema(schema_parts.SOME_TEXT, minItems=1, uniqueItems=True)
 
 
 AGGREGATIONS: Final = {
@@ -131,14 +131,14 @@ AGGREGATIONS: Final = {
 
 @dataclass(frozen=True)
 class Join:
-    wait_for: tuple[str, ...] = declared(
-        Branches(
+    wait_for: tuple[str, ...] = declared_field(
+        BranchesField(
             label="Joins the branches from",
             help="A fork ends here: the station waits for all of these.",
         ),
         required=True,
     )
-    aggregation: str = declared(Choice(AGGREGATIONS, default="all-pass", label="Continues when"))
+    aggregation: str = declared_field(Choice(AGGREGATIONS, default="all-pass", label="Continues when"))
 
 
 JOIN: Final = Record.of(Join)
@@ -148,16 +148,16 @@ JOIN: Final = Record.of(Join)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work(Field):
+class WorkField(Field):
     """Work of a station as the document states it, `kind` among its keys; a person does work that is not
     specified."""
 
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        return reader.one(key, around.work) or self.absent(reader, key, around)
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return reader.read_object(key, around.work) or self.absent_value(reader, key, around)
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return {"kind": DEFAULT_WORK}
 
     def write(self, value: Any) -> Any:
@@ -175,23 +175,23 @@ class Station:
     here; `second_agent`: of one that answers for the station besides. `requires`: what a forward move out of it needs,
     None where the policy decides; `handoff`: the JSON Schema of what it hands over, None where the line's holds."""
 
-    key: str = declared(
+    key: str = declared_field(
         Key(
             label="Key",
             help="Rules refer to the station by this key. If you change it, the rules that lead here are changed too.",
         ),
         required=True,
     )
-    name: str = declared(Name(), required=True)
-    work: Mapping[str, Any] = declared(Work(default={"kind": DEFAULT_WORK}))
-    output_keys: tuple[str, ...] = declared(
+    name: str = declared_field(Name(), required=True)
+    work: Mapping[str, Any] = declared_field(WorkField(default={"kind": DEFAULT_WORK}))
+    output_keys: tuple[str, ...] = declared_field(
         Texts(
             between=",",
             label="Keys of the output",
             help="Comma-separated. Only these are kept.",
         )
     )
-    result_document: str = declared(
+    result_document: str = declared_field(
         Choice(
             {
                 "required": "Required: without one the outcome is blocked",
@@ -203,7 +203,7 @@ class Station:
             help="A JSON file that the work writes to the path in GATELINE_RESULT.",
         )
     )
-    expects: str = declared(
+    expects: str = declared_field(
         Choice(
             EXPECTS,
             default="",
@@ -211,18 +211,20 @@ class Station:
             help="Looked at when it has ended, whatever it says of itself.",
         )
     )
-    outcome_of: Mapping[str, str] = declared(One(OUTCOME_OF, default={}))
-    artifacts: tuple[DeclaredArtifact, ...] = declared(Each(ARTIFACT, unique="path", what="the file"))
-    limits: Limits = declared(One(LIMITS, default=Limits()))
-    labels: tuple[str, ...] = declared(
+    outcome_of: Mapping[str, str] = declared_field(ObjectField(OUTCOME_OF, default={}))
+    artifacts: tuple[DeclaredArtifact, ...] = declared_field(
+        ListField(ARTIFACT, unique="path", what="the file")
+    )
+    limits: Limits = declared_field(ObjectField(LIMITS, default=Limits()))
+    labels: tuple[str, ...] = declared_field(
         Texts(
             between=",",
             label="Labels",
             help="Comma-separated. Only a runner that has all of them runs this station.",
         )
     )
-    resources: Mapping[str, int] = declared(One(RESOURCES, default={}))
-    gate: str | None = declared(
+    resources: Mapping[str, int] = declared_field(ObjectField(RESOURCES, default={}))
+    gate: str | None = declared_field(
         Reference(
             "gates",
             "gate",
@@ -230,8 +232,8 @@ class Station:
             help="Asked before the rules, whatever the outcome.",
         )
     )
-    join: Join | None = declared(One(JOIN))
-    stage: str = declared(
+    join: Join | None = declared_field(ObjectField(JOIN))
+    stage: str = declared_field(
         Reference(
             "stations",
             "station",
@@ -241,24 +243,24 @@ class Station:
             help="To enter it is rework of that station's stage, to go back from it is not.",
         )
     )
-    agent: str = declared(
+    agent: str = declared_field(
         Text(
             longest=64,
             label="Agent",
             help="The key of an agent of the project; see its settings. Leave empty for nobody in particular.",
         )
     )
-    second_agent: str = declared(
+    second_agent: str = declared_field(
         Text(
             longest=64,
             label="Second agent",
             help="Answers for the station besides: has to be available, and is asked where the owner is.",
         )
     )
-    requires: tuple[str, ...] | None = declared(Preconditions())
-    handoff: Mapping[str, Any] | None = declared(HandoffSchema())
-    rules: tuple[Rule, ...] = declared(Each(RULE, written=Written.ALWAYS))
-    extra: Mapping[str, Any] = declared(extra())
+    requires: tuple[str, ...] | None = declared_field(Preconditions())
+    handoff: Mapping[str, Any] | None = declared_field(HandoffSchema())
+    rules: tuple[Rule, ...] = declared_field(ListField(RULE, written=WriteCondition.ALWAYS))
+    extra: Mapping[str, Any] = declared_field(extra_members())
 
     @property
     def kind(self) -> str:
@@ -270,14 +272,14 @@ class Station:
         return tuple(dict.fromkeys(filter(None, (self.agent, self.second_agent))))
 
     @cached_property
-    def readable(self) -> tuple[Rule, ...]:
+    def readable_rules(self) -> tuple[Rule, ...]:
         """The rules above the first faulty one: there a decision stops."""
         return self.rules[: next((at for at, rule in enumerate(self.rules) if rule.fault), len(self.rules))]
 
     @cached_property
-    def tests(self) -> tuple[Callable[[View], bool], ...]:
+    def rule_tests(self) -> tuple[Callable[[ConditionView], bool], ...]:
         """Tests of the conditions of the readable rules."""
-        return tuple(rule.test for rule in self.readable)
+        return tuple(rule.test for rule in self.readable_rules)
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:
@@ -287,28 +289,28 @@ class Station:
         )
 
     @cached_property
-    def walked_paths(self) -> int:
+    def jsonpath_count(self) -> int:
         """Number of operands of the station's conditions that have a path with `$`, which may have to be
         walked."""
-        return sum(rule.walked_paths for rule in self.rules)
+        return sum(rule.jsonpath_count for rule in self.rules)
 
     @cached_property
-    def asks_output(self) -> bool:
+    def rules_read_output(self) -> bool:
         """Tell whether a condition of its readable rules asks for the output."""
-        return any(isinstance(leaf, OutputTest) for rule in self.readable for leaf in leaves(rule.when))
+        return any(isinstance(leaf, OutputTest) for rule in self.readable_rules for leaf in leaves(rule.when))
 
     @property
-    def faulty(self) -> Rule | None:
+    def first_faulty_rule(self) -> Rule | None:
         """The first faulty rule."""
-        return self.rules[len(self.readable)] if len(self.readable) < len(self.rules) else None
+        return self.rules[len(self.readable_rules)] if len(self.readable_rules) < len(self.rules) else None
 
 
-def _check(reader: Reader, around: Around) -> None:
+def _check(reader: Reader, around: ReadContext) -> None:
     """A review needs somebody who is asked."""
     for kind, word in reader.values["outcome_of"].items():
         if word == REVIEW and not reader.values["gate"]:
             message = "asks a person, and the station has no gate"
-            reader.problems.note(join(reader.at("outcome_of"), kind), message, "name a gate")
+            reader.problems.note(join(reader.path_of("outcome_of"), kind), message, "name a gate")
 
 
 STATION: Final = Record.of(Station, name="station", check=_check)

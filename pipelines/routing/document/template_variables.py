@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.go_time_format import formatted
+from pipelines.routing.basics.go_time_format import format_time
 
 RFC3339 = "2006-01-02T15:04:05Z07:00"
 DATE = "2006-01-02"
@@ -59,25 +59,25 @@ class Macro:
         return self.text.partition("|")[0].partition(":")[0]
 
 
-def read(inner: str) -> Macro | None:
+def read_macro(inner: str) -> Macro | None:
     """None for what is no macro."""
     match = _MACRO.fullmatch(inner)
     return Macro(inner, match) if match else None
 
 
-def needs(macro: Macro) -> tuple[str, ...]:
+def required_variables(macro: Macro) -> tuple[str, ...]:
     """The variables without which it is undefined: of several, the last one that is tried decides."""
     if macro.kind != "var" or macro.found["else"] is not None:
         return ()
     return (macro.found["var"],)
 
 
-def edge(macro: Macro) -> tuple[str, str] | None:
+def counted_edge(macro: Macro) -> tuple[str, str] | None:
     """The stations of `{{edge_count:a->b}}`."""
     return (macro.found["from"], macro.found["to"]) if macro.kind == "edge_count" else None
 
 
-def write(macro: Macro, scope: Mapping[str, Any]) -> str:
+def render_macro(macro: Macro, scope: Mapping[str, Any]) -> str:
     """`scope["macros"]` has `now` (a datetime), `chain`, `os`, `arch`, `edges` {"a->b": n} and `tools` [names].
 
     Raises UndefinedVariable."""
@@ -85,17 +85,17 @@ def write(macro: Macro, scope: Mapping[str, Any]) -> str:
 
 
 def _variable(macro: Macro, scope: Mapping[str, Any]) -> str:
-    value = _looked_up(macro.found["var"], scope)
+    value = _look_up(macro.found["var"], scope)
     if value is None and macro.found["else"] is not None:
         other = macro.found["other"].strip()
         second = _OTHER.fullmatch(other)
-        value = _looked_up(second[1], scope) if second else other
+        value = _look_up(second[1], scope) if second else other
     if value is None:
         raise UndefinedVariable(macro.text)
     return value
 
 
-def _looked_up(name: str, scope: Mapping[str, Any]) -> str | None:
+def _look_up(name: str, scope: Mapping[str, Any]) -> str | None:
     """Flat: a macro names a variable, not a way through it."""
     for family in ("variables", "input"):
         values = scope.get(family) or {}
@@ -105,7 +105,7 @@ def _looked_up(name: str, scope: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _fact(macro: Macro, scope: Mapping[str, Any], name: str) -> Any:
+def _macro_fact(macro: Macro, scope: Mapping[str, Any], name: str) -> Any:
     facts = scope.get("macros") or {}
     if name not in facts:
         raise UndefinedVariable(macro.text)
@@ -113,27 +113,27 @@ def _fact(macro: Macro, scope: Mapping[str, Any], name: str) -> Any:
 
 
 def _now(macro: Macro, scope: Mapping[str, Any]) -> str:
-    moment: datetime = _fact(macro, scope, "now")
-    return formatted(moment, DATE if macro.kind == "date" else macro.found["now"] or RFC3339)
+    moment: datetime = _macro_fact(macro, scope, "now")
+    return format_time(moment, DATE if macro.kind == "date" else macro.found["now"] or RFC3339)
 
 
 def _edges(macro: Macro, scope: Mapping[str, Any]) -> str:
-    return str(_fact(macro, scope, "edges").get("->".join(edge(macro) or ()), 0))
+    return str(_macro_fact(macro, scope, "edges").get("->".join(counted_edge(macro) or ()), 0))
 
 
 def _tools(macro: Macro, scope: Mapping[str, Any]) -> str:
-    return jsontext.dumps(list(_fact(macro, scope, "tools")))
+    return jsontext.dumps(list(_macro_fact(macro, scope, "tools")))
 
 
 def _host(macro: Macro, scope: Mapping[str, Any]) -> str:
-    return str(_fact(macro, scope, macro.text.partition(":")[2]))
+    return str(_macro_fact(macro, scope, macro.text.partition(":")[2]))
 
 
 KINDS: dict[str, Callable[[Macro, Mapping[str, Any]], str]] = {
     "var": _variable,
     "now": _now,
     "date": _now,
-    "chain": lambda macro, scope: str(_fact(macro, scope, "chain")),
+    "chain": lambda macro, scope: str(_macro_fact(macro, scope, "chain")),
     "edge_count": _edges,
     "host": _host,
     "tools": _tools,

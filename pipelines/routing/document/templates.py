@@ -19,7 +19,16 @@ from pipelines.routing.document import template_variables
 from pipelines.routing.document.paths import look_up
 from pipelines.routing.document.template_variables import TemplateError, UndefinedVariable
 
-__all__ = ["TemplateError", "UndefinedVariable", "asked", "edges", "names", "render", "texts", "wanted"]
+__all__ = [
+    "TemplateError",
+    "UndefinedVariable",
+    "counted_edges",
+    "lookups_of",
+    "placeholder_names",
+    "render",
+    "template_texts",
+    "work_lookups",
+]
 
 PREVIOUS, LAST_ERROR, ERROR = "previous_output", "last_error", "_error"
 EARLIER = (PREVIOUS, LAST_ERROR)
@@ -38,14 +47,14 @@ _NAME = re.compile(r"(task|input|context|variables)?\.([^\s{}|()\"']+)\Z")
 
 def render(text: str, scope: Mapping[str, Any]) -> str:
     """`scope` has a mapping each for task, input, context, variables, `said` (by stations) and `macros` (absent =
-    empty; see `template_variables.write`).
+    empty; see `template_variables.render_macro`).
 
     Raises UndefinedVariable, or TemplateError for braces that hold no look-up.
     """
     parts: list[str] = []
     length = end = 0
-    for match in _places(text):
-        parts += [text[end : match.start()], _inserted(match, text, scope)]
+    for match in _placeholders(text):
+        parts += [text[end : match.start()], _placeholder_value(match, text, scope)]
         length += len(parts[-2]) + len(parts[-1])
         if length > MAX_RENDERED:
             raise TemplateError(_("the rendered text is longer than %(most)s characters", most=MAX_RENDERED))
@@ -53,74 +62,74 @@ def render(text: str, scope: Mapping[str, Any]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def names(text: str) -> tuple[str, ...]:
+def placeholder_names(text: str) -> tuple[str, ...]:
     """Return the names in a template, each once, in order: `task.title`, `.x`, `chain:id`. Raises
     TemplateError."""
     return tuple(dict.fromkeys(_names(text)))
 
 
-def texts(work: Any) -> Iterator[str]:
+def template_texts(work: Any) -> Iterator[str]:
     """Every text in a station's work that may be a template."""
     return (text for text in all_texts(work) if "{{" in text)
 
 
-def wanted(work: Any) -> frozenset[tuple[str, str]]:
-    """Return the look-ups of all templates of a station's work, in the form of `asked`. Texts that are no
+def work_lookups(work: Any) -> frozenset[tuple[str, str]]:
+    """Return the look-ups of all templates of a station's work, in the form of `lookups_of`. Texts that are no
     template are reported elsewhere."""
     lookups: set[tuple[str, str]] = set()
-    for text in texts(work):
+    for text in template_texts(work):
         try:
-            lookups.update(asked(text))
+            lookups.update(lookups_of(text))
         except TemplateError:
             continue
     return frozenset(lookups)
 
 
-def asked(text: str) -> tuple[tuple[str, str], ...]:
+def lookups_of(text: str) -> tuple[tuple[str, str], ...]:
     """The look-ups of a template as (family, name): `("task", "title")`, `("", "x")` for `{{.x}}`. Macros are none, but
     `{{var:x}}` asks for `("variables", "x")`. Raises TemplateError."""
     lookups = []
-    for place in _places(text):
+    for place in _placeholders(text):
         inner = place[1].strip()
-        macro = template_variables.read(inner)
+        macro = template_variables.read_macro(inner)
         if macro is not None:
-            lookups += [("variables", name) for name in template_variables.needs(macro)]
-        elif _literal(place) is None:
-            family, _, name = _parsed(place, text)
+            lookups += [("variables", name) for name in template_variables.required_variables(macro)]
+        elif _literal_text(place) is None:
+            family, _, name = _parse_lookup(place, text)
             lookups.append((family, name))
     return tuple(dict.fromkeys(lookups))
 
 
-def edges(text: str) -> tuple[tuple[str, str], ...]:
+def counted_edges(text: str) -> tuple[tuple[str, str], ...]:
     """The edges that a template counts, each once, in order."""
-    macros = (template_variables.read(place[1].strip()) for place in _places(text))
-    counted_edges = (template_variables.edge(macro) for macro in macros if macro is not None)
+    macros = (template_variables.read_macro(place[1].strip()) for place in _placeholders(text))
+    counted_edges = (template_variables.counted_edge(macro) for macro in macros if macro is not None)
     return tuple(dict.fromkeys(edge for edge in counted_edges if edge is not None))
 
 
-def _places(text: str) -> Iterator[re.Match[str]]:
+def _placeholders(text: str) -> Iterator[re.Match[str]]:
     """Yield the placeholders of a text. The search stops after the last closing sign: otherwise each opening
     sign would search the whole remainder."""
     return _PLACE.finditer(text, 0, text.rfind("}}") + 2)
 
 
 def _names(text: str) -> Iterator[str]:
-    for match in _places(text):
-        macro = template_variables.read(match[1].strip())
+    for match in _placeholders(text):
+        macro = template_variables.read_macro(match[1].strip())
         if macro is not None:
             yield macro.text
-        elif _literal(match) is None:
-            yield "".join(_parsed(match, text))
+        elif _literal_text(match) is None:
+            yield "".join(_parse_lookup(match, text))
 
 
-def _inserted(match: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
-    macro = template_variables.read(match[1].strip())
+def _placeholder_value(match: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
+    macro = template_variables.read_macro(match[1].strip())
     if macro is not None:
-        return template_variables.write(macro, scope)
-    literal = _literal(match)
+        return template_variables.render_macro(macro, scope)
+    literal = _literal_text(match)
     if literal is not None:
         return literal
-    family, _, name = _parsed(match, text)
+    family, _, name = _parse_lookup(match, text)
     # `{{.x}}` tries variables, inputs, context, task, in this order (law §8a).
     for scope_name in (family,) if family else SHORT_ORDER:
         value = look_up(dict(scope.get(scope_name) or {}), name)
@@ -129,7 +138,7 @@ def _inserted(match: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
     raise UndefinedVariable(f"{family}.{name}")
 
 
-def _parsed(match: re.Match[str], text: str) -> tuple[str, str, str]:
+def _parse_lookup(match: re.Match[str], text: str) -> tuple[str, str, str]:
     """(family or nothing, dot, name)."""
     name = _NAME.match(match[1].strip())
     if name is None:
@@ -146,7 +155,7 @@ def _parsed(match: re.Match[str], text: str) -> tuple[str, str, str]:
     return name[1] or "", ".", name[2]
 
 
-def _literal(match: re.Match[str]) -> str | None:
+def _literal_text(match: re.Match[str]) -> str | None:
     inner = match[1].strip()
     if not inner.startswith('"'):
         return None

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.document.fields.field import Around, Field, declared
+from pipelines.routing.document.fields.field import Field, ReadContext, declared_field
 from pipelines.routing.document.fields.plain import Choice, Text
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.reading.reader import Reader
@@ -29,7 +29,7 @@ class GitWorkspace:
     a task starts from, "" is the repository's default branch. `head`: a branch whose changes are there from the start,
     "" is none. `branch`: a template, "" is the usual name."""
 
-    repository: str = declared(
+    repository: str = declared_field(
         Text(
             required=True,
             longest=200,
@@ -38,7 +38,7 @@ class GitWorkspace:
         ),
         required=True,
     )
-    base: str = declared(
+    base: str = declared_field(
         Text(
             longest=200,
             label="Start from",
@@ -47,7 +47,7 @@ class GitWorkspace:
             code=True,
         )
     )
-    head: str = declared(
+    head: str = declared_field(
         Text(
             longest=200,
             label="Look at the changes of",
@@ -56,7 +56,7 @@ class GitWorkspace:
             code=True,
         )
     )
-    branch: str = declared(
+    branch: str = declared_field(
         Text(
             longest=200,
             label="Branch of a task",
@@ -65,10 +65,10 @@ class GitWorkspace:
             code=True,
         )
     )
-    commit: str = declared(Choice(COMMITS, default=VISIT, label="Commits"))
+    commit: str = declared_field(Choice(COMMITS, default=VISIT, label="Commits"))
 
     @property
-    def input(self) -> str:
+    def input_key(self) -> str:
         """The key of the input that names the repository; "" where the line does."""
         return self.repository.removeprefix(INPUT) if self.repository.startswith(INPUT) else ""
 
@@ -77,27 +77,27 @@ GIT_WORKSPACE: Final[Record[GitWorkspace]] = Record.of(GitWorkspace)
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkspaceKey(Field):
+class WorkspaceField(Field):
     """`none`, or {git: …}."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
         if value == NONE:
             return None
         if type(value) is not dict:
             reader.note(key, "has to be none, or an object with git")
             return None
-        inner = Reader(value, reader.at(key), reader.problems)
+        inner = Reader(value, reader.path_of(key), reader.problems)
         if not inner.has(GIT):
             inner.note(GIT, "is missing")
-        workspace = inner.one(GIT, lambda git_reader: GIT_WORKSPACE.read(git_reader, around))
-        inner.done()
+        workspace = inner.read_object(GIT, lambda git_reader: GIT_WORKSPACE.read(git_reader, around))
+        inner.note_unknown_keys()
         return workspace
 
     def write(self, value: Any) -> Any:
         return None if value is None else {GIT: GIT_WORKSPACE.write(value)}
 
     def schema(self) -> Schema:
-        git = schema_parts.record((GIT,), **{GIT: GIT_WORKSPACE.schema()})
+        git = schema_parts.object_schema((GIT,), **{GIT: GIT_WORKSPACE.schema()})
         about = "Where its stations work: folders of their own, or a repository."
-        return {"anyOf": [schema_parts.words((NONE,)), git], "description": about}
+        return {"anyOf": [schema_parts.enum_schema((NONE,)), git], "description": about}

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from pipelines.routing.analysis.lint.visits import components, raise_bounds, visit_limit
-from pipelines.routing.decide.budget_usage import MoveTarget, spends
+from pipelines.routing.analysis.lint.visits import raise_bounds, strong_components, visit_limit
+from pipelines.routing.decide.budget_usage import MoveTarget, consumes_budget
 from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
-from pipelines.routing.guarantees.marks import Mark, opens
+from pipelines.routing.guarantees.marks import Mark, reaches_guarded_gate
 from pipelines.routing.guarantees.ways import SEND_BACK, WayOut
 
 MOST_PLACES = 12_000
@@ -28,7 +28,7 @@ Limit = tuple[str, str]
 Ways = Mapping[str, tuple[WayOut, ...]]
 
 
-class TooMany(Exception):
+class TooManyPlaces(Exception):
     """More places than MOST_PLACES."""
 
 
@@ -44,13 +44,13 @@ class LineCounts:
         self.line, self.ways = line, ways
 
     @cached_property
-    def forks(self) -> bool:
+    def has_forks(self) -> bool:
         return any(way.rule and len(way.rule.to) > 1 for own in self.ways.values() for way in own)
 
     # The sum
 
     @cached_property
-    def entries(self) -> dict[str, int]:
+    def max_entries(self) -> dict[str, int]:
         """An upper bound of the entries of each station, of all branches together."""
         into: dict[str, dict[str, int | None]] = {station.key: {} for station in self.line.stations}
         after: dict[str, set[str]] = {station.key: set() for station in self.line.stations}
@@ -59,16 +59,16 @@ class LineCounts:
             into[target][source] = None if own is None or so_far is None else so_far + own
             after[source].add(target)
         most = dict.fromkeys(into, 0)
-        for group in reversed(components(after)):
+        for group in reversed(strong_components(after)):
             raise_bounds(
                 sorted(group, key=self.line.position),
                 most,
                 partial(entry_limit, self.line),
-                lambda key: self._sum(key, into[key], most),
+                lambda key: self._entry_sum(key, into[key], most),
             )
         return most
 
-    def _sum(self, key: str, into: Mapping[str, int | None], most: Mapping[str, int]) -> int:
+    def _entry_sum(self, key: str, into: Mapping[str, int | None], most: Mapping[str, int]) -> int:
         """A visit is left once, so that it leads to each station at most once."""
         total = int(key == self.line.start)
         total += sum(most[source] if own is None else min(own, most[source]) for source, own in into.items())
@@ -81,12 +81,12 @@ class LineCounts:
         moves: set[tuple[str, str, int | None, str]] = set()
         for own in self.ways.values():
             for way in own:
-                # `_sum` counts these with each entry.
+                # `_entry_sum` counts these with each entry.
                 if way.by == "signal":
                     continue
                 rule = f"{way.by}:{way.rule.id}" if way.rule and way.by != "gate" else f"{way.by}:{way.at}"
                 for target in self._targets(way):
-                    moves.add((way.source, target, self._limit(way), rule))
+                    moves.add((way.source, target, self._move_limit(way), rule))
         for source, target, limit, _ in sorted(moves, key=str):
             yield source, target, limit
 
@@ -95,7 +95,7 @@ class LineCounts:
             return tuple(key for key in self.line.stations_by_key if key != way.source)
         return (way.target,) if way.target in self.line.stations_by_key else ()
 
-    def _limit(self, way: WayOut) -> int | None:
+    def _move_limit(self, way: WayOut) -> int | None:
         if way.by == "gate":
             rounds = gate_of(self.line, way.at).approval.max_rounds
             return rounds if way.words.get(way.at) == SEND_BACK else None
@@ -107,12 +107,12 @@ class LineCounts:
 
     # The walk
 
-    def longest(self, bound: int, station: str = "") -> bool:
+    def may_exceed(self, bound: int, station: str = "") -> bool:
         """Return whether a token could enter `station` more than `bound` times; without a station: make more
-        than `bound` moves. Raises TooMany."""
-        keys = self._counted(station)
+        than `bound` moves. Raises TooManyPlaces."""
+        keys = self._counted_limits(station)
         at = {key: index for index, key in enumerate(keys)}
-        begin = self._begin(keys)
+        begin = self._start_counts(keys)
         if station == self.line.start and bound < 1:
             return True
         level, looked = {CountedPlace(self.line.start, "", begin)}, 0
@@ -123,8 +123,8 @@ class LineCounts:
             for place in level:
                 looked += 1
                 if looked > MOST_PLACES:
-                    raise TooMany
-                for new in self._next(place, at):
+                    raise TooManyPlaces
+                for new in self._next_places(place, at):
                     if not station and depth > bound:
                         return True
                     if new is None:
@@ -140,7 +140,7 @@ class LineCounts:
             level = after
         return False
 
-    def _counted(self, station: str) -> list[Limit]:
+    def _counted_limits(self, station: str) -> list[Limit]:
         limits: dict[Limit, None] = {("visits", station): None} if station else {}
         for own in self.ways.values():
             for way in own:
@@ -148,22 +148,22 @@ class LineCounts:
                     limits[key] = None
         return list(limits)
 
-    def marked(self, mark: Mark) -> bool:
-        """Tell if a token could enter what the mark guards while it forbids that; True where branches are possible,
-        of which no counts are kept. Raises TooMany."""
-        if self.forks or (mark.first and mark.reach == self.line.start):
+    def may_enter_marked(self, mark: Mark) -> bool:
+        """Return whether a token could enter what the mark guards while the mark forbids it; True where the
+        line forks, since no counts are tracked for branches. Raises TooManyPlaces."""
+        if self.has_forks or (mark.is_initially_set and mark.reach == self.line.start):
             return True
-        at = {key: index for index, key in enumerate(self._counted(""))}
-        begin = CountedPlace(self.line.start, "", self._begin(at))
-        todo, entered = [(begin, mark.first)], {(begin, mark.first)}
+        at = {key: index for index, key in enumerate(self._counted_limits(""))}
+        begin = CountedPlace(self.line.start, "", self._start_counts(at))
+        todo, entered = [(begin, mark.is_initially_set)], {(begin, mark.is_initially_set)}
         while todo:
             if len(entered) > MOST_PLACES:
-                raise TooMany
+                raise TooManyPlaces
             place, forbidden = todo.pop()
-            if any(opens(self.line, mark, forbidden, way) for way in self.ways[place.station]):
+            if any(reaches_guarded_gate(self.line, mark, forbidden, way) for way in self.ways[place.station]):
                 return True
             for way, target, new in self._moves_from(place, at):
-                after = mark.after(forbidden, way.source, way.passed, way.words)
+                after = mark.mark_after(forbidden, way.source, way.passed, way.words)
                 if after and target == mark.reach:
                     return True
                 if new is not None and (new, after) not in entered:
@@ -171,12 +171,12 @@ class LineCounts:
                     todo.append((new, after))
         return False
 
-    def _begin(self, keys: Iterable[Limit]) -> tuple[int, ...]:
+    def _start_counts(self, keys: Iterable[Limit]) -> tuple[int, ...]:
         """Count the station at which a task begins as entered."""
         entered = (("visits", self.line.start), ("revisit", self.line.start))
         return tuple(int(key in entered) for key in keys)
 
-    def _next(self, place: CountedPlace, at: Mapping[Limit, int]) -> Iterator[CountedPlace | None]:
+    def _next_places(self, place: CountedPlace, at: Mapping[Limit, int]) -> Iterator[CountedPlace | None]:
         return (new for _, _, new in self._moves_from(place, at))
 
     def _moves_from(
@@ -191,7 +191,7 @@ class LineCounts:
             if any(place.counts[at[key]] >= most for key, most in limits if key in at):
                 continue
             # With branches another token may have used the limit up, and its counts are not kept.
-            if way.by == "exhausted" and not self.forks and not self._used_up(place, way, at):
+            if way.by == "exhausted" and not self.has_forks and not self._may_be_used_up(place, way, at):
                 continue
             if target not in self.line.stations_by_key:
                 yield way, target, None
@@ -207,18 +207,18 @@ class LineCounts:
                     counts[index] = 0
             origin = place.origin if target == place.station else place.station
             # Where nothing leads back the origin would only multiply the places.
-            yield way, target, CountedPlace(target, origin if self._returns else "", tuple(counts))
+            yield way, target, CountedPlace(target, origin if self._has_origin_moves else "", tuple(counts))
 
     def _lacks_origin(self, place: CountedPlace, way: WayOut) -> bool:
         """Tell of a rule that leads back before the token came from anywhere: it is stuck, whatever its limits say."""
         leads_back = way.by in ("rule", "exhausted") and way.rule is not None and way.rule.to == (ORIGIN,)
-        return leads_back and self._returns and not place.origin
+        return leads_back and self._has_origin_moves and not place.origin
 
     @cached_property
-    def _returns(self) -> bool:
+    def _has_origin_moves(self) -> bool:
         return any(way.target == ORIGIN for own in self.ways.values() for way in own)
 
-    def _used_up(self, place: CountedPlace, way: WayOut, at: Mapping[Limit, int]) -> bool:
+    def _may_be_used_up(self, place: CountedPlace, way: WayOut, at: Mapping[Limit, int]) -> bool:
         """Return whether the limit that leads to this target may be reached."""
         if way.rule is None:
             return True
@@ -253,10 +253,14 @@ class LineCounts:
                 budget.kind in ("rules", "edges", "cross_stage", "restart", "loop")
                 and budget.most is not None
             ):
-                if spends(self.line, budget, step):
+                if consumes_budget(self.line, budget, step):
                     yield ("budget", budget.key), budget.most
-            elif budget.kind == "same_stage" and budget.most is not None and spends(self.line, budget, step):
-                yield ("budget", f"{budget.key} {self.line.stage(source)}"), budget.most
+            elif (
+                budget.kind == "same_stage"
+                and budget.most is not None
+                and consumes_budget(self.line, budget, step)
+            ):
+                yield ("budget", f"{budget.key} {self.line.stage_key(source)}"), budget.most
 
 
 def entry_limit(line: ParsedLine, key: str) -> int:

@@ -26,12 +26,12 @@ class Mark:
     word: str = ""
 
     @property
-    def first(self) -> bool:
-        """Mark of a task that begins."""
+    def is_initially_set(self) -> bool:
+        """Return the mark of a task that begins: True where everything is forbidden until something was passed."""
         return not self.word
 
-    def after(self, mark: bool, source: str, passed: bool, words: Words) -> bool:
-        """Once the token has left `source`; `passed`: whether that visit did."""
+    def mark_after(self, mark: bool, source: str, passed: bool, words: Words) -> bool:
+        """Return the mark once the token has left `source`. `passed`: whether that visit passed."""
         if self.station:
             return not passed if source == self.station else mark
         word = words.get(self.gate)
@@ -41,7 +41,7 @@ class Mark:
             return mark or word == self.word
         return mark or word is not None
 
-    def joined(self, marks: Collection[bool]) -> bool:
+    def merge_marks(self, marks: Collection[bool]) -> bool:
         """Mark of what branches become together."""
         # The past is that of all branches: one that passed is enough, and so is one word (law §14).
         return any(marks) if self.word else all(marks)
@@ -58,9 +58,9 @@ def mark_of(line: ParsedLine, guarantee: Guarantee) -> Mark:
     return Mark(never.reach, gate=never.without)
 
 
-def opens(line: ParsedLine, mark: Mark, forbidden: bool, way: WayOut) -> bool:
+def reaches_guarded_gate(line: ParsedLine, mark: Mark, forbidden: bool, way: WayOut) -> bool:
     """Tell whether the way comes to the guarded gate while the mark forbids it."""
     for gate, words in way.opened:
         if gate == mark.reach and gate not in line.stations_by_key:
-            return mark.after(forbidden, way.source, way.passed, dict(words))
+            return mark.mark_after(forbidden, way.source, way.passed, dict(words))
     return False

@@ -15,7 +15,7 @@ from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.guarantees import Guarantee, NeverReached
 from pipelines.routing.document.kinds.deliver import KIND, MERGE, REQUEST
 from pipelines.routing.document.line import ParsedLine, Station
-from pipelines.routing.guarantees.proving import GuaranteeAnswer, proofs, prove
+from pipelines.routing.guarantees.proving import GuaranteeAnswer, proof_flags, prove
 from pipelines.routing.sentences.references import station as station_named
 
 ADMIN, OWNER = "admin", "owner"
@@ -35,17 +35,17 @@ class Protection:
     four_eyes: bool = False
 
     def __bool__(self) -> bool:
-        return self.asks or self.four_eyes
+        return self.requires_approval or self.four_eyes
 
     @property
-    def asks(self) -> bool:
+    def requires_approval(self) -> bool:
         """Say whether anybody has to approve what is delivered."""
         return bool(self.approvals or self.groups or self.gates)
 
     @property
-    def people(self) -> int:
+    def min_approvers(self) -> int:
         """People who have to approve at least."""
-        return max(self.approvals, int(self.asks))
+        return max(self.approvals, int(self.requires_approval))
 
     def __or__(self, other: Protection) -> Protection:
         """Ask for everything that either asks for."""
@@ -63,7 +63,7 @@ class Protection:
         return {"approvals": self.approvals, **lists, **words}
 
     @classmethod
-    def of_dict(cls, rules: Mapping[str, Any], changed_by: str = ADMIN) -> Protection:
+    def from_dict(cls, rules: Mapping[str, Any], changed_by: str = ADMIN) -> Protection:
         return cls(
             rules.get("approvals", 0),
             tuple(rules.get("groups", ())),
@@ -88,26 +88,27 @@ class ExactApproval:
     groups: frozenset[str]
 
 
-def missing(
+def missing_approvals(
     protection: Protection,
     approvals: Iterable[ExactApproval],
     barred: Collection[int],
     *,
     anonymous: bool,
 ) -> list[Any]:
-    """Sentences, none where the protection is kept. `barred`: ids of who requested or produced the change.
-    `anonymous`: somebody who did is not known, and so may be one of those who approved: one more has to."""
-    if not protection.asks:
+    """Return what is missing for the protection, as sentences; empty where it is satisfied. `barred`: ids of
+    who requested or produced the change. `anonymous`: one of those people is unknown and may be among the
+    approvers, so one more approval is needed."""
+    if not protection.requires_approval:
         return []
     # Neither the voter nor anybody in whose place the vote stands may be barred (law §14).
     counted = [vote for vote in approvals if vote.people.isdisjoint(barred)]
     lacking: list[Any] = []
     # One more, since one of those who approve may be the one who is not known (law §14).
-    needed, there = protection.people + int(anonymous), _people(counted)
+    needed, there = protection.min_approvers + int(anonymous), _count_people(counted)
     if there < needed:
         lacking.append(_("%(there)s of %(needed)s approvals", there=there, needed=needed))
     for group in protection.groups:
-        if _people([vote for vote in counted if group in vote.groups]) < 1 + int(anonymous):
+        if _count_people([vote for vote in counted if group in vote.groups]) < 1 + int(anonymous):
             lacking.append(_("an approval of the group %(group)s", group=group))
     passed = {vote.gate for vote in counted}
     lacking += [
@@ -116,7 +117,7 @@ def missing(
     return lacking
 
 
-def _people(votes: Collection[ExactApproval]) -> int:
+def _count_people(votes: Collection[ExactApproval]) -> int:
     """Nobody counts twice, neither as a voter nor as somebody in whose place others vote."""
     return min(len({vote.voter for vote in votes}), len({vote.seat for vote in votes}))
 
@@ -124,35 +125,41 @@ def _people(votes: Collection[ExactApproval]) -> int:
 # Proved of a line
 
 
-def protected(subject: LintSubject, repository: str, protection: Protection) -> tuple[GuaranteeAnswer, ...]:
-    """Prove of every station that merges or pushes what the protection of its repository asks for."""
-    if not protection.asks:
+def protection_answers(
+    subject: LintSubject, repository: str, protection: Protection
+) -> tuple[GuaranteeAnswer, ...]:
+    """Return the guarantees of the repository's protection, answered for every station that merges or pushes."""
+    if not protection.requires_approval:
         return ()
-    places = [_Protected(subject, repository, station) for station in subject.line.stations if lands(station)]
+    places = [
+        _ProtectedStation(subject, repository, station)
+        for station in subject.line.stations
+        if delivers_change(station)
+    ]
     return tuple(answer for place in places for answer in place.answers(protection))
 
 
-def lands(station: Station) -> bool:
+def delivers_change(station: Station) -> bool:
     """Say whether it brings a change to where it counts: a request is only shown."""
     return station.kind == KIND.key and str(station.work.get("to") or MERGE) != REQUEST
 
 
 def delivers(line: ParsedLine) -> bool:
-    return any(map(lands, line.stations))
+    return any(map(delivers_change, line.stations))
 
 
-class _Protected:
+class _ProtectedStation:
     def __init__(self, subject: LintSubject, repository: str, station: Station) -> None:
         self.subject, self.line, self.station = subject, subject.line, station
         self.because = _("the protection of %(repository)s asks for it", repository=repository)
         self.names = {"place": station_named(self.line, station.key), "repository": repository}
         # A guarantee whose gate is called as a station is one about the station.
         gates = [gate for gate in self.line.gates if gate.key not in self.line.stations_by_key]
-        passed = proofs(subject, tuple(map(self._passing, (gate.key for gate in gates))))
+        passed = proof_flags(subject, tuple(map(self._passing_guarantee, (gate.key for gate in gates))))
         self.before = [gate for gate, proved in zip(gates, passed, strict=True) if proved]
 
     def answers(self, protection: Protection) -> Iterator[GuaranteeAnswer]:
-        yield self._approved(protection.people)
+        yield self._approvals_answer(protection.min_approvers)
         for group in protection.groups:
             promise = _(
                 "Nothing reaches %(place)s without an approval of the group %(group)s",
@@ -160,9 +167,9 @@ class _Protected:
                 group=group,
             )
             proved = any(
-                need.kind == "group" and need.asked == group
+                need.kind == "group" and need.lookup_key == group
                 for gate in self.before
-                if people_of(gate)
+                if independent_approver_count(gate)
                 for need in gate.approval.who
             )
             broken = _("no gate on every way there asks the group %(group)s", group=group)
@@ -175,12 +182,12 @@ class _Protected:
             if gate is None:
                 broken = _("the line has no gate %(gate)s", gate=key)
                 yield self._answer(f"gate-{key}", promise, REFUTED, broken)
-            elif gate in self.before and people_of(gate):
+            elif gate in self.before and independent_approver_count(gate):
                 yield self._answer(f"gate-{key}", promise, PROVED)
             else:
-                yield self._around(f"gate-{key}", promise, gate)
+                yield self._bypass_answer(f"gate-{key}", promise, gate)
 
-    def _approved(self, needed: int) -> GuaranteeAnswer:
+    def _approvals_answer(self, needed: int) -> GuaranteeAnswer:
         promise = (
             _(
                 "Nothing reaches %(place)s without an approval by others than requester and producers",
@@ -193,7 +200,7 @@ class _Protected:
                 needed=needed,
             )
         )
-        votes = [people_of(gate) for gate in self.before]
+        votes = [independent_approver_count(gate) for gate in self.before]
         # By one gate: votes at several may all be of the same person.
         if max(votes, default=0) >= needed:
             return self._answer("approvals", promise, PROVED)
@@ -202,10 +209,10 @@ class _Protected:
             return replace(self._answer("approvals", promise, UNKNOWN), because=broken)
         gate = self.line.gates_by_key.get(str(self.station.work.get("gate") or ""))
         if gate is not None and gate not in self.before:
-            return self._around("approvals", promise, gate)
-        return self._answer("approvals", promise, REFUTED, self._fewer(votes))
+            return self._bypass_answer("approvals", promise, gate)
+        return self._answer("approvals", promise, REFUTED, self._too_few_reason(votes))
 
-    def _fewer(self, votes: Collection[int]) -> Any:
+    def _too_few_reason(self, votes: Collection[int]) -> Any:
         if not self.before:
             return "no gate is on every way there"
         parts = [
@@ -216,26 +223,26 @@ class _Protected:
         ]
         return _("of such people, %(parts)s", parts=joined(parts, ", "))
 
-    def _around(self, about: str, promise: Any, gate: Gate) -> GuaranteeAnswer:
+    def _bypass_answer(self, about: str, promise: Any, gate: Gate) -> GuaranteeAnswer:
         """Search a way that leads there around the gate."""
         if gate in self.before:
             broken = _("%(gate)s does not ask others than requester and producers", gate=gate.name)
             return self._answer(about, promise, REFUTED, broken)
-        [answer] = prove(self.line, self.subject, (self._passing(gate.key, about),))
+        [answer] = prove(self.line, self.subject, (self._passing_guarantee(gate.key, about),))
         return replace(answer, sentence=promise)
 
-    def _passing(self, gate: str, about: str = "") -> Guarantee:
+    def _passing_guarantee(self, gate: str, about: str = "") -> Guarantee:
         return Guarantee(f"protection-{self.station.key}-{about}", NeverReached(self.station.key, gate))
 
     def _answer(self, about: str, promise: Any, answer: str, broken: Any = "") -> GuaranteeAnswer:
         """`broken`: what breaks a refuted one."""
         gate = str(self.station.work.get("gate") or "")
         because = "" if answer == REFUTED else self.because
-        return GuaranteeAnswer(self._passing(gate, about), promise, answer, because, path=broken)
+        return GuaranteeAnswer(self._passing_guarantee(gate, about), promise, answer, because, path=broken)
 
 
-def people_of(gate: Gate) -> int:
+def independent_approver_count(gate: Gate) -> int:
     """Count the people whom a gate asks every time, and of whom none requested or produced anything."""
     approval = gate.approval
     lenient = approval.requester_may or approval.producer_may
-    return approval.votes if gate.always_asks and not lenient else 0
+    return approval.min_votes if gate.always_asks and not lenient else 0

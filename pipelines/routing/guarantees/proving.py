@@ -13,16 +13,16 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.guarantees.counting import MOST_PLACES, LineCounts, TooMany
+from pipelines.routing.guarantees.counting import MOST_PLACES, LineCounts, TooManyPlaces
 from pipelines.routing.guarantees.marks import Mark, mark_of
 from pipelines.routing.guarantees.reach import MarkedReach, Spot, distances
-from pipelines.routing.guarantees.refuting import FAR, MOST_STEPS, Near, Refuting
+from pipelines.routing.guarantees.refuting import FAR, MOST_STEPS, Near, Refuter
 from pipelines.routing.guarantees.routes import MOST_ROUTES, TooManyRoutes
-from pipelines.routing.guarantees.walked import moves_of_walk, walked
+from pipelines.routing.guarantees.walked import walk_moves, walk_text
 from pipelines.routing.guarantees.watching import WatchedWalk
 from pipelines.routing.guarantees.ways import WayOut, ways_out
 from pipelines.routing.sentences import references as named
-from pipelines.routing.sentences.guarantees import promised
+from pipelines.routing.sentences.guarantees import line_guarantee_sentence
 from pipelines.routing.simulate.drawn_moves import DrawnMove
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask
@@ -44,7 +44,7 @@ class GuaranteeAnswer:
     tried: str = ""
 
     @property
-    def why(self) -> str:
+    def explanation(self) -> str:
         """Explanation of the answer in one sentence."""
         if not self.tried:
             return self.because
@@ -67,13 +67,13 @@ class GuaranteeAnswer:
             "id": self.id,
             "sentence": str(self.sentence),
             "answer": self.answer,
-            "why": str(self.why),
+            "why": str(self.explanation),
             "path": str(self.path),
             "walk": script.to_dict() if script else None,
         }
 
 
-def answers(subject: LintSubject) -> tuple[GuaranteeAnswer, ...]:
+def guarantee_answers(subject: LintSubject) -> tuple[GuaranteeAnswer, ...]:
     """Return the answer to every guarantee of the subject's line."""
     return prove(subject.line, subject)
 
@@ -85,42 +85,42 @@ def prove(
     selected = line.guarantees if guarantees is None else guarantees
     if not selected:
         return ()
-    proving = _Proving(line, subject or LintSubject(line))
+    proving = _GuaranteeProver(line, subject or LintSubject(line))
     return tuple(map(proving.answer, selected))
 
 
-def proofs(subject: LintSubject, guarantees: tuple[Guarantee, ...] | None = None) -> tuple[bool, ...]:
+def proof_flags(subject: LintSubject, guarantees: tuple[Guarantee, ...] | None = None) -> tuple[bool, ...]:
     """Tell of every guarantee of the line, or of these, if it is proved. No path that breaks one is searched for."""
-    proving = _Proving(subject.line, subject)
+    proving = _GuaranteeProver(subject.line, subject)
     return tuple(map(proving.is_proved, subject.line.guarantees if guarantees is None else guarantees))
 
 
-class _Proving:
+class _GuaranteeProver:
     def __init__(self, line: ParsedLine, subject: LintSubject) -> None:
         self._line, self._subject = line, subject
 
     @cached_property
-    def _ways(self) -> dict[str, tuple[WayOut, ...]]:
+    def _ways_out(self) -> dict[str, tuple[WayOut, ...]]:
         return ways_out(self._subject)
 
     @cached_property
     def _counts(self) -> LineCounts:
-        return LineCounts(self._line, self._ways)
+        return LineCounts(self._line, self._ways_out)
 
     @cached_property
-    def _refuting(self) -> Refuting:
-        return Refuting(self._line, self._subject)
+    def _refuter(self) -> Refuter:
+        return Refuter(self._line, self._subject)
 
     def is_proved(self, guarantee: Guarantee) -> bool:
         try:
-            return self._proved(guarantee)[0]
+            return self._proof_of(guarantee)[0]
         except TooManyRoutes:
             return False
 
     def answer(self, guarantee: Guarantee) -> GuaranteeAnswer:
-        sentence = promised(self._line, guarantee)
+        sentence = line_guarantee_sentence(self._line, guarantee)
         try:
-            proved, why = self._proved(guarantee)
+            proved, why = self._proof_of(guarantee)
         except TooManyRoutes:
             most = _(
                 "the gates of a station can be gone through in more than %(n)s ways", n=f"{MOST_ROUTES:,}"
@@ -128,9 +128,9 @@ class _Proving:
             return GuaranteeAnswer(guarantee, sentence, UNKNOWN, most)
         if proved:
             return GuaranteeAnswer(guarantee, sentence, PROVED, why)
-        refutation = self._refuting.find(guarantee, self._near(guarantee))
+        refutation = self._refuter.find_refutation(guarantee, self._nearness(guarantee))
         if refutation.steps is not None:
-            path, moves = walked(self._line, refutation.steps), moves_of_walk(self._line, refutation.steps)
+            path, moves = walk_text(self._line, refutation.steps), walk_moves(self._line, refutation.steps)
             return GuaranteeAnswer(guarantee, sentence, REFUTED, "", refutation.steps, path, moves)
         tried = (
             _("no path that breaks it was found in %(steps)s steps", steps=f"{MOST_STEPS:,}")
@@ -139,18 +139,18 @@ class _Proving:
         )
         return GuaranteeAnswer(guarantee, sentence, UNKNOWN, why, tried=tried)
 
-    def _near(self, guarantee: Guarantee) -> Near:
+    def _nearness(self, guarantee: Guarantee) -> Near:
         if guarantee.never is not None:
-            return _near_break(
-                MarkedReach(self._line, self._ways, mark_of(self._line, guarantee)).distances()
+            return _break_nearness(
+                MarkedReach(self._line, self._ways_out, mark_of(self._line, guarantee)).distances()
             )
         if guarantee.at_most is not None:
-            return self._near_visits(guarantee.at_most.visit, guarantee.at_most.times)
-        return _moved_far if guarantee.ends_within is not None else _spent_much
+            return self._visit_nearness(guarantee.at_most.visit, guarantee.at_most.times)
+        return _moves_nearness if guarantee.ends_within is not None else _cost_nearness
 
-    def _near_visits(self, station: str, times: int) -> Near:
+    def _visit_nearness(self, station: str, times: int) -> Near:
         leads: dict[Spot, set[Spot]] = {}
-        for way in (way for own in self._ways.values() for way in own):
+        for way in (way for own in self._ways_out.values() for way in own):
             leads.setdefault((way.target, False), set()).add((way.source, False))
         away = distances(leads, leads.get((station, False), ()))
         around = away.get((station, False), 1)
@@ -158,35 +158,39 @@ class _Proving:
         def near(walk: SimulatedTask, _watched: WatchedWalk) -> int:
             left = times - walk.visits.get(station, 0)
             return left * around + min(
-                (away.get((position.station, False), FAR) for position in walk.positions if position.here),
+                (
+                    away.get((position.station, False), FAR)
+                    for position in walk.positions
+                    if position.is_active
+                ),
                 default=FAR,
             )
 
         return near
 
-    def _proved(self, guarantee: Guarantee) -> tuple[bool, str]:
+    def _proof_of(self, guarantee: Guarantee) -> tuple[bool, str]:
         """Return whether the guarantee is proved, and the basis of the proof or the obstacle."""
         if guarantee.never is not None:
             mark = mark_of(self._line, guarantee)
-            reach = MarkedReach(self._line, self._ways, mark)
+            reach = MarkedReach(self._line, self._ways_out, mark)
             # First without limits: that needs no counting.
-            if not reach.proved and self._is_limited(mark):
+            if not reach.is_proved and self._is_limited(mark):
                 return True, "limits keep every path from it"
-            return reach.proved, "" if reach.broken is None else self._way(reach.broken)
+            return reach.is_proved, "" if reach.broken is None else self._way_reason(reach.broken)
         if guarantee.at_most is not None:
-            return self._visited(guarantee.at_most.visit, guarantee.at_most.times)
+            return self._visits_proof(guarantee.at_most.visit, guarantee.at_most.times)
         if guarantee.ends_within is not None:
-            return self._ended(guarantee.ends_within)
+            return self._moves_proof(guarantee.ends_within)
         return self._cost(Decimal(guarantee.cost_at_most or 0))
 
     def _is_limited(self, mark: Mark) -> bool:
         """Tell if limits keep every token from what the mark guards."""
         try:
-            return not self._counts.marked(mark)
-        except TooMany:
+            return not self._counts.may_enter_marked(mark)
+        except TooManyPlaces:
             return False
 
-    def _way(self, way: WayOut) -> str:
+    def _way_reason(self, way: WayOut) -> str:
         source = self._line.station(way.source).name
         gate = self._line.gates_by_key.get(way.at)
         if way.rule is not None and way.by in ("rule", "exhausted"):
@@ -196,60 +200,62 @@ class _Proving:
             return _("a word at %(gate)s may break it", gate=gate.name)
         return _("a way out of %(station)s may break it", station=source)
 
-    def _visited(self, station: str, times: int) -> tuple[bool, str]:
-        most = self._counts.entries[station]
+    def _visits_proof(self, station: str, times: int) -> tuple[bool, str]:
+        most = self._counts.max_entries[station]
         if most <= times:
             return True, ""
         name = self._line.station(station).name
         why = _("%(station)s may be entered %(most)s times, by all limits together", station=name, most=most)
         # The walk follows a single token; with branches only the sum holds.
-        if self._counts.forks:
+        if self._counts.has_forks:
             return False, why
-        return self._walked(times, station, why)
+        return self._walk_proof(times, station, why)
 
-    def _ended(self, moves: int) -> tuple[bool, str]:
+    def _moves_proof(self, moves: int) -> tuple[bool, str]:
         why = "a path may be longer"
-        return self._walked(moves, "", why)
+        return self._walk_proof(moves, "", why)
 
-    def _walked(self, most: int, station: str, why: str) -> tuple[bool, str]:
+    def _walk_proof(self, most: int, station: str, why: str) -> tuple[bool, str]:
         try:
-            proved = not self._counts.longest(most, station)
+            proved = not self._counts.may_exceed(most, station)
             return proved, "" if proved else why
-        except TooMany:
+        except TooManyPlaces:
             places = f"{MOST_PLACES:,}"
             return False, _("more than %(places)s combinations of limits are possible", places=places)
 
     def _cost(self, amount: Decimal) -> tuple[bool, str]:
-        bound = cost_bound(self._subject, {key: most for key, most in self._counts.entries.items() if most})
+        bound = cost_bound(
+            self._subject, {key: most for key, most in self._counts.max_entries.items() if most}
+        )
         if bound is None:
             return True, "no station of this line reports a cost"
         if bound.amount is None:
             return False, "nothing limits what a task may cost"
-        return bound.amount <= amount, _bounded(bound)
+        return bound.amount <= amount, _cost_bound_text(bound)
 
 
-def _bounded(bound: CostBound) -> str:
+def _cost_bound_text(bound: CostBound) -> str:
     assert bound.amount is not None
     return _(
         "a task costs at most $%(amount)s, and one reported step more a run", amount=f"{bound.amount:,.2f}"
     )
 
 
-def _near_break(away: dict[Spot, int]) -> Near:
+def _break_nearness(away: dict[Spot, int]) -> Near:
     def near(walk: SimulatedTask, watched: WatchedWalk) -> int:
         spots = (
             (position.station, watched.mark_of(position.token))
             for position in walk.positions
-            if not position.over
+            if not position.is_over
         )
         return min((away.get(spot, FAR) for spot in spots), default=FAR)
 
     return near
 
 
-def _moved_far(_walk: SimulatedTask, watched: WatchedWalk) -> int:
+def _moves_nearness(_walk: SimulatedTask, watched: WatchedWalk) -> int:
     return -max((past.moves for past in watched.pasts.values()), default=0)
 
 
-def _spent_much(walk: SimulatedTask, _watched: WatchedWalk) -> int:
+def _cost_nearness(walk: SimulatedTask, _watched: WatchedWalk) -> int:
     return -int(walk.spent)

@@ -1,6 +1,7 @@
-"""Search whether something can be entered while a mark forbids it: over every way out of every station, token by token.
+"""Search whether something can be entered while a mark forbids it, over every way out of every station, token
+by token.
 
-Limits only take ways away, so none of them is counted here: what cannot be without them cannot be with them.
+Limits are ignored: they only remove ways, so what is impossible without them is impossible with them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN
-from pipelines.routing.guarantees.marks import Mark, opens
+from pipelines.routing.guarantees.marks import Mark, reaches_guarded_gate
 from pipelines.routing.guarantees.views import PASSED
 from pipelines.routing.guarantees.ways import WayOut
 
@@ -41,16 +42,16 @@ class MarkedReach:
         self._leads: dict[Spot, set[Spot]] = {}
         self._breaking: set[Spot] = set()
         self.broken: WayOut | None = None
-        self.begins = mark.first and mark.reach == line.start
-        self._add(MarkedPlace(line.start, "", mark.first))
+        self.begins = mark.is_initially_set and mark.reach == line.start
+        self._add(MarkedPlace(line.start, "", mark.is_initially_set))
         while self._todo:
             self._leave(self._todo.pop())
 
     @property
-    def proved(self) -> bool:
+    def is_proved(self) -> bool:
         return self.broken is None and not self.begins
 
-    def _breaks(self, place: MarkedPlace, way: WayOut) -> None:
+    def _record_break(self, place: MarkedPlace, way: WayOut) -> None:
         self.broken = self.broken or way
         self._breaking.add((place.station, place.mark))
 
@@ -66,11 +67,11 @@ class MarkedReach:
     def _leave(self, place: MarkedPlace) -> None:
         for way in self._ways[place.station]:
             # What a join reports of branches that did not pass is no success, and brings no signal.
-            if place.judged and (way.standing == PASSED or way.is_signalled):
+            if place.judged and (way.standing == PASSED or way.needs_signal):
                 continue
-            if opens(self._line, self._mark, place.mark, way):
-                self._breaks(place, way)
-            mark = self._mark.after(place.mark, way.source, way.passed, way.words)
+            if reaches_guarded_gate(self._line, self._mark, place.mark, way):
+                self._record_break(place, way)
+            mark = self._mark.mark_after(place.mark, way.source, way.passed, way.words)
             for target in [place.origin] if way.target == ORIGIN else [way.target]:
                 if target:
                     self._enter(place, way, target, mark)
@@ -78,7 +79,7 @@ class MarkedReach:
     def _enter(self, place: MarkedPlace, way: WayOut, target: str, mark: bool) -> None:
         if target not in self._line.stations_by_key:
             if target == self._mark.reach and mark:
-                self._breaks(place, way)
+                self._record_break(place, way)
             return
         self._leads.setdefault((target, mark), set()).add((place.station, place.mark))
         # What waits at a join has not entered the station yet.
@@ -86,7 +87,7 @@ class MarkedReach:
             self._arrive(place, target, way, mark)
             return
         if target == self._mark.reach and mark:
-            self._breaks(place, way)
+            self._record_break(place, way)
         if self._returns:
             origin = way.source if target != way.source else place.origin
         else:
@@ -107,13 +108,13 @@ class MarkedReach:
         for merged in {mark for _, _, mark in arrived}:
             for origin in origins:
                 self._add(MarkedPlace(station, origin, merged, judged=True))
-        for merged in set(self._passing(join.aggregation, join.wait_for, arrived)):
+        for merged in set(self._merged_marks(join.aggregation, join.wait_for, arrived)):
             if station == self._mark.reach and merged:
-                self._breaks(place, way)
+                self._record_break(place, way)
             for origin in origins:
                 self._add(MarkedPlace(station, origin, merged))
 
-    def _passing(
+    def _merged_marks(
         self, aggregation: str, sources: tuple[str, ...], arrived: set[tuple[str, bool, bool]]
     ) -> Iterator[bool]:
         """The marks of what can be when the join passes."""
@@ -123,8 +124,8 @@ class MarkedReach:
         marks = [{mark for at, passed, mark in arrived if at == source and passed} for source in sources]
         if all(marks):
             # Each branch with the mark wherever it may have it, then without wherever it may not
-            yield self._mark.joined([True in branch_marks for branch_marks in marks])
-            yield self._mark.joined([False not in branch_marks for branch_marks in marks])
+            yield self._mark.merge_marks([True in branch_marks for branch_marks in marks])
+            yield self._mark.merge_marks([False not in branch_marks for branch_marks in marks])
 
 
 def distances(leads: Mapping[Spot, Iterable[Spot]], breaking: Iterable[Spot]) -> dict[Spot, int]:

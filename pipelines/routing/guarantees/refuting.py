@@ -1,4 +1,5 @@
-"""A walk that breaks a guarantee, each step by `decide`: looked for first where the analysis says that it is near."""
+"""Search for a walk that refutes a guarantee, each step by `decide`, first where the analysis says that a break
+is near."""
 
 from __future__ import annotations
 
@@ -9,21 +10,21 @@ from decimal import Decimal
 
 from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
 from pipelines.routing.basics.jsontext import dumps
-from pipelines.routing.decide.judging import exactly
+from pipelines.routing.decide.judging import exact_amount
 from pipelines.routing.document.guarantees import SEND_BACK, Guarantee
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.guarantees.watching import GuaranteeWatch, WatchedWalk
 from pipelines.routing.simulate.candidates import REASON, Candidate, Candidates
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.search import SearchNode, coarse, followed
+from pipelines.routing.simulate.search import SearchNode, coarse_key, follow_candidates
 from pipelines.routing.simulate.state import (
     READY,
     REVIEW,
     SimulatedPosition,
     SimulatedTask,
     StepRecord,
-    begin,
+    start_task,
 )
 
 MOST_STEPS = 1_500
@@ -50,7 +51,7 @@ class Refutation:
     cut: bool = False
 
 
-class Refuting:
+class Refuter:
     """Searches of one line; what can be tried at its stations is found once for all of its guarantees."""
 
     def __init__(self, line: ParsedLine, subject: LintSubject) -> None:
@@ -60,14 +61,14 @@ class Refuting:
         edges = [edge for station in line.stations for rule in station.rules for edge in edges_in(rule.when)]
         self._edges = {f"{edge.source}->{edge.target}": edge.at_least for edge in edges}
 
-    def find(self, guarantee: Guarantee, near: Near) -> Refutation:
+    def find_refutation(self, guarantee: Guarantee, near: Near) -> Refutation:
         most = min(MOST_STEPS, self._left)
         watch = GuaranteeWatch(self._line, guarantee)
-        start = begin(self._line, ScenarioScript("start", "start"))
+        start = start_task(self._line, ScenarioScript("start", "start"))
         first = WatchedNode(start, watched=watch.begin(start))
         if first.watched.broken:
             return Refutation(())
-        known, number = {self._key(first, guarantee)}, 0
+        known, number = {self._node_key(first, guarantee)}, 0
         todo = [(0, 0, first)]
         while todo:
             _, _, node = heapq.heappop(todo)
@@ -80,53 +81,53 @@ class Refuting:
                 new = WatchedNode(record.walk, node, step, watched=watched, depth=node.depth + 1)
                 if watched.broken:
                     return Refutation(new.steps())
-                key = self._key(new, guarantee)
-                if not record.walk.over and key not in known:
+                key = self._node_key(new, guarantee)
+                if not record.walk.is_over and key not in known:
                     known.add(key)
                     number += 1
                     # Nearness outweighs length; `number` settles ties, as nodes have no order.
                     heapq.heappush(todo, (new.depth + 3 * near(record.walk, watched), number, new))
         return Refutation(None)
 
-    def _key(self, node: WatchedNode, guarantee: Guarantee) -> Hashable:
+    def _node_key(self, node: WatchedNode, guarantee: Guarantee) -> Hashable:
         walk, pasts = node.walk, node.watched.key(node.walk)
         promised = pasts if guarantee.ends_within is not None else tuple(mark for mark, _moves in pasts)
         visits = walk.visits.get(guarantee.at_most.visit, 0) if guarantee.at_most else 0
         # Beyond what conditions ask for, a count makes no difference.
         edges = tuple(min(walk.edges.get(edge, 0), most) for edge, most in self._edges.items())
         spent = walk.spent if guarantee.cost_at_most is not None else 0
-        return coarse(walk), promised, self._under_review(walk), visits, edges, spent
+        return coarse_key(walk), promised, self._under_review(walk), visits, edges, spent
 
     def _under_review(self, walk: SimulatedTask) -> tuple[Hashable, ...]:
         """Tell of positions at gates what waits there: a word leads on from this outcome, to these targets."""
         return tuple(
             (dumps(position.asked.situation["outcome"]), tuple(position.wait.get("to", ())))
             for position in walk.positions
-            if position.here and position.asked is not None
+            if position.is_active and position.asked is not None
         )
 
     def _steps(self, walk: SimulatedTask, guarantee: Guarantee) -> Iterator[tuple[ScenarioStep, StepRecord]]:
         def tried(position: SimulatedPosition) -> Iterator[Candidate]:
-            return map(Candidate, self._tried(walk, position, guarantee))
+            return map(Candidate, self._steps_at(walk, position, guarantee))
 
-        for candidate, record in followed(self._line, walk, tried):
+        for candidate, record in follow_candidates(self._line, walk, tried):
             yield candidate.step, record
 
-    def _tried(
+    def _steps_at(
         self, walk: SimulatedTask, position: SimulatedPosition, guarantee: Guarantee
     ) -> Iterator[ScenarioStep]:
-        own = [candidate.step for candidate in self._candidates.at(position)]
+        own = [candidate.step for candidate in self._candidates.candidates_at(position)]
         if guarantee.cost_at_most is not None and position.status == READY and not position.arrival:
-            yield from (self._costing(walk, position, step, guarantee) for step in own)
+            yield from (self._with_max_cost(walk, position, step, guarantee) for step in own)
             return
         yield from own
         if position.arrival:
             return
         if position.status == READY:
-            yield from _otherwise(own)
-            yield from map(_reported, self._signals())
+            yield from _other_results(own)
+            yield from map(_outcome_step, self._signals())
         elif position.status == REVIEW and position.asked is not None:
-            yield from self._sent_back(position)
+            yield from self._send_back_steps(position)
 
     def _signals(self) -> Iterator[dict[str, object]]:
         yield {"result": "blocked"}
@@ -143,7 +144,7 @@ class Refuting:
                 "signals": [{"verdict": "hold", "reason": "already_complete", "meta": meta}],
             }
 
-    def _sent_back(self, position: SimulatedPosition) -> Iterator[ScenarioStep]:
+    def _send_back_steps(self, position: SimulatedPosition) -> Iterator[ScenarioStep]:
         for key in position.wait.get("gates", ()):
             gate = self._line.gates_by_key.get(key)
             if gate is not None and SEND_BACK in gate.offers:
@@ -151,7 +152,7 @@ class Refuting:
             if gate is not None and "abort" in gate.offers:
                 yield ScenarioStep("gates", gates={key: {"decision": "abort", "reason": REASON}})
 
-    def _costing(
+    def _with_max_cost(
         self, walk: SimulatedTask, position: SimulatedPosition, step: ScenarioStep, guarantee: Guarantee
     ) -> ScenarioStep:
         """The same at the price that its limits leave; without any, at more than is promised."""
@@ -159,14 +160,14 @@ class Refuting:
         if step.kind != "outcome" or not may_cost(station):
             return step
         own, task = station.limits.cost_usd, self._line.limits.cost_usd
-        left = [] if own is None else [exactly(own)]
-        left += [] if task is None else [max(exactly(task) - exactly(walk.spent), Decimal())]
-        cost = min(left) if left else exactly(guarantee.cost_at_most) + 1
+        left = [] if own is None else [exact_amount(own)]
+        left += [] if task is None else [max(exact_amount(task) - exact_amount(walk.spent), Decimal())]
+        cost = min(left) if left else exact_amount(guarantee.cost_at_most) + 1
         facts = {**step.outcome.get("facts", {}), "usage": {"cost_usd": float(cost)}}
         return replace(step, outcome={**step.outcome, "facts": facts})
 
 
-def _otherwise(own: Sequence[ScenarioStep]) -> Iterator[ScenarioStep]:
+def _other_results(own: Sequence[ScenarioStep]) -> Iterator[ScenarioStep]:
     """Report the same data with another result: a rule that reads the output takes a failed visit, too."""
     known = {dumps(step.outcome) for step in own}
     for step in own:
@@ -179,5 +180,5 @@ def _otherwise(own: Sequence[ScenarioStep]) -> Iterator[ScenarioStep]:
                 yield replace(step, outcome=outcome)
 
 
-def _reported(outcome: dict[str, object]) -> ScenarioStep:
+def _outcome_step(outcome: dict[str, object]) -> ScenarioStep:
     return ScenarioStep("outcome", outcome=outcome)

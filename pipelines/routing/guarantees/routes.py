@@ -20,8 +20,8 @@ from pipelines.routing.guarantees.views import (
     PROCEED,
     RECORDED,
     REWORKED,
-    SeenOutcome,
-    can_be,
+    RuleOutcome,
+    possible_truth,
 )
 
 APPROVE, SEND_BACK, REWORK = "approve", "send_back", "rework"
@@ -40,7 +40,7 @@ def surely_passed(gate: Gate) -> bool:
 def asks_for(gate: Gate, action: str) -> bool:
     """Tell whether a check or the tool of the gate can ask for it."""
     checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
-    return action in gate.tool_asks_for or any(
+    return action in gate.tool_actions or any(
         check.action == action for check in checks if check.severity != "warn"
     )
 
@@ -61,7 +61,7 @@ class RulePass:
     demanded rework, `spoken`: gates at which a person did. `gate_passed`: those of the station, with its checks.
     `people_only`: after `proceed`."""
 
-    seen: SeenOutcome
+    seen: RuleOutcome
     passed: bool = False
     words: Words = field(default_factory=dict)
     forced: bool = False
@@ -90,13 +90,15 @@ class Routes:
     def __init__(self, line: ParsedLine, station: Station, subject: LintSubject) -> None:
         self.line, self.station, self.subject = line, station, subject
         self.gate = line.gate(station.gate) if station.gate else None
-        self.rules = [rule for rule in station.rules if rule.fault is None and rule.id not in subject.dead]
+        self.rules = [
+            rule for rule in station.rules if rule.fault is None and rule.id not in subject.dead_rules
+        ]
         self.failed_by_policy: list[RulePass] = []
         """Those that go by `on_failure` because the compose of a rule failed, or because no second route is taken."""
 
     def all(self) -> Iterator[RulePass]:
         known: set[tuple[object, ...]] = set()
-        todo = [*self._first()]
+        todo = [*self._first_routes()]
         while todo:
             route = todo.pop()
             if route.key in known:
@@ -105,11 +107,11 @@ class Routes:
             if len(known) > MOST_ROUTES:
                 raise TooManyRoutes
             yield route
-            todo += self._after(route)
+            todo += self._following_routes(route)
 
     # Where the rules begin
 
-    def reported(self, outcome_state: str) -> RulePass:
+    def reported_route(self, outcome_state: str) -> RulePass:
         """Begin with what was reported, before the gate of the station."""
         return RulePass(
             next(outcome for outcome in RECORDED if outcome.standing == outcome_state)
@@ -117,22 +119,22 @@ class Routes:
             else FALLBACK
         )
 
-    def at_station_gate(self) -> Iterator[RulePass]:
+    def station_gate_routes(self) -> Iterator[RulePass]:
         """List how outcomes come to the gate of the station."""
         for outcome in (*RECORDED, *EXHAUSTED):
             yield RulePass(outcome, outcome.standing == PASSED)
         yield RulePass(PROCEED, people_only=True, forced=True)
 
-    def _first(self) -> Iterator[RulePass]:
+    def _first_routes(self) -> Iterator[RulePass]:
         yield RulePass(FALLBACK, forced=True)
         if self.gate is None:
-            for route in self.at_station_gate():
+            for route in self.station_gate_routes():
                 yield replace(route, gate_passed=True)
             return
-        for route in self.at_station_gate():
-            yield from self._beyond(self.gate, route)
+        for route in self.station_gate_routes():
+            yield from self._routes_beyond(self.gate, route)
 
-    def _beyond(self, gate: Gate, route: RulePass) -> Iterator[RulePass]:
+    def _routes_beyond(self, gate: Gate, route: RulePass) -> Iterator[RulePass]:
         """List what leads on from the gate of the station."""
         if route.people_only and not gate.has_people:
             yield replace(route, gate_passed=gate.mode == "skip")
@@ -151,14 +153,14 @@ class Routes:
 
     # Where they go on
 
-    def taken(self, route: RulePass) -> Iterator[Rule]:
+    def possible_matches(self, route: RulePass) -> Iterator[Rule]:
         """The rules that can be the first match."""
         if route.seen.standing == FAILED and not self.line.policy.failure_rules:
             return
         for rule in self.rules:
             if rule.id in route.left_out:
                 continue
-            settled = can_be(rule.when, route.seen)
+            settled = possible_truth(rule.when, route.seen)
             if settled is not False:
                 yield rule
             # It takes everything that comes: no rule below is reached.
@@ -170,13 +172,13 @@ class Routes:
         if route.seen.standing == FAILED and not self.line.policy.failure_rules:
             return True
         left = [rule for rule in self.rules if rule.id not in route.left_out]
-        if any(can_be(rule.when, route.seen) is True for rule in left):
+        if any(possible_truth(rule.when, route.seen) is True for rule in left):
             return False
         # `unmatched` speaks of all rules, and of outcomes that passed or failed.
         recorded = not route.left_out and route.seen.standing != BLOCKED
-        return not recorded or (self.station.key, route.seen.standing) in self.subject.unmatched
+        return not recorded or (self.station.key, route.seen.standing) in self.subject.unmatched_outcomes
 
-    def asking(self, rule: Rule, route: RulePass) -> list[Gate]:
+    def asking_gates(self, rule: Rule, route: RulePass) -> list[Gate]:
         """The gates of the rule at which somebody can be asked now."""
         return [
             gate
@@ -190,7 +192,7 @@ class Routes:
     def checks_ask(self, gate: Gate, route: RulePass, action: str) -> bool:
         return gate.mode != "skip" and gate.key not in route.spoken and asks_for(gate, action)
 
-    def approved(self, rule: Rule, route: RulePass) -> dict[str, str]:
+    def words_with_approvals(self, rule: Rule, route: RulePass) -> dict[str, str]:
         """Add the approvals, once all gates of the rule were passed. Where a person demanded this, nobody is asked."""
         words = dict(route.words)
         for gate in map(self.line.gate, rule.gates):
@@ -198,23 +200,23 @@ class Routes:
                 words[gate.key] = APPROVE
         return words
 
-    def _after(self, route: RulePass) -> Iterator[RulePass]:
+    def _following_routes(self, route: RulePass) -> Iterator[RulePass]:
         """Forced routes that follow on this one."""
-        for rule in self.taken(route):
-            yield from self._reworked_by_person(rule, route)
-            yield from self._reworked_by_check(rule, route)
+        for rule in self.possible_matches(route):
+            yield from self._person_rework_routes(rule, route)
+            yield from self._check_rework_routes(rule, route)
             if rule.compose:
                 self.failed_by_policy.append(route)
-                yield from self._fallback(route, "on_failure")
+                yield from self._fallback_routes(route, "on_failure")
         if self.is_unmatched(route):
             if route.seen.standing == FAILED:
-                yield from self._fallback(route, "on_failure")
+                yield from self._fallback_routes(route, "on_failure")
             elif route.seen.standing == PASSED and self.station.rules:
-                yield from self._fallback(route, "no_match")
+                yield from self._fallback_routes(route, "no_match")
 
-    def _reworked_by_person(self, rule: Rule, route: RulePass) -> Iterator[RulePass]:
+    def _person_rework_routes(self, rule: Rule, route: RulePass) -> Iterator[RulePass]:
         """Add what may have been said at another gate of the rule, which counts after rework."""
-        gates, left_out = self.asking(rule, route), route.left_out | {rule.id}
+        gates, left_out = self.asking_gates(rule, route), route.left_out | {rule.id}
         for gate in gates:
             if REWORK not in gate.offers:
                 continue
@@ -226,7 +228,7 @@ class Routes:
                     route, seen=REWORKED, words=after, forced=False, left_out=left_out, spoken=spoken
                 )
 
-    def _reworked_by_check(self, rule: Rule, route: RulePass) -> Iterator[RulePass]:
+    def _check_rework_routes(self, rule: Rule, route: RulePass) -> Iterator[RulePass]:
         if not any(self.checks_ask(self.line.gate(key), route, "rework") for key in rule.gates):
             return
         again = replace(route, seen=REWORKED, forced=True, left_out=route.left_out | {rule.id})
@@ -235,7 +237,7 @@ class Routes:
         elif route.spoken:
             self.failed_by_policy.append(again)
 
-    def _fallback(self, route: RulePass, knob: str) -> Iterator[RulePass]:
+    def _fallback_routes(self, route: RulePass, knob: str) -> Iterator[RulePass]:
         if getattr(self.line.policy, knob) == "fallback" and not route.forced:
             yield replace(route, seen=FALLBACK, forced=True)
 

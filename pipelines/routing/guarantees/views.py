@@ -1,29 +1,29 @@
-"""Views that rules can have of an outcome, as far as result, verdict and eval say it: the ways in which `decide`
-reaches them (law §5, steps 3 to 6), and whether a condition can be true there."""
+"""Outcomes as rules can see them, by result, verdict and eval (law §5, steps 3 to 6), and whether a condition
+can be true of one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.algebra import (
     All,
     Always,
     AnyOf,
     Condition,
+    ConditionView,
     EvalTest,
     Not,
-    ResultIs,
-    VerdictIs,
-    View,
+    ResultTest,
+    VerdictTest,
 )
 
 PASSED, FAILED, BLOCKED = "passed", "failed", "blocked"
 
 
 @dataclass(frozen=True, slots=True)
-class SeenOutcome:
+class RuleOutcome:
     """`eval` None: any."""
 
     standing: str
@@ -33,9 +33,9 @@ class SeenOutcome:
 
 
 RECORDED = (
-    SeenOutcome(PASSED, "success", "pass"),
+    RuleOutcome(PASSED, "success", "pass"),
     *(
-        SeenOutcome(FAILED, result, verdict)
+        RuleOutcome(FAILED, result, verdict)
         for result, verdict in (
             ("success", "fail"),
             ("failure", "pass"),
@@ -46,35 +46,37 @@ RECORDED = (
     ),
 )
 """As reported, those aside that are blocked: they never come to the rules as they are."""
-EXHAUSTED = (SeenOutcome(BLOCKED, "blocked", "fail"),)
+EXHAUSTED = (RuleOutcome(BLOCKED, "blocked", "fail"),)
 """A blocked one after exhausted `rework` signals; of others the verdict fail is among those that are reported."""
-PROCEED = SeenOutcome(PASSED, "success", "pass", "ok")
-FALLBACK = SeenOutcome(BLOCKED, "blocked", "blocked", "blocked")
-REWORKED = SeenOutcome(FAILED, "failure", "fail", "error")
+PROCEED = RuleOutcome(PASSED, "success", "pass", "ok")
+FALLBACK = RuleOutcome(BLOCKED, "blocked", "blocked", "blocked")
+REWORKED = RuleOutcome(FAILED, "failure", "fail", "error")
 """Forced routes (law §5)."""
 
 
-def can_be(condition: Condition, outcome: SeenOutcome) -> bool | None:
+def possible_truth(condition: Condition, outcome: RuleOutcome) -> bool | None:
     """True or false where that is settled by what is seen; None where something else decides."""
     if isinstance(condition, Always):
         return True
-    if isinstance(condition, ResultIs):
+    if isinstance(condition, ResultTest):
         return outcome.result in condition.results
-    if isinstance(condition, VerdictIs):
+    if isinstance(condition, VerdictTest):
         return outcome.verdict in condition.verdicts
     if isinstance(condition, EvalTest):
-        return None if outcome.eval is None else condition.test(_view(outcome, outcome.eval))
+        return None if outcome.eval is None else condition.test(_condition_view(outcome, outcome.eval))
     if isinstance(condition, Not):
-        inner = can_be(condition.inner, outcome)
+        inner = possible_truth(condition.inner, outcome)
         return None if inner is None else not inner
     if isinstance(condition, All | AnyOf):
         settles = isinstance(condition, AnyOf)
-        members = [can_be(member, outcome) for member in condition.members]
+        members = [possible_truth(member, outcome) for member in condition.members]
         if settles in members:
             return settles
         return None if None in members else not settles
     return None
 
 
-def _view(outcome: SeenOutcome, eval_text: str) -> View:
-    return View(outcome.result, outcome.verdict, eval_text, None, MISSING, False, {}, {}, Steps())
+def _condition_view(outcome: RuleOutcome, eval_text: str) -> ConditionView:
+    return ConditionView(
+        outcome.result, outcome.verdict, eval_text, None, MISSING, False, {}, {}, EvaluationBudget()
+    )

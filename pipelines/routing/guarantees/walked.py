@@ -9,11 +9,11 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
 from pipelines.routing.decide.decisions import Finish, Move
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.sentences.references import gate_by_name, place
 from pipelines.routing.sentences.references import rule as named_rule
 from pipelines.routing.simulate.drawn_moves import DrawnMove, drawn_moves
-from pipelines.routing.simulate.run import run
+from pipelines.routing.simulate.run import run_scenario
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import StepRecord
 
@@ -37,41 +37,41 @@ MOST = 12
 """Places that are told; of a longer walk the first and the last ones."""
 
 
-def walked(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
+def walk_text(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
     """“Build (rule 1 of Build with n = 5) → Review (blocked) → Merge”."""
     if not steps:
         return "a task begins there"
-    places = list(_places(line, steps))
+    places = list(_place_texts(line, steps))
     if len(places) > MOST:
         places = [*places[: MOST // 2], "…", *places[-MOST // 2 :]]
     return _("%(path)s", path=joined(places, " → "))
 
 
-def moves_of_walk(line: ParsedLine, steps: Sequence[ScenarioStep]) -> tuple[DrawnMove, ...]:
+def walk_moves(line: ParsedLine, steps: Sequence[ScenarioStep]) -> tuple[DrawnMove, ...]:
     """Return each move of the walk once, in order."""
-    result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
+    result = run_scenario(line, ScenarioScript("walk", "walk", tuple(steps)))
     return tuple(dict.fromkeys(drawn_moves(line, result.steps)))
 
 
-def _places(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[object]:
-    result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
+def _place_texts(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[object]:
+    result = run_scenario(line, ScenarioScript("walk", "walk", tuple(steps)))
     remark: list[object] = []
     at: object = place(line, line.start)
     # The first record is the start, which no step made.
     records = result.steps[1:]
     for step, record in zip(steps, records, strict=False):
-        remark += _said(line, step)
-        remark += _by_rule(line, record, last=record is records[-1])
+        remark += _step_remarks(line, step)
+        remark += _rule_text(line, record, last=record is records[-1])
         targets: list[object] = [place(line, station) for station in record.entered]
         if isinstance(record.decision, Finish):
             targets.append(place(line, record.decision.end))
         if targets:
-            yield _with(at, remark)
+            yield _with_remarks(at, remark)
             at, remark = joined(targets, " + "), []
-    yield _with(at, remark)
+    yield _with_remarks(at, remark)
 
 
-def _by_rule(line: ParsedLine, record: StepRecord, *, last: bool) -> Iterator[object]:
+def _rule_text(line: ParsedLine, record: StepRecord, *, last: bool) -> Iterator[object]:
     """Name a rule with the values that its condition read, and without any the one that breaks the promise."""
     if not isinstance(record.decision, Move | Finish) or record.decision.rule is None:
         return
@@ -88,19 +88,19 @@ def _values(decision: Move | Finish) -> Iterator[str]:
         if entry.step != "rules" or entry.rule != decision.rule or entry.result is not True:
             continue
         for observation in entry.saw:
-            if isinstance(observation, Seen) and observation.operand in ("output", "fact"):
+            if isinstance(observation, ObservedOperand) and observation.operand in ("output", "fact"):
                 for value in observation.value:
                     words = dumps(value)
                     yield f"{observation.path} = {words if len(words) <= LONGEST else f'{words[:LONGEST]}…'}"
-            elif isinstance(observation, Seen) and observation.operand in ("eval", "failure_type"):
+            elif isinstance(observation, ObservedOperand) and observation.operand in ("eval", "failure_type"):
                 yield f"{observation.operand} = {dumps(observation.value)}"
 
 
-def _with(at: object, remark: list[object]) -> object:
+def _with_remarks(at: object, remark: list[object]) -> object:
     return _("%(place)s (%(said)s)", place=at, said=joined(remark, ", ")) if remark else at
 
 
-def _said(line: ParsedLine, step: ScenarioStep) -> Iterator[object]:
+def _step_remarks(line: ParsedLine, step: ScenarioStep) -> Iterator[object]:
     signals = step.outcome.get("signals") or ()
     if signals:
         yield SIGNALS.get(signals[0].get("verdict"), "")

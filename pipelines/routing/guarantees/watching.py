@@ -10,9 +10,9 @@ from typing import Any
 
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.decisions import Decision, Finish, Move, Wait
-from pipelines.routing.decide.judging import exactly, judged
+from pipelines.routing.decide.judging import exact_amount, judge_outcome
 from pipelines.routing.document.guarantees import Guarantee
-from pipelines.routing.document.kinds import failed
+from pipelines.routing.document.kinds import failure_eval
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.guarantees.marks import Mark, mark_of
 from pipelines.routing.guarantees.views import PASSED
@@ -24,7 +24,7 @@ GATE_STEPS = ("station_gate", "rule_gates")
 
 
 @dataclass(frozen=True, slots=True)
-class PastOfToken:
+class TokenPast:
     mark: bool = False
     moves: int = 0
 
@@ -33,7 +33,7 @@ class PastOfToken:
 class WatchedWalk:
     """`pasts`: of the living tokens, by their numbers; `broken`: the promise is."""
 
-    pasts: Mapping[int, PastOfToken]
+    pasts: Mapping[int, TokenPast]
     broken: bool = False
 
     def mark_of(self, token: int) -> bool:
@@ -43,7 +43,7 @@ class WatchedWalk:
     def key(self, walk: SimulatedTask) -> tuple[tuple[bool, int], ...]:
         """Key that two walks have in common that promise the same from here on."""
         token_pasts = (
-            self.pasts.get(position.token, PastOfToken()) for position in walk.positions if not position.over
+            self.pasts.get(position.token, TokenPast()) for position in walk.positions if not position.is_over
         )
         return tuple((past.mark, past.moves) for past in token_pasts)
 
@@ -58,41 +58,41 @@ class GuaranteeWatch:
         self.most_cost = None if guarantee.cost_at_most is None else Decimal(guarantee.cost_at_most)
 
     def begin(self, walk: SimulatedTask) -> WatchedWalk:
-        mark = self.mark.first if self.mark else False
+        mark = self.mark.is_initially_set if self.mark else False
         at_start = mark and self.mark is not None and self.mark.reach == self.line.start
-        start = WatchedWalk({walk.positions[0].token: PastOfToken(mark)}, at_start)
-        return self._counted(start, walk)
+        start = WatchedWalk({walk.positions[0].token: TokenPast(mark)}, at_start)
+        return self._with_task_limits(start, walk)
 
     def step(
         self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, record: StepRecord
     ) -> WatchedWalk:
-        moved = self._moved(walk, step)
+        moved = self._moved_position(walk, step)
         if moved is None:
-            return replace(before, broken=before.broken or self._over(record.walk))
-        old = before.pasts.get(moved.token, PastOfToken())
+            return replace(before, broken=before.broken or self._exceeds_task_limits(record.walk))
+        old = before.pasts.get(moved.token, TokenPast())
         words = self._words(moved, step, record.decision)
-        broken = self._opens(old.mark, moved, step, record.decision)
+        broken = self._reaches_guarded_gate(old.mark, moved, step, record.decision)
         pasts = dict(before.pasts)
         if isinstance(record.decision, Move | Finish):
-            new = self._after(old, moved.station, record.decision.passed, words)
-            broken = broken or self._entered(new.mark, moved.station, record.decision)
+            new = self._past_after(old, moved.station, record.decision.passed, words)
+            broken = broken or self._enters_guarded(new.mark, moved.station, record.decision)
             pasts.pop(moved.token)
             if isinstance(record.decision, Move):
                 pasts |= dict.fromkeys(self._children(walk, moved, record.decision), new)
-            broken = broken or self._too_far(new)
-        pasts, at_joins = self._joined(pasts, record)
-        return self._counted(WatchedWalk(pasts, before.broken or broken or at_joins), record.walk)
+            broken = broken or self._exceeds_moves(new)
+        pasts, at_joins = self._merge_joined(pasts, record)
+        return self._with_task_limits(WatchedWalk(pasts, before.broken or broken or at_joins), record.walk)
 
     # One token
 
-    def _moved(self, walk: SimulatedTask, step: ScenarioStep) -> SimulatedPosition | None:
-        living = [position for position in walk.positions if position.here]
+    def _moved_position(self, walk: SimulatedTask, step: ScenarioStep) -> SimulatedPosition | None:
+        living = [position for position in walk.positions if position.is_active]
         at = [position for position in living if step.at is None or position.station == step.at]
         return at[0] if at else None
 
-    def _after(self, old: PastOfToken, station: str, passed: bool, words: Mapping[str, str]) -> PastOfToken:
-        mark = self.mark.after(old.mark, station, passed, words) if self.mark else False
-        return PastOfToken(mark, old.moves + 1 if self.most_moves is not None else 0)
+    def _past_after(self, old: TokenPast, station: str, passed: bool, words: Mapping[str, str]) -> TokenPast:
+        mark = self.mark.mark_after(old.mark, station, passed, words) if self.mark else False
+        return TokenPast(mark, old.moves + 1 if self.most_moves is not None else 0)
 
     def _children(self, walk: SimulatedTask, moved: SimulatedPosition, decision: Move) -> list[int]:
         if len(decision.to) == 1:
@@ -100,17 +100,17 @@ class GuaranteeWatch:
         # Numbered on in the order of the targets, as `simulate.following` does it
         return [walk.tokens + number for number in range(1, len(decision.to) + 1)]
 
-    def _entered(self, mark: bool, source: str, decision: Move | Finish) -> bool:
+    def _enters_guarded(self, mark: bool, source: str, decision: Move | Finish) -> bool:
         if self.mark is None or not mark:
             return False
         if isinstance(decision, Finish):
             return decision.end == self.mark.reach
         return any(to == self.mark.reach and not self.line.waits_at(to, source) for to in decision.to)
 
-    def _too_far(self, past: PastOfToken) -> bool:
+    def _exceeds_moves(self, past: TokenPast) -> bool:
         return self.most_moves is not None and past.moves > self.most_moves
 
-    def _opens(
+    def _reaches_guarded_gate(
         self, mark: bool, moved: SimulatedPosition, step: ScenarioStep, decision: Decision | None
     ) -> bool:
         """Tell whether the guarded gate is come to with the mark."""
@@ -119,13 +119,13 @@ class GuaranteeWatch:
         if self.mark.reach not in self.line.gates_by_key:
             return False
         opened = isinstance(decision, Wait) and self.mark.reach in decision.gates
-        if not opened and not any(_of_gate(entry, self.mark.reach) for entry in decision.trace):
+        if not opened and not any(_is_gate_entry(entry, self.mark.reach) for entry in decision.trace):
             return False
         at_station = self.line.station(moved.station).gate == self.mark.reach
-        words = {} if at_station else self._said_before(moved, step, decision)
-        return self.mark.after(mark, moved.station, self._reported(moved, step), words)
+        words = {} if at_station else self._station_gate_words(moved, step, decision)
+        return self.mark.mark_after(mark, moved.station, self._has_outcome_passed(moved, step), words)
 
-    def _said_before(
+    def _station_gate_words(
         self, moved: SimulatedPosition, step: ScenarioStep, decision: Decision
     ) -> dict[str, str]:
         """Words at the gate of the station."""
@@ -143,7 +143,7 @@ class GuaranteeWatch:
                 alone = not gate.has_people and gate.enforces_checks
                 if (
                     alone
-                    and _of_gate(entry, gate.key)
+                    and _is_gate_entry(entry, gate.key)
                     and entry.why == f"{gate.key}: proceed"
                     and entry.result is True
                 ):
@@ -160,25 +160,25 @@ class GuaranteeWatch:
         outcome: Mapping[str, Any] = moved.asked.situation["outcome"]
         return outcome
 
-    def _reported(self, moved: SimulatedPosition, step: ScenarioStep) -> bool:
+    def _has_outcome_passed(self, moved: SimulatedPosition, step: ScenarioStep) -> bool:
         """Tell whether the outcome passed with which the token comes to a gate; `proceed` makes no failed one pass."""
         return outcome_passed(self.line, moved.station, self._outcome(moved, step))
 
     # Joins
 
-    def _joined(
-        self, pasts: dict[int, PastOfToken], record: StepRecord
-    ) -> tuple[dict[int, PastOfToken], bool]:
-        living = {position.token for position in record.walk.positions if not position.over}
+    def _merge_joined(
+        self, pasts: dict[int, TokenPast], record: StepRecord
+    ) -> tuple[dict[int, TokenPast], bool]:
+        living = {position.token for position in record.walk.positions if not position.is_over}
         if not record.joined:
             return {token: past for token, past in pasts.items() if token in living}, False
-        continuing = _keeping(record, pasts)
+        continuing = _continuing_tokens(record, pasts)
         gone = [past for token, past in pasts.items() if token not in living or token in continuing]
         if not gone:
             return pasts, False
         marks = [past.mark for past in gone]
-        merged = PastOfToken(
-            self.mark.joined(marks) if self.mark else False, max(past.moves for past in gone)
+        merged = TokenPast(
+            self.mark.merge_marks(marks) if self.mark else False, max(past.moves for past in gone)
         )
         broken = False
         for join in record.joined:
@@ -186,9 +186,11 @@ class GuaranteeWatch:
             entered = join.merge.verdict == PASSED[:4]
             broken = broken or bool(self.mark and entered and merged.mark and join.station == self.mark.reach)
             if isinstance(join.decision, Move | Finish):
-                merged = self._after(merged, join.station, False, {})
+                merged = self._past_after(merged, join.station, False, {})
                 broken = (
-                    broken or self._entered(merged.mark, join.station, join.decision) or self._too_far(merged)
+                    broken
+                    or self._enters_guarded(merged.mark, join.station, join.decision)
+                    or self._exceeds_moves(merged)
                 )
         return {
             token: merged if token in continuing else pasts.get(token, merged) for token in living
@@ -196,28 +198,28 @@ class GuaranteeWatch:
 
     # The whole task
 
-    def _counted(self, watched: WatchedWalk, walk: SimulatedTask) -> WatchedWalk:
-        return replace(watched, broken=watched.broken or self._over(walk))
+    def _with_task_limits(self, watched: WatchedWalk, walk: SimulatedTask) -> WatchedWalk:
+        return replace(watched, broken=watched.broken or self._exceeds_task_limits(walk))
 
-    def _over(self, walk: SimulatedTask) -> bool:
+    def _exceeds_task_limits(self, walk: SimulatedTask) -> bool:
         most = self.guarantee.at_most
         if most is not None and walk.visits.get(most.visit, 0) > most.times:
             return True
-        return self.most_cost is not None and exactly(walk.spent) > self.most_cost
+        return self.most_cost is not None and exact_amount(walk.spent) > self.most_cost
 
 
 def outcome_passed(line: ParsedLine, key: str, document: Mapping[str, Any]) -> bool:
     """Read the outcome by law §2, once the facts decided (law §13)."""
     station = line.station(key)
-    outcome = judged(line, station, read_outcome(dict(document))).outcome
-    return derive(outcome, failed(station.kind)).standing == PASSED
+    outcome = judge_outcome(line, station, read_outcome(dict(document))).outcome
+    return derive(outcome, failure_eval(station.kind)).outcome_state == PASSED
 
 
-def _of_gate(entry: Any, gate: str) -> bool:
+def _is_gate_entry(entry: Any, gate: str) -> bool:
     return entry.step in GATE_STEPS and str(entry.why).startswith(f"{gate}:")
 
 
-def _keeping(record: StepRecord, pasts: Mapping[int, PastOfToken]) -> set[int]:
+def _continuing_tokens(record: StepRecord, pasts: Mapping[int, TokenPast]) -> set[int]:
     """Tokens that keep their number at a join: outside of any fork the first that arrived stands for all."""
     alone = {join.station for join in record.joined if join.merge.fork is None}
     moved_on = {to for join in record.joined if isinstance(join.decision, Move) for to in join.decision.to}

@@ -1,7 +1,7 @@
-"""Every way out of a station, whatever is reported, said and answered: what `decide` can do, a little more at most.
+"""Every way out of a station, whatever is reported, voted and answered: what `decide` can do, or a little more.
 
-By rules, by used-up limits, by the policy, by words and checks of gates, by signals and by the jumps that the line
-allows. Each says what it means for the gates on it, and whether the visit that it ends passed. Left out: moves by hand.
+By rules, exhausted limits, the policy, votes and checks at gates, signals and the jumps that the line allows.
+Each has the votes on it, and whether the visit that it ends passed. Left out: moves by hand.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.transitions import onward
+from pipelines.routing.analysis.lint.transitions import onward_target
 from pipelines.routing.decide.steps.gates import JUMP_GATE, RANK
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
@@ -44,7 +44,7 @@ class WayOut:
     at: str = ""
 
     @property
-    def is_signalled(self) -> bool:
+    def needs_signal(self) -> bool:
         """Tell whether it needs a signal, which no join reports."""
         return self.by in ("signal", "jump") or self.at == JUMP_GATE.key
 
@@ -68,14 +68,14 @@ class WayOut:
 def ways_out(subject: LintSubject) -> dict[str, tuple[WayOut, ...]]:
     """List those of every station."""
     line = subject.line
-    return {station.key: _distinct(_Ways(line, station, subject).all()) for station in line.stations}
+    return {station.key: _distinct(_StationWays(line, station, subject).all()) for station in line.stations}
 
 
 def _distinct(ways: Iterator[WayOut]) -> tuple[WayOut, ...]:
     return tuple({way.key: way for way in ways}.values())
 
 
-class _Ways:
+class _StationWays:
     def __init__(self, line: ParsedLine, station: Station, subject: LintSubject) -> None:
         self.line, self.station = line, station
         self.gate = line.gate(station.gate) if station.gate else None
@@ -86,14 +86,14 @@ class _Ways:
         yield from self._of_signals()
         yield from self._of_station_gate()
         for route in self.routes.all():
-            for rule in self.routes.taken(route):
+            for rule in self.routes.possible_matches(route):
                 yield from self._of_rule(rule, route)
             if self.routes.is_unmatched(route):
                 yield from self._of_policy(route)
         for route in self.routes.failed_by_policy:
             yield from self._of_failure(route)
 
-    def _way(
+    def _ways_to(
         self,
         target: str,
         by: str,
@@ -115,7 +115,7 @@ class _Ways:
                         self.station.key, instead, "exhausted", outcome_state, route.passed, None, words
                     )
 
-    def _come_to(self, opened: Opened, route: RulePass) -> Iterator[WayOut]:
+    def _gate_arrivals(self, opened: Opened, route: RulePass) -> Iterator[WayOut]:
         """A task comes to gates, whatever follows there: it may never leave the station again."""
         if opened:
             yield WayOut(self.station.key, "", "gate", route.seen.standing, route.passed, None, {}, opened)
@@ -123,7 +123,7 @@ class _Ways:
     def _may_go_on(self, target: str, route: RulePass) -> bool:
         """False of a forward move that waits until the gate of the station was passed (law §8)."""
         waits = self.gate is not None and not route.gate_passed
-        if not waits or GATE_PASSED not in self.line.requires(self.station.key):
+        if not waits or GATE_PASSED not in self.line.requirements_of(self.station.key):
             return True
         if target in self.line.stations_by_key:
             return self.line.position(target) <= self.line.position(self.station.key)
@@ -132,20 +132,20 @@ class _Ways:
     # By rules
 
     def _of_rule(self, rule: Rule, route: RulePass) -> Iterator[WayOut]:
-        yield from self._come_to(
+        yield from self._gate_arrivals(
             tuple((key, tuple(sorted(route.words.items()))) for key in rule.gates), route
         )
-        for gate in self.routes.asking(rule, route):
-            yield from self._said_at(gate, route, rule)
+        for gate in self.routes.asking_gates(rule, route):
+            yield from self._word_ways(gate, route, rule)
         for gate in map(self.line.gate, rule.gates):
             if self.routes.checks_ask(gate, route, "abort"):
-                yield from self._way("failed", "gate", route, rule, at=gate.key)
-        words = self.routes.approved(rule, route)
+                yield from self._ways_to("failed", "gate", route, rule, at=gate.key)
+        words = self.routes.words_with_approvals(rule, route)
         for target in rule.to:
             if target != BLOCKED:
-                yield from self._way(target, "rule", route, rule, words)
+                yield from self._ways_to(target, "rule", route, rule, words)
         if rule.exhausted_to:
-            yield from self._way(rule.exhausted_to, "exhausted", route, rule)
+            yield from self._ways_to(rule.exhausted_to, "exhausted", route, rule)
 
     # At gates
 
@@ -153,27 +153,31 @@ class _Ways:
         """List what its gate leads to of itself; what goes on from it are routes."""
         if self.gate is None:
             return
-        for route in self.routes.at_station_gate():
-            yield from self._come_to(((self.gate.key, ()),), route)
+        for route in self.routes.station_gate_routes():
+            yield from self._gate_arrivals(((self.gate.key, ()),), route)
             back = route.without_passing()
             if self.routes.can_be_asked_at_station(route):
-                yield from self._said_at(self.gate, back, None)
+                yield from self._word_ways(self.gate, back, None)
             if not route.people_only and self.routes.checks_ask(self.gate, route, "abort"):
-                yield from self._way("failed", "gate", back, at=self.gate.key)
+                yield from self._ways_to("failed", "gate", back, at=self.gate.key)
 
-    def _said_at(self, gate: Gate, route: RulePass, rule: Rule | None) -> Iterator[WayOut]:
+    def _word_ways(self, gate: Gate, route: RulePass, rule: Rule | None) -> Iterator[WayOut]:
         """Words other than approve, of which the first in their order decides; at another gate of the rule one that
         comes later in that order may have been said, too."""
-        others = [other for other in self.routes.asking(rule, route) if other.key != gate.key] if rule else []
+        others = (
+            [other for other in self.routes.asking_gates(rule, route) if other.key != gate.key]
+            if rule
+            else []
+        )
         for word in gate.offers:
             later = RANK[RANK.index(word) :] if word in RANK else ()
             also = [{}, *({other.key: less} for other in others for less in later if less in other.offers)]
-            for target in self._led_to(gate, word):
+            for target in self._word_targets(gate, word):
                 for more in also:
                     words = {**route.words, **more, gate.key: word}
-                    yield from self._way(target, "gate", route, rule, words, gate.key)
+                    yield from self._ways_to(target, "gate", route, rule, words, gate.key)
 
-    def _led_to(self, gate: Gate, word: str) -> tuple[str, ...]:
+    def _word_targets(self, gate: Gate, word: str) -> tuple[str, ...]:
         if word == ABORT:
             return ("failed",)
         if word == SEND_BACK:
@@ -194,16 +198,16 @@ class _Ways:
         if route.seen.standing == FAILED:
             yield from self._of_failure(route)
         elif route.seen.standing == PASSED:
-            target = onward(self.line, self.station)
+            target = onward_target(self.line, self.station)
             if target is not None:
-                yield from self._way(target, "policy", route)
+                yield from self._ways_to(target, "policy", route)
 
     def _of_failure(self, route: RulePass) -> Iterator[WayOut]:
         knob = self.line.policy.on_failure
         if knob == "halt":
-            yield from self._way("failed", "policy", route)
+            yield from self._ways_to("failed", "policy", route)
         elif knob.startswith("station:"):
-            yield from self._way(knob.removeprefix("station:"), "policy", route)
+            yield from self._ways_to(knob.removeprefix("station:"), "policy", route)
 
     # By signals
 
@@ -211,11 +215,11 @@ class _Ways:
         """Leave at once. A visit that a signal ends counts as one that did not pass, since one that reports a failure
         with it is ended so, too."""
         for outcome_state in (PASSED, FAILED, BLOCKED_STANDING):
-            route = self.routes.reported(outcome_state)
-            yield from self._way("failed", "signal", route)
-            yield from self._way(self.station.key, "signal", route)
+            route = self.routes.reported_route(outcome_state)
+            yield from self._ways_to("failed", "signal", route)
+            yield from self._ways_to(self.station.key, "signal", route)
             for target in self.line.jump_targets:
-                yield from self._way(target, "jump", route)
+                yield from self._ways_to(target, "jump", route)
             if self.line.jump_targets and self.line.asks_a_person:
                 # The review of the jump itself: what is said there leads on as at any gate.
-                yield from self._said_at(JUMP_GATE, route, None)
+                yield from self._word_ways(JUMP_GATE, route, None)

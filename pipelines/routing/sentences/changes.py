@@ -9,13 +9,13 @@ from typing import Any, Final, Protocol
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import PartName, joined
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.ends import end_words
+from pipelines.routing.document.ends import end_label
 from pipelines.routing.document.fields.field import Field
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
-from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut, cuts_of
-from pipelines.routing.sentences.fields import field_of, label, shown_words
+from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut, cut_at_difference
+from pipelines.routing.sentences.fields import field_label, field_of, quoted_value_words
 
 Document = Mapping[str, Any]
 PLACES: Final = {"@origin": "where they came from", "@blocked": "an answer (blocked)"}
@@ -97,18 +97,18 @@ class ChangeOfDocument(Protocol):
     def place(self) -> int: ...
 
 
-def sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
+def change_sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
     """`old` and `new`: the documents that were compared. Raises nothing: a draft may hold anything."""
     if change.affects == "layout":
         return _layout(change, new)
     if change.what == "order":
         return _order(change, old, new)
-    if not is_of_field(change):
+    if not is_field_change(change):
         return _added(change, new) if change.what == "added" else _removed(change, old)
     return _field(change, old, new)
 
 
-def thing(change: ChangeOfDocument, document: Document) -> str:
+def change_subject(change: ChangeOfDocument, document: Document) -> str:
     """Return the subject of a change by name: “Build”, “Rule 2 of Build”, “Gate Review”, “The line”."""
     name = _name(document, change.kind, change.key)
     match change.kind:
@@ -138,8 +138,8 @@ def _order(change: ChangeOfDocument, old: Document, new: Document) -> str:
         return _(
             "The rules of %(station)s are tried in another order: %(now)s; before: %(before)s.",
             station=_station(new, change.key),
-            now=_in_order(change.new, change.old, new, change.key),
-            before=_in_order(change.old, change.old, old, change.key),
+            now=_rule_order_text(change.new, change.old, new, change.key),
+            before=_rule_order_text(change.old, change.old, old, change.key),
         )
     now, before = (
         joined((_target(new, str(key)) for key in keys), ", ") for keys in (change.new, change.old)
@@ -156,7 +156,7 @@ def _order(change: ChangeOfDocument, old: Document, new: Document) -> str:
 def _added(change: ChangeOfDocument, new: Document) -> str:
     name = _name(new, change.kind, change.key)
     if change.kind == "rule":
-        parts = _placed(change, change.new, new)
+        parts = _rule_parts(change, change.new, new)
         if parts["label"]:
             return _("%(station)s has a new rule %(place)s, %(label)s: %(leads)s.", **parts)
         return _("%(station)s has a new rule %(place)s: %(leads)s.", **parts)
@@ -166,7 +166,7 @@ def _added(change: ChangeOfDocument, new: Document) -> str:
 def _removed(change: ChangeOfDocument, old: Document) -> str:
     name = _name(old, change.kind, change.key)
     if change.kind == "rule":
-        parts = _placed(change, change.old, old)
+        parts = _rule_parts(change, change.old, old)
         if parts["label"]:
             return _("%(station)s, rule %(place)s, %(label)s, is gone: %(leads)s.", **parts)
         return _("%(station)s, rule %(place)s, is gone: %(leads)s.", **parts)
@@ -194,48 +194,48 @@ class FieldChange:
     whole: tuple[PartName | str, PartName | str] | None
 
 
-def is_of_field(change: ChangeOfDocument) -> bool:
+def is_field_change(change: ChangeOfDocument) -> bool:
     """Return whether the change replaces one value by another: nothing was added, removed, placed or
     reordered."""
     return bool(change.field) and change.affects != "layout" and change.what != "order"
 
 
 def field_change(change: ChangeOfDocument, old: Document, new: Document) -> FieldChange:
-    """Return the texts of a change for which `is_of_field` holds."""
-    full_values = _values(change, old, new, str)
+    """Return the texts of a change for which `is_field_change` holds."""
+    full_values = _value_texts(change, old, new, str)
     before, now = (str(value) for value in full_values)
     is_long = max(len(before), len(now)) > MAX_VALUE
-    values = _values(change, old, new, cuts_of(before, now)) if is_long else full_values
+    values = _value_texts(change, old, new, cut_at_difference(before, now)) if is_long else full_values
     of_line = change.kind == "line"
-    field = _named(change, _declared(change, new))
-    what = field if of_line else _("%(thing)s: %(field)s", thing=thing(change, new), field=field)
+    field = _field_label(change, _declared_field(change, new))
+    what = field if of_line else _("%(thing)s: %(field)s", thing=change_subject(change, new), field=field)
     return FieldChange(what, *values, full_values if is_long else None)
 
 
-def _values(
+def _value_texts(
     change: ChangeOfDocument, old: Document, new: Document, cut: Cut
 ) -> tuple[PartName | str, PartName | str]:
-    before = "nothing" if change.what == "added" else _said(change, change.old, old, cut)
-    return before, "nothing" if change.what == "removed" else _said(change, change.new, new, cut)
+    before = "nothing" if change.what == "added" else _value_text(change, change.old, old, cut)
+    return before, "nothing" if change.what == "removed" else _value_text(change, change.new, new, cut)
 
 
-def _named(change: ChangeOfDocument, field: Field | None) -> str:
+def _field_label(change: ChangeOfDocument, field: Field | None) -> str:
     if name := FIELDS[change.kind].get(change.field):
         return name
     key = change.field.rpartition(".")[2]
-    return label(field, key)
+    return field_label(field, key)
 
 
-def _declared(change: ChangeOfDocument, document: Document) -> Field | None:
+def _declared_field(change: ChangeOfDocument, document: Document) -> Field | None:
     work = _member(document, "stations", change.station).get("work")
     kind = work.get("kind") if isinstance(work, Mapping) else ""
     return field_of(change.kind, change.field, str(kind))
 
 
-def _said(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) -> PartName | str:
+def _value_text(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) -> PartName | str:
     at = (change.kind, change.field)
     if at == ("rule", "when"):
-        return _condition(value, document)
+        return _condition_text(value, document)
     if at in (("rule", "to"), ("line", "start")):
         return _targets(document, value)
     if at == ("rule", "gates") and isinstance(value, list):
@@ -244,17 +244,17 @@ def _said(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) ->
         return _name(document, "gate", str(value))
     if value in ("", None):
         return "empty"
-    field = _declared(change, document)
-    return shown_words(field, value, lambda key: _called(document, key), cut)
+    field = _declared_field(change, document)
+    return quoted_value_words(field, value, lambda key: _name_of_key(document, key), cut)
 
 
-def _leads(rule: Any, document: Document) -> str:
+def _rule_text(rule: Any, document: Document) -> str:
     if not isinstance(rule, Mapping):
         return "not readable"
     gates = rule.get("gates")
     names = [_name(document, "gate", str(key)) for key in gates] if isinstance(gates, list) else []
     parts = {
-        "condition": _condition(rule.get("when", {"always": True}), document),
+        "condition": _condition_text(rule.get("when", {"always": True}), document),
         "targets": _targets(document, rule.get("to")),
     }
     if not names:
@@ -262,7 +262,7 @@ def _leads(rule: Any, document: Document) -> str:
     return _("%(condition)s → %(targets)s after %(gates)s", **parts, gates=", ".join(names))
 
 
-def condition(value: Any, document: Document, short: bool = False) -> str:
+def condition_text(value: Any, document: Document, short: bool = False) -> str:
     """Return a condition in words, with names of the `document`, `short` for a drawing; an unreadable one as
     it is written."""
     problems = Problems()
@@ -271,25 +271,25 @@ def condition(value: Any, document: Document, short: bool = False) -> str:
     readable = all(problem.path.startswith("edge") for problem in problems.found)
     if not readable:
         return cut(jsontext.dumps(value))
-    return describe(parsed, short, lambda key: _called(document, key))
+    return describe(parsed, short, lambda key: _name_of_key(document, key))
 
 
-def _condition(value: Any, document: Document) -> str:
-    return condition(value, document)
+def _condition_text(value: Any, document: Document) -> str:
+    return condition_text(value, document)
 
 
-def _placed(change: ChangeOfDocument, rule: Any, document: Document) -> dict[str, object]:
+def _rule_parts(change: ChangeOfDocument, rule: Any, document: Document) -> dict[str, object]:
     """Return the values for a sentence about a rule that was added or removed: its station, its number, its
     label if it has one, and what it does."""
     return {
         "station": _station(document, change.station),
         "place": change.place,
-        "label": _label(rule),
-        "leads": _leads(rule, document),
+        "label": _quoted_label(rule),
+        "leads": _rule_text(rule, document),
     }
 
 
-def _label(rule: Any) -> str:
+def _quoted_label(rule: Any) -> str:
     """Return the label of a rule in quotes; "" without a label."""
     label = rule.get("label") if isinstance(rule, Mapping) else ""
     return f"“{label}”" if label else ""
@@ -300,21 +300,21 @@ def _rule(document: Document, change: ChangeOfDocument) -> str:
     station = _station(document, change.station)
     for place, rule in enumerate(_rules(document, change.station), start=1):
         if rule.get("id") == change.key:
-            parts = {"station": station, "place": place, "label": _label(rule)}
+            parts = {"station": station, "place": place, "label": _quoted_label(rule)}
             if parts["label"]:
                 return _("%(station)s, rule %(place)s, %(label)s", **parts)
             return _("%(station)s, rule %(place)s", **parts)
     return station
 
 
-def _in_order(ids: Any, before: Any, document: Document, station: str) -> PartName:
+def _rule_order_text(ids: Any, before: Any, document: Document, station: str) -> PartName:
     """Rules by their labels; one without by its number before, since its number is what changes."""
     numbers = {key: number for number, key in enumerate(before, start=1)}
-    labels = {rule.get("id"): _label(rule) for rule in _rules(document, station)}
-    return joined((labels.get(key) or _numbered(numbers.get(key)) for key in ids), ", ")
+    labels = {rule.get("id"): _quoted_label(rule) for rule in _rules(document, station)}
+    return joined((labels.get(key) or _numbered_rule(numbers.get(key)) for key in ids), ", ")
 
 
-def _numbered(number: int | None) -> str:
+def _numbered_rule(number: int | None) -> str:
     return _("rule %(number)s", number=number) if number else "a new rule"
 
 
@@ -338,7 +338,7 @@ def _station(document: Document, key: str) -> str:
     return _name(document, "station", key)
 
 
-def _called(document: Document, key: str) -> str:
+def _name_of_key(document: Document, key: str) -> str:
     """The name of a station, gate or end; any other text as it is."""
     kinds = ("station", "gate", "end")
     return next((_name(document, kind, key) for kind in kinds if _member(document, f"{kind}s", key)), key)
@@ -349,7 +349,7 @@ def _name(document: Document, kind: str, key: str) -> str:
     # Ends and inputs have a label in place of a name.
     name = member.get("label") if kind in ("end", "input") else member.get("name")
     name = name if isinstance(name, str) else ""
-    return end_words(key, name) if kind == "end" else name or key
+    return end_label(key, name) if kind == "end" else name or key
 
 
 def _member(document: Document, what: str, key: str) -> Mapping[str, Any]:

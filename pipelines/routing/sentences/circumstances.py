@@ -8,21 +8,21 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
-from pipelines.routing.sentences.values import brief
+from pipelines.routing.sentences.values import brief_json
 
 
-def circumstances(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> str:
-    parts = [*_words_said(old, new, facts), *_counted(new, facts), *_answered(facts)]
+def circumstances_text(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> str:
+    parts = [*_vote_texts(old, new, facts), *_count_texts(new, facts), *_answer_texts(facts)]
     if facts.get("open_escalations"):
         parts.append("while an escalation is open")
     if facts.get("origin"):
         parts.append(_("of tasks that came from %(station)s", station=named.place(new, facts["origin"])))
     if facts.get("context"):
-        parts.append(_("with %(values)s in the context", values=brief(facts["context"])))
+        parts.append(_("with %(values)s in the context", values=brief_json(facts["context"])))
     return _(" (%(facts)s)", facts=joined(parts, ", ")) if parts else ""
 
 
-def _words_said(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list[str]:
+def _vote_texts(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list[str]:
     parts: list[str] = []
     for key, word in facts.get("gates", {}).items():
         gate = named.gate_by_name(new if key in new.gates_by_key else old, key)
@@ -30,7 +30,7 @@ def _words_said(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list
     return parts
 
 
-def _counted(line: ParsedLine, facts: dict[str, Any]) -> list[str]:
+def _count_texts(line: ParsedLine, facts: dict[str, Any]) -> list[str]:
     parts: list[str] = [
         _("rule %(rule)s taken %(times)s", rule=named.rule(line, rule), times=_times(count))
         for rule, count in facts.get("rules", {}).items()
@@ -51,15 +51,15 @@ def _times(count: int) -> str:
     return "once" if count == 1 else _("%(count)s times", count=count)
 
 
-def _answered(facts: dict[str, Any]) -> list[str]:
+def _answer_texts(facts: dict[str, Any]) -> list[str]:
     parts: list[str] = []
     for answer in facts.get("answers", ()):
         evaluation = {key: answer[key] for key in ("agentic", "hook") if key in answer}
-        parts.append(_("%(asked)s: %(answer)s", asked=asked(evaluation), answer=answer["answer"]))
+        parts.append(_("%(asked)s: %(answer)s", asked=evaluation_text(evaluation), answer=answer["answer"]))
     return parts
 
 
-def asked(evaluation: dict[str, Any]) -> str:
+def evaluation_text(evaluation: dict[str, Any]) -> str:
     kind, payload = next(iter(evaluation.items()))
     if kind == "agentic":
         return _("“%(question)s”", question=payload["question"])

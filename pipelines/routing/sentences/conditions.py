@@ -1,8 +1,8 @@
 """A condition in words for people: “high is greater than 0 and result is success”.
 
-Every window says a condition by `leaves` or `describe`, and every comparison is said by `comparison`, with what
-`operators` calls it. Sentences, lists and tables have the words; a label beside an edge of the picture of a difference
-has no room and has the sign: “high > 0”.
+Every window says a condition by `condition_leaves` or `describe`, and every comparison is said by
+`comparison_text`, with what `operators` calls it. Sentences, lists and tables have the words; a label beside an edge
+of the picture of a difference has no room and has the sign: “high > 0”.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ class Leaf:
 
 def describe(condition: c.Condition, short: bool = False, called: Called = str) -> str:
     """The whole condition in one line. `short`: comparisons by their signs, for the label of an edge."""
-    return " ".join(leaf.words for leaf in leaves(condition, short, called))
+    return " ".join(leaf.words for leaf in condition_leaves(condition, short, called))
 
 
-def leaves(condition: c.Condition, short: bool = False, called: Called = str) -> list[Leaf]:
+def condition_leaves(condition: c.Condition, short: bool = False, called: Called = str) -> list[Leaf]:
     """A line for each operand, in the order in which they are asked; the words of the groups stand before their
     members, and a group inside another one in brackets."""
-    return _leaves(condition, "", _Way(short, called), nested=False)
+    return _leaves(condition, "", _TextStyle(short, called), nested=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _TextStyle:
     """Style in which a condition is put in words."""
 
     short: bool
     called: Called
 
 
-def comparison(op: str, value: Any, short: bool = False) -> str:
+def comparison_text(op: str, value: Any, short: bool = False) -> str:
     """Return the comparison of an operand in words: “is greater than 0”, “is there”, “is between 1 and 5”; by
     its sign “> 0”."""
     if op in operators.ALONE:
@@ -60,15 +60,15 @@ def comparison(op: str, value: Any, short: bool = False) -> str:
     if op == "range":
         return operators.RANGE + " " + " and ".join(part.strip() for part in str(value).split(","))
     operator = operators.OUTPUT[op]
-    return f"{operator.sign if short and operator.sign else operator.words} {_value(value)}"
+    return f"{operator.sign if short and operator.sign else operator.words} {_value_text(value)}"
 
 
-def _value(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = jsontext.dumps(value)
     return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"
 
 
-def _leaves(condition: c.Condition, prefix: str, way: _Way, nested: bool) -> list[Leaf]:
+def _leaves(condition: c.Condition, prefix: str, way: _TextStyle, nested: bool) -> list[Leaf]:
     match condition:
         case c.All(members):
             # An empty `all` is true, an empty `any` is false (law §12).
@@ -81,7 +81,7 @@ def _leaves(condition: c.Condition, prefix: str, way: _Way, nested: bool) -> lis
 
 
 def _members(
-    members: tuple[c.Condition, ...], prefix: str, words: tuple[str, str], way: _Way, nested: bool
+    members: tuple[c.Condition, ...], prefix: str, words: tuple[str, str], way: _TextStyle, nested: bool
 ) -> list[Leaf]:
     """`words`: between the members, and where there are none."""
     if not members:
@@ -96,32 +96,34 @@ def _members(
     return parts
 
 
-def _leaf(condition: c.Condition, prefix: str, way: _Way) -> Leaf:
+def _leaf(condition: c.Condition, prefix: str, way: _TextStyle) -> Leaf:
     match condition:
-        case c.ResultIs(words=words):
-            return Leaf(prefix + _either("result is %(words)s", words), "result")
-        case c.VerdictIs(words=words):
-            return Leaf(prefix + _either("verdict is %(words)s", words), "verdict")
-        case c.FailureTypeIs(types=types):
-            return _failed(prefix, types)
+        case c.ResultTest(words=words):
+            return Leaf(prefix + _alternatives_text("result is %(words)s", words), "result")
+        case c.VerdictTest(words=words):
+            return Leaf(prefix + _alternatives_text("verdict is %(words)s", words), "verdict")
+        case c.FailureTypeTest(types=types):
+            return _failure_leaf(prefix, types)
         case c.EvalTest(op="equals", value=str(value)) if value in WORDS:
             # The eval of such a failure is its type.
-            return replace(_failed(prefix, (value,)), operand="eval")
+            return replace(_failure_leaf(prefix, (value,)), operand="eval")
         case c.EvalTest(op=op, value=value):
-            return Leaf(f"{prefix}eval {comparison(op, value, way.short)}", "eval")
+            return Leaf(f"{prefix}eval {comparison_text(op, value, way.short)}", "eval")
         case c.OutputTest(path=path, op=op, value=value):
             return Leaf(
-                f"{prefix}{_subject(condition)} {comparison(op, value, way.short)}", "output", path.text
+                f"{prefix}{_operand_text(condition)} {comparison_text(op, value, way.short)}",
+                "output",
+                path.text,
             )
         case c.FactTest(path=path, op=op, value=value):
-            text = f"observed {_subject(condition)}"
-            return Leaf(f"{prefix}{text} {comparison(op, value, way.short)}", "fact", path.text)
-        case c.EdgeTaken(source=source, target=target, at_least=least):
+            text = f"observed {_operand_text(condition)}"
+            return Leaf(f"{prefix}{text} {comparison_text(op, value, way.short)}", "fact", path.text)
+        case c.EdgeTest(source=source, target=target, at_least=least):
             edge_values = {"source": way.called(source), "target": way.called(target), "least": least}
             text = "{source} → {target} was taken {least} times or more".format(**edge_values)
             return Leaf(prefix + text, "edge", f"{source}->{target}")
-        case c.Answered(evaluation=evaluation, answer=answer):
-            answer_values = {"asked": _asked(evaluation.payload), "answer": answer}
+        case c.AnswerTest(evaluation=evaluation, answer=answer):
+            answer_values = {"asked": _question_text(evaluation.payload), "answer": answer}
             text = (
                 "the evaluator says %(answer)s to “%(asked)s”"
                 if evaluation.kind == "agentic"
@@ -131,7 +133,7 @@ def _leaf(condition: c.Condition, prefix: str, way: _Way) -> Leaf:
     return Leaf(prefix + "always", "")
 
 
-def _failed(prefix: str, types: tuple[str, ...]) -> Leaf:
+def _failure_leaf(prefix: str, types: tuple[str, ...]) -> Leaf:
     if not types:
         return Leaf(prefix + "never", "failure_type")
     if types == ("nothing_done",):
@@ -140,7 +142,7 @@ def _failed(prefix: str, types: tuple[str, ...]) -> Leaf:
     return Leaf(prefix + f"it failed: {words}", "failure_type", keys=keys)
 
 
-def _subject(test: c.PathTest) -> str:
+def _operand_text(test: c.PathTest) -> str:
     """Return the operand of the test in words. Existence is tested on everything at the path, so `every` adds
     nothing then."""
     name = test.path.text.removeprefix("$.")
@@ -151,11 +153,11 @@ def _subject(test: c.PathTest) -> str:
     return name
 
 
-def _either(sentence: str, words: tuple[str, ...]) -> str:
+def _alternatives_text(sentence: str, words: tuple[str, ...]) -> str:
     return sentence % {"words": " or ".join(words)} if words else "never"
 
 
-def _asked(payload: Mapping[str, Any]) -> str:
+def _question_text(payload: Mapping[str, Any]) -> str:
     """The question, or the command line of a hook; a long one is cut."""
     question = str(payload.get("question") or " ".join(map(str, payload.get("argv", ()))))
     return question if len(question) <= MAX_ASKED else f"{question[: MAX_ASKED - 1]}…"

@@ -9,7 +9,7 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import end_name, gate_name, station_names
 
 
-def consequence(line: ParsedLine, answer: Mapping[str, Any]) -> str:
+def consequence_text(line: ParsedLine, answer: Mapping[str, Any]) -> str:
     """A decision in words: “Deliver starts”, “the task fails”, …"""
     kind = answer["decision"]
     if kind == "move":

@@ -10,8 +10,8 @@ from pipelines.routing.sentences.escalations import role_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 
 
-def sentence(line: ParsedLine, station: str, answer: Mapping[str, Any], stopped: str = "") -> str:
-    """The decision in one sentence. `stopped`: which gate decided, see `stopped_at`."""
+def decision_sentence(line: ParsedLine, station: str, answer: Mapping[str, Any], stopped: str = "") -> str:
+    """The decision in one sentence. `stopped`: which gate decided, see `stopping_gate_text`."""
     if stopped and answer.get("decision") in ("move", "finish"):
         to = answer.get("to") or [str(answer.get("end", ""))]
         words = {"by": stopped, "targets": ", ".join(target_name(line, key) for key in to)}
@@ -21,23 +21,23 @@ def sentence(line: ParsedLine, station: str, answer: Mapping[str, Any], stopped:
     targets = ", ".join(target_name(line, key) for key in answer.get("to") or ())
     match answer.get("decision"):
         case "move":
-            return f"{_by(line, name, answer)}: on to {targets}."
+            return f"{_reason_text(line, name, answer)}: on to {targets}."
         case "finish":
             end = target_name(line, str(answer.get("end", "")))
-            return f"{_by(line, name, answer)}: it ends, {end}."
+            return f"{_reason_text(line, name, answer)}: it ends, {end}."
         case "wait" if answer.get("gates"):
             gates = ", ".join(gate_name(line, key) for key in answer["gates"])
-            words = {"by": _by(line, name, answer), "targets": targets, "gates": gates}
+            words = {"by": _reason_text(line, name, answer), "targets": targets, "gates": gates}
             if not targets:
                 return "{by}: it waits at {gates}.".format(**words)
             return "{by}: on to {targets}, after {gates}.".format(**words)
         case "wait":
-            return f"{_by(line, name, answer)}: it stays at {name} and waits."
+            return f"{_reason_text(line, name, answer)}: it stays at {name} and waits."
         case "ask":
             return "An evaluation has to be answered first."
         case "escalate":
             trigger = str(answer.get("trigger", ""))
-            role = answer.get("role") or line.escalation(trigger).role
+            role = answer.get("role") or line.escalation_rule(trigger).role
             words = {"station": name, "role": role_words(str(role)), "why": trigger_words(trigger)}
             return "{station}: escalated to {role}, since {why}.".format(**words)
         case "stuck":
@@ -45,7 +45,7 @@ def sentence(line: ParsedLine, station: str, answer: Mapping[str, Any], stopped:
     return ""
 
 
-def _by(line: ParsedLine, station: str, answer: Mapping[str, Any]) -> str:
+def _reason_text(line: ParsedLine, station: str, answer: Mapping[str, Any]) -> str:
     station_and_rule = line.rules_by_id.get(str(answer.get("rule") or ""))
     if station_and_rule:
         where, rule = station_and_rule
@@ -61,7 +61,9 @@ def _by(line: ParsedLine, station: str, answer: Mapping[str, Any]) -> str:
     }.get(str(answer.get("by") or ""), "%(station)s") % {"station": station}
 
 
-def stopped_at(line: ParsedLine, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]) -> str:
+def stopping_gate_text(
+    line: ParsedLine, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]
+) -> str:
     """“Release review was rejected”: the word or the check of a gate that decided, or ""."""
     if answer.get("by") != "gate":
         return ""
@@ -80,7 +82,7 @@ STOPS = {
 }
 
 
-def otherwise(line: ParsedLine, station: Station | None) -> str:
+def policy_summary(line: ParsedLine, station: Station | None) -> str:
     """Return what the policy does at this station where no rule took the outcome (law §4)."""
     policy = line.policy
     passed = policy.no_match if station is None or station.rules else policy.no_rules

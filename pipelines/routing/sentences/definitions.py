@@ -8,19 +8,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
-from pipelines.routing.basics.wording import PartName, Wording, joined, words
+from pipelines.routing.basics.wording import PartName, Wording, joined, people_text
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Field
-from pipelines.routing.document.fields.nested import One
+from pipelines.routing.document.fields.nested import ObjectField
 from pipelines.routing.document.fields.plain import Texts
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import LIMITS, STATION
 from pipelines.routing.sentences import references as named
-from pipelines.routing.sentences.differences import DecidedSample, VersionPair, of_sample
-from pipelines.routing.sentences.fields import field_of, label, shown_words
+from pipelines.routing.sentences.differences import DecidedSample, VersionPair, sample_sentence
+from pipelines.routing.sentences.fields import field_label, field_of, quoted_value_words
 from pipelines.routing.sentences.names import place_name, station_name
-from pipelines.routing.sentences.values import plain
+from pipelines.routing.sentences.values import unquoted_json
 
 
 class DefinitionChange(Protocol):
@@ -41,11 +41,11 @@ class DefinitionChange(Protocol):
 Say = Callable[[VersionPair, DefinitionChange], str]
 
 
-def of_structural(pair: VersionPair, change: DefinitionChange) -> str:
+def structural_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     what = SENTENCES[change.what](pair, change)
     if change.sample is None:
         return _("%(what)s.", what=what)
-    return _("%(what)s. %(sample)s", what=what, sample=of_sample(pair, change.sample))
+    return _("%(what)s. %(sample)s", what=what, sample=sample_sentence(pair, change.sample))
 
 
 def _start(pair: VersionPair, change: DefinitionChange) -> str:
@@ -69,15 +69,15 @@ def _station(pair: VersionPair, change: DefinitionChange) -> str:
 def _station_gate(pair: VersionPair, change: DefinitionChange) -> str:
     words = {
         "station": station_name(pair.new, change.key),
-        "old": _gate(pair.old, change.old),
-        "new": _gate(pair.new, change.new),
+        "old": _gate_name(pair.old, change.old),
+        "new": _gate_name(pair.new, change.new),
     }
     if str(words["old"]) == str(words["new"]):
         return _("The gate %(new)s of station %(station)s is defined otherwise", **words)
     return _("Station %(station)s had %(old)s before its rules; now it has %(new)s", **words)
 
 
-def _gate(line: ParsedLine, key: str | None) -> PartName | str:
+def _gate_name(line: ParsedLine, key: str | None) -> PartName | str:
     return named.gate_by_name(line, key) if key else "no gate"
 
 
@@ -93,7 +93,7 @@ def _end(pair: VersionPair, change: DefinitionChange) -> str:
 
 def _approval(pair: VersionPair, change: DefinitionChange) -> str:
     parts = [
-        _("%(part)s was %(old)s, now %(new)s", **_part_of_gate(pair, change, key))
+        _("%(part)s was %(old)s, now %(new)s", **_gate_part_values(pair, change, key))
         for key in change.new
         if change.old[key] != change.new[key]
     ]
@@ -101,20 +101,20 @@ def _approval(pair: VersionPair, change: DefinitionChange) -> str:
     return _("Gate %(gate)s asks otherwise: %(parts)s", gate=gate, parts=joined(parts, "; "))
 
 
-def _part_of_gate(pair: VersionPair, change: DefinitionChange, key: str) -> dict[str, object]:
+def _gate_part_values(pair: VersionPair, change: DefinitionChange, key: str) -> dict[str, object]:
     field = field_of("gate", f"approval.{key}") or field_of("gate", key)
     sides = (("old", pair.old, change.old[key]), ("new", pair.new, change.new[key]))
-    convert = _who if key == "who" else lambda value: value
+    convert = _requirement_documents if key == "who" else lambda value: value
     return {
-        "part": PartName(key, lambda: words(PARTS[key]) if key in PARTS else label(field, key)),
+        "part": PartName(key, lambda: people_text(PARTS[key]) if key in PARTS else field_label(field, key)),
         **{
-            side: PartName(plain(value), partial(_shown, line, field, convert(value)))
+            side: PartName(unquoted_json(value), partial(_value_text, line, field, convert(value)))
             for side, line, value in sides
         },
     }
 
 
-def _who(rows: list[list[Any]]) -> list[dict[str, Any]]:
+def _requirement_documents(rows: list[list[Any]]) -> list[dict[str, Any]]:
     """Return the requirements as the document writes them; `difference` has rows of kind, name and count."""
     return [{row[0]: row[1], "count": row[2]} for row in rows]
 
@@ -122,10 +122,10 @@ def _who(rows: list[list[Any]]) -> list[dict[str, Any]]:
 PARTS = {"who": "who decides", "due": "due time"}
 
 
-def _shown(line: ParsedLine, field: Field | None, value: Any) -> str:
+def _value_text(line: ParsedLine, field: Field | None, value: Any) -> str:
     if value is None:
-        return words("none")
-    return shown_words(field, value, partial(place_name, line))
+        return people_text("none")
+    return quoted_value_words(field, value, partial(place_name, line))
 
 
 def _order(pair: VersionPair, change: DefinitionChange) -> str:
@@ -133,37 +133,39 @@ def _order(pair: VersionPair, change: DefinitionChange) -> str:
     return _("The order of the stations was %(old)s; now it is %(new)s", old=old, new=new)
 
 
-def _values(pair: VersionPair, change: DefinitionChange, field: Field | None) -> dict[str, object]:
+def _old_and_new(pair: VersionPair, change: DefinitionChange, field: Field | None) -> dict[str, object]:
     """Return the old and the new value, with names."""
     sides = (("old", pair.old, change.old), ("new", pair.new, change.new))
-    return {side: _shown(line, field, value) for side, line, value in sides}
+    return {side: _value_text(line, field, value) for side, line, value in sides}
 
 
-def _option(machine: str, what: str, path: str) -> Say:
+def _option_sentence(machine: str, what: str, path: str) -> Say:
     """Return the sentence about an option of the line: its name for machines, what people do, and its path in
     the document."""
 
     def say(pair: VersionPair, change: DefinitionChange) -> str:
-        values = _values(pair, change, field_of("line", path))
+        values = _old_and_new(pair, change, field_of("line", path))
         people = _("%(what)s: %(old)s → %(new)s", what=what, **values)
-        return Wording.of(f"{machine} was {plain(change.old)}; now it is {plain(change.new)}", people)
+        return Wording.of(
+            f"{machine} was {unquoted_json(change.old)}; now it is {unquoted_json(change.new)}", people
+        )
 
     return say
 
 
-def _of_station(machine: str, what: str, path: str = "") -> Say:
+def _station_field_sentence(machine: str, what: str, path: str = "") -> Say:
     def say(pair: VersionPair, change: DefinitionChange) -> str:
         name = station_name(pair.new, change.key)
-        old, new = ("none" if value is None else plain(value) for value in (change.old, change.new))
+        old, new = ("none" if value is None else unquoted_json(value) for value in (change.old, change.new))
         field = EXPECTED if change.what == "expects" else field_of("station", path)
-        values = _values(pair, change, field)
+        values = _old_and_new(pair, change, field)
         people = _("%(station)s, %(what)s: %(old)s → %(new)s", what=what, station=name, **values)
         return Wording.of(f"{machine} {name}: was {old}, now {new}", people)
 
     return say
 
 
-EXPECTED = One(
+EXPECTED = ObjectField(
     Record(
         dict,
         {
@@ -177,40 +179,48 @@ EXPECTED = One(
 """What `difference` compares as one: the parts of a station that say what is expected of it."""
 SENTENCES: dict[str, Say] = {
     "start": _start,
-    "revisit": _option("The policy revisit", "Coming to a station again", "policy.revisit"),
-    "visit_cap": _option("The cap of visits", "Most runs of one station", "policy.visit_cap"),
-    "on_exhausted": _option("The policy on_exhausted", "When a limit is used up", "policy.on_exhausted"),
-    "condition_scope": _option(
+    "revisit": _option_sentence("The policy revisit", "Coming to a station again", "policy.revisit"),
+    "visit_cap": _option_sentence("The cap of visits", "Most runs of one station", "policy.visit_cap"),
+    "on_exhausted": _option_sentence(
+        "The policy on_exhausted", "When a limit is used up", "policy.on_exhausted"
+    ),
+    "condition_scope": _option_sentence(
         "What conditions read (condition_scope)", "What conditions read", "policy.condition_scope"
     ),
-    "contradiction": _option(
+    "contradiction": _option_sentence(
         "The policy contradiction", "When branches contradict each other", "policy.contradiction"
     ),
-    "jumps": _option("Where work may jump: it", "Where work may jump when it is complete", "jumps"),
-    "jump_review": _option(
+    "jumps": _option_sentence("Where work may jump: it", "Where work may jump when it is complete", "jumps"),
+    "jump_review": _option_sentence(
         "The review of jumps (on a reject)", "When the review of a jump rejects", "policy.on_reject"
     ),
     "order": _order,
-    "forbidden_parallel": _option(
+    "forbidden_parallel": _option_sentence(
         "Pairs that may not run in parallel: it",
         "Stations that never run in parallel",
         "forbidden_parallel",
     ),
-    "budgets": _option("The budgets of the line: it", "Limits of the line", "budgets"),
-    "cost": _option("The most that a task may cost", "Most cost of a task", "limits.cost_usd"),
-    "escalations": _option("Who is told of escalations: it", "Who is told of escalations", "escalations"),
+    "budgets": _option_sentence("The budgets of the line: it", "Limits of the line", "budgets"),
+    "cost": _option_sentence("The most that a task may cost", "Most cost of a task", "limits.cost_usd"),
+    "escalations": _option_sentence(
+        "Who is told of escalations: it", "Who is told of escalations", "escalations"
+    ),
     "station": _station,
     "station_gate": _station_gate,
-    "max_visits": _of_station("Entries allowed of", "most runs", "limits.max_visits"),
-    "signal_reworks": _of_station("Reworks by signal allowed at", "most reworks by signal"),
-    "result_document": _of_station("Whether a result document is required of", "result document required"),
-    "failed": _of_station("The eval of a failure at", "eval of a failure"),
-    "expects": _of_station("What is expected of", "what is expected"),
-    "join": _of_station("The join of", "join", "join"),
-    "stage": _of_station("The stage of", "stage", "stage"),
-    "requires": _of_station("What a forward move needs at", "what a forward move needs", "requires"),
-    "agent": _of_station("The agent of", "agent", "agent"),
-    "handoff": _of_station("The schema of the handoff of", "schema of the handoff", "handoff"),
+    "max_visits": _station_field_sentence("Entries allowed of", "most runs", "limits.max_visits"),
+    "signal_reworks": _station_field_sentence("Reworks by signal allowed at", "most reworks by signal"),
+    "result_document": _station_field_sentence(
+        "Whether a result document is required of", "result document required"
+    ),
+    "failed": _station_field_sentence("The eval of a failure at", "eval of a failure"),
+    "expects": _station_field_sentence("What is expected of", "what is expected"),
+    "join": _station_field_sentence("The join of", "join", "join"),
+    "stage": _station_field_sentence("The stage of", "stage", "stage"),
+    "requires": _station_field_sentence(
+        "What a forward move needs at", "what a forward move needs", "requires"
+    ),
+    "agent": _station_field_sentence("The agent of", "agent", "agent"),
+    "handoff": _station_field_sentence("The schema of the handoff of", "schema of the handoff", "handoff"),
     "approval": _approval,
     "end": _end,
 }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from pipelines.routing.basics.wording import PartName, Wording, joined, words
+from pipelines.routing.basics.wording import PartName, Wording, joined, people_text
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
-from pipelines.routing.sentences.circumstances import asked, circumstances
+from pipelines.routing.sentences.circumstances import circumstances_text, evaluation_text
 from pipelines.routing.sentences.names import end_name, station_name
-from pipelines.routing.sentences.values import brief, plain
+from pipelines.routing.sentences.values import brief_json, unquoted_json
 
 PAST, NOW = 0, 1
 Tenses = tuple[str, str]
@@ -56,65 +56,70 @@ class RegionChange(Protocol):
     def after(self) -> tuple[str, str] | None: ...
 
 
-def of_change(pair: VersionPair, change: RegionChange) -> str:
+def region_change_sentence(pair: VersionPair, change: RegionChange) -> str:
     """Return one sentence with the sample, or one that explains what is not known."""
     if change.sample is not None:
-        return of_sample(pair, change.sample)
+        return sample_sentence(pair, change.sample)
     return _(
         "Not known of %(station)s: %(outcomes)s: %(why)s.",
         station=station_name(pair.new, change.station),
-        outcomes=_taken_by(pair, change),
+        outcomes=_outcomes_text(pair, change),
         why=change.why,
     )
 
 
-def of_sample(pair: VersionPair, sample: DecidedSample) -> str:
+def sample_sentence(pair: VersionPair, sample: DecidedSample) -> str:
     situation = sample.situation
-    past, now = went(pair, sample)
+    past, now = route_tenses(pair, sample)
     return _(
         "Outcomes of %(station)s such as %(outcome)s%(when)s %(past)s; now they %(now)s.",
         station=station_name(pair.new, situation["station"]),
-        outcome=_outcome(pair, situation["outcome"]),
-        when=circumstances(pair.old, pair.new, situation.get("facts", {})),
+        outcome=_outcome_text(pair, situation["outcome"]),
+        when=circumstances_text(pair.old, pair.new, situation.get("facts", {})),
         past=past,
         now=now,
     )
 
 
-def _outcome(pair: VersionPair, outcome: dict[str, Any]) -> PartName:
+def _outcome_text(pair: VersionPair, outcome: dict[str, Any]) -> PartName:
     """Return the outcome as JSON. People read the station of a signal by its name; any other word may be the
     work's own."""
     signals = outcome.get("signals") or ()
-    named_here = [{**signal, **_meta(pair, signal)} for signal in signals]
+    named_here = [{**signal, **_meta_with_names(pair, signal)} for signal in signals]
     readable = {**outcome, "signals": named_here} if signals else outcome
-    return PartName(brief(outcome), lambda: brief(readable))
+    return PartName(brief_json(outcome), lambda: brief_json(readable))
 
 
-def _meta(pair: VersionPair, signal: dict[str, Any]) -> dict[str, Any]:
+def _meta_with_names(pair: VersionPair, signal: dict[str, Any]) -> dict[str, Any]:
     meta = signal.get("meta") or {}
     target = meta.get("targetState")
-    return {"meta": {**meta, "targetState": place_of(pair, target)}} if isinstance(target, str) else {}
+    return (
+        {"meta": {**meta, "targetState": name_in_versions(pair, target)}} if isinstance(target, str) else {}
+    )
 
 
-def went(pair: VersionPair, sample: DecidedSample) -> Tenses:
-    """Return what the old version did with the sample, and what the new one does."""
+def route_tenses(pair: VersionPair, sample: DecidedSample) -> Tenses:
+    """Return what the old version did with the sample, in the past tense, and what the new one does, in the
+    present tense."""
     station = sample.situation["station"]
-    return _went(pair.old, station, sample.old)[PAST], _went(pair.new, station, sample.new)[NOW]
+    return _decision_tenses(pair.old, station, sample.old)[PAST], _decision_tenses(
+        pair.new, station, sample.new
+    )[NOW]
 
 
-def place_of(pair: VersionPair, key: str) -> str:
+def name_in_versions(pair: VersionPair, key: str) -> str:
     """The name of a station, gate or end of either version; "" for the line itself."""
     for line in (pair.new, pair.old):
         if key in line.stations_by_key:
             return station_name(line, key)
         if key in line.gates_by_key:
-            return words(named.gate_by_name(line, key))
+            return people_text(named.gate_by_name(line, key))
         if key in line.ends_by_key:
             return end_name(line, key)
     return key
 
 
-def _taken_by(pair: VersionPair, change: RegionChange) -> str:
+def _outcomes_text(pair: VersionPair, change: RegionChange) -> str:
     parts = {
         "old": _rule(pair.old, change.old),
         "new": _rule(pair.new, change.new),
@@ -137,7 +142,7 @@ def _rule(line: ParsedLine, key: str | None) -> str:
 # Decisions
 
 
-def _went(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _decision_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     """Return what the decision did, in the past and the present tense."""
     return _KINDS[decision["decision"]](line, station, decision)
 
@@ -145,9 +150,9 @@ def _went(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
 def _move(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {
         "station": station_name(line, station),
-        "places": _places(line, decision["to"]),
-        "by": _by(line, decision),
-        "with": _carried(decision),
+        "places": _place_names(line, decision["to"]),
+        "by": _cause_text(line, decision),
+        "with": _carried_text(decision),
     }
     if decision["to"] == [station]:
         return _("ran %(station)s again%(by)s%(with)s", **parts), _(
@@ -156,18 +161,18 @@ def _move(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     return _("went to %(places)s%(by)s%(with)s", **parts), _("go to %(places)s%(by)s%(with)s", **parts)
 
 
-def _carried(decision: dict[str, Any]) -> PartName:
+def _carried_text(decision: dict[str, Any]) -> PartName:
     parts = []
     if decision["feedback"] is not None:
         parts.append(_(" with feedback “%(feedback)s”", feedback=decision["feedback"]))
     if decision["variables"]:
-        values = ", ".join(f"{key} = {plain(value)}" for key, value in decision["variables"].items())
+        values = ", ".join(f"{key} = {unquoted_json(value)}" for key, value in decision["variables"].items())
         parts.append(_(" with %(values)s", values=values))
     return joined(parts, "")
 
 
 def _finish(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
-    parts = {"end": named.place(line, decision["end"]), "by": _by(line, decision)}
+    parts = {"end": named.place(line, decision["end"]), "by": _cause_text(line, decision)}
     if not decision["error"]:
         return _("ended as %(end)s%(by)s", **parts), _("end as %(end)s%(by)s", **parts)
     why = {**parts, "why": named.error(decision["error"])}
@@ -179,12 +184,12 @@ def _finish(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
 
 
 def _wait(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
-    parts: dict[str, object] = {"by": _by(line, decision)}
+    parts: dict[str, object] = {"by": _cause_text(line, decision)}
     if decision["gates"]:
         parts["gates"] = joined((named.gate_by_name(line, key) for key in decision["gates"]), " and ")
         if not decision["to"]:
             return _("waited for %(gates)s%(by)s", **parts), _("wait for %(gates)s%(by)s", **parts)
-        parts["places"] = _places(line, decision["to"])
+        parts["places"] = _place_names(line, decision["to"])
         return (
             _("went to %(places)s%(by)s after %(gates)s", **parts),
             _("go to %(places)s%(by)s after %(gates)s", **parts),
@@ -195,7 +200,7 @@ def _wait(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
             "are held%(by)s: missing %(missing)s", **parts
         )
     if decision["evaluation"]:
-        parts["asked"] = asked(decision["evaluation"])
+        parts["asked"] = evaluation_text(decision["evaluation"])
         return (
             _("waited for a person to answer %(asked)s", **parts),
             _("wait for a person to answer %(asked)s", **parts),
@@ -207,17 +212,17 @@ def _wait(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
 
 
 def _ask(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
-    question = asked(decision["evaluation"])
+    question = evaluation_text(decision["evaluation"])
     return _("asked %(asked)s first", asked=question), _("ask %(asked)s first", asked=question)
 
 
 def _escalate(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
-    parts = {"trigger": named.trigger_in_words(decision["trigger"]), "by": _by(line, decision)}
+    parts = {"trigger": named.unquoted_trigger(decision["trigger"]), "by": _cause_text(line, decision)}
     return _("were escalated (%(trigger)s)%(by)s", **parts), _("are escalated (%(trigger)s)%(by)s", **parts)
 
 
 def _stuck(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
-    parts = {"why": named.error(decision["error"]), "by": _by(line, decision)}
+    parts = {"why": named.error(decision["error"]), "by": _cause_text(line, decision)}
     machine = f"stuck with {decision['error']}{parts['by']}"
     return (
         Wording.of(f"got {machine}", _("got stuck%(by)s (%(why)s)", **parts)),
@@ -236,7 +241,7 @@ _KINDS = {
 _BY = {"policy": " by the policy", "signal": " by a signal", "gate": " by a gate"}
 
 
-def _by(line: ParsedLine, decision: dict[str, Any]) -> str:
+def _cause_text(line: ParsedLine, decision: dict[str, Any]) -> str:
     rule = decision.get("rule")
     if rule and rule in line.rules_by_id:
         station, parsed_rule = line.rules_by_id[rule]
@@ -244,5 +249,5 @@ def _by(line: ParsedLine, decision: dict[str, Any]) -> str:
     return _BY.get(decision.get("by") or "", "")
 
 
-def _places(line: ParsedLine, keys: Sequence[str]) -> PartName:
+def _place_names(line: ParsedLine, keys: Sequence[str]) -> PartName:
     return joined((named.place(line, key) for key in keys), " and ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.durations import written
+from pipelines.routing.basics.durations import format_duration
 from pipelines.routing.document.escalations import OUTSIDER, agents_of
 from pipelines.routing.document.line import ParsedLine
 
@@ -52,10 +52,10 @@ ROLES = {
 }
 
 
-def answered_by(line: ParsedLine, trigger: str, role: str) -> str:
+def answer_terms(line: ParsedLine, trigger: str, role: str) -> str:
     """Return who answers an escalation, how soon, and what happens when they do not."""
-    escalation = line.escalation(trigger)
-    words = {"role": role_words(role), "time": written(escalation.sla or 0)}
+    escalation = line.escalation_rule(trigger)
+    words = {"role": role_words(role), "time": format_duration(escalation.sla or 0)}
     if escalation.sla is None:
         return "It is for {role}, without a limit of time.".format(**words)
     if not escalation.on_breach:

@@ -23,7 +23,7 @@ def cut(text: str, start: int = 0) -> str:
     return f"{lead}{text[start : start + most]}…"
 
 
-def cuts_of(one: str, other: str) -> Cut:
+def cut_at_difference(one: str, other: str) -> Cut:
     """Cuts both of them at the same place: where they begin to differ, if that is not in sight of the beginning."""
     start = _first_difference(one, other) - BEFORE
     if start <= 0 or max(len(one), len(other)) <= MAX_VALUE:

@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.durations import written
+from pipelines.routing.basics.durations import format_duration
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.basics.wording import words
-from pipelines.routing.document.checks import CHECK, Checks
+from pipelines.routing.basics.wording import people_text
+from pipelines.routing.document.checks import CHECK, CheckGroupField
 from pipelines.routing.document.ends import END
 from pipelines.routing.document.escalations import ESCALATION
-from pipelines.routing.document.exhausted import Exhausted
+from pipelines.routing.document.exhausted import ExhaustedAction
 from pipelines.routing.document.fields.field import NOWHERE, Field
-from pipelines.routing.document.fields.nested import Each, One
+from pipelines.routing.document.fields.nested import ListField, ObjectField
 from pipelines.routing.document.fields.plain import Duration, Reference
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gates import GATE, WORDS, Offers
@@ -33,7 +33,7 @@ from pipelines.routing.document.stations import STATION
 from pipelines.routing.document.work.keys import ArgumentsKey
 from pipelines.routing.sentences import guarantees
 from pipelines.routing.sentences.escalations import role_words, trigger_words
-from pipelines.routing.sentences.values import in_names
+from pipelines.routing.sentences.values import with_names
 
 Called = Callable[[str], str]
 RECORDS: Final[Mapping[str, Record[Any]]] = {
@@ -70,29 +70,31 @@ def field_of(kind: str, path: str, work: str = "") -> Field | None:
         declaration = fields.get(step)
         if declaration is None:
             return None
-        record = declaration.record if isinstance(declaration, One | Each) else None
+        record = declaration.record if isinstance(declaration, ObjectField | ListField) else None
     return declaration
 
 
 def value_words(field: Field | None, value: Any, called: Called) -> str:
     """`called`: the name of what a key names; any other text as it is. Any JSON will do."""
-    if isinstance(value, str) and field is not None and (trigger_text := _escalated(field, value)):
+    if isinstance(value, str) and field is not None and (trigger_text := _escalation_words(field, value)):
         return trigger_text
     choices = _choices(field)
     if type(value) is bool and not choices:
-        return words(YES if value else NO)
-    if choices and (choice_text := _chosen(choices, value, called)):
+        return people_text(YES if value else NO)
+    if choices and (choice_text := _choice_words(choices, value, called)):
         return choice_text
     if isinstance(field, Duration) and type(value) in (int, float):
-        return written(value)
+        return format_duration(value)
     if isinstance(value, list):
-        return _listed(field, value, called)
+        return _list_words(field, value, called)
     if isinstance(value, Mapping):
         return _object(field, value, called)
-    return str(in_names(called(value), called)) if isinstance(value, str) else jsontext.dumps(value)
+    return str(with_names(called(value), called)) if isinstance(value, str) else jsontext.dumps(value)
 
 
-def shown_words(field: Field | None, value: Any, called: Called, cut: Callable[[str], str] = str) -> str:
+def quoted_value_words(
+    field: Field | None, value: Any, called: Called, cut: Callable[[str], str] = str
+) -> str:
     """The same in quotes where it is a text or one of few words. A text is said by name only where it is a key."""
     if isinstance(value, str) and not (_choices(field) or isinstance(field, Reference)):
         return f"“{cut(value)}”"
@@ -100,7 +102,7 @@ def shown_words(field: Field | None, value: Any, called: Called, cut: Callable[[
     return f"“{text}”" if isinstance(value, str | bool) else text
 
 
-def _escalated(field: Field, value: str) -> str:
+def _escalation_words(field: Field, value: str) -> str:
     """Return the reason of the escalation, or its recipient; "" for other fields."""
     if field is ESCALATION.fields["trigger"]:
         return trigger_words(value)
@@ -109,7 +111,7 @@ def _escalated(field: Field, value: str) -> str:
 
 def _choices(field: Field | None) -> Mapping[str, str]:
     """Return the effects of the field's words, where they have texts."""
-    if isinstance(field, Exhausted):
+    if isinstance(field, ExhaustedAction):
         # The same words as the knob of the line, which has texts for them
         field = POLICY.fields["on_exhausted"]
     if field is not None and type(field) in WORDS_OF:
@@ -118,7 +120,7 @@ def _choices(field: Field | None) -> Mapping[str, str]:
     return choices if isinstance(choices, Mapping) else {}
 
 
-def _chosen(choices: Mapping[str, str], value: Any, called: Called) -> str:
+def _choice_words(choices: Mapping[str, str], value: Any, called: Called) -> str:
     """“fail” as what it does, “station:fix” as where it leads; "" for what is neither."""
     word = ("yes" if value else "no") if type(value) is bool else value
     if not isinstance(word, str):
@@ -129,16 +131,16 @@ def _chosen(choices: Mapping[str, str], value: Any, called: Called) -> str:
     if not colon:
         return ""
     if kind == LIMIT:
-        return words(_("Allowed, limited to %(n)s", n=rest))
-    return words(_("On to %(station)s", station=called(rest)))
+        return people_text(_("Allowed, limited to %(n)s", n=rest))
+    return people_text(_("On to %(station)s", station=called(rest)))
 
 
-def _listed(field: Field | None, value: list[Any], called: Called) -> str:
+def _list_words(field: Field | None, value: list[Any], called: Called) -> str:
     if not value:
-        return words("none")
+        return people_text("none")
     if isinstance(field, ArgumentsKey):
         return shlex.join(map(str, value))
-    if isinstance(field, Each):
+    if isinstance(field, ListField):
         return "; ".join(_record(field.record, member, called) for member in value)
     return ", ".join(
         " + ".join(map(called, map(str, member)))
@@ -149,13 +151,13 @@ def _listed(field: Field | None, value: list[Any], called: Called) -> str:
 
 
 def _object(field: Field | None, value: Mapping[str, Any], called: Called) -> str:
-    if isinstance(field, Exhausted) and set(value) == {"to"}:
-        return words(_("On to %(station)s", station=called(str(value["to"]))))
-    if isinstance(field, Checks):
+    if isinstance(field, ExhaustedAction) and set(value) == {"to"}:
+        return people_text(_("On to %(station)s", station=called(str(value["to"]))))
+    if isinstance(field, CheckGroupField):
         return _checks(value, called)
     record = getattr(field, "record", None)
     if record is None:
-        return jsontext.dumps(in_names(value, called))
+        return jsontext.dumps(with_names(value, called))
     return _record(record, value, called)
 
 
@@ -163,10 +165,10 @@ def _record(record: Record[Any], value: Any, called: Called) -> str:
     """“Joins the branches from: Test, Scan; continues when: one branch passed”."""
     if not isinstance(value, Mapping):
         return jsontext.dumps(value)
-    if record is GUARANTEE and (promise := _promise(value, called)):
+    if record is GUARANTEE and (promise := _guarantee_words(value, called)):
         return promise
     return "; ".join(
-        f"{label(record.fields.get(key), key)}: {value_words(record.fields.get(key), member, called)}"
+        f"{field_label(record.fields.get(key), key)}: {value_words(record.fields.get(key), member, called)}"
         for key, member in value.items()
     )
 
@@ -175,7 +177,7 @@ def _checks(value: Any, called: Called) -> str:
     """“all of: exit_code is 0 (Required, Hold: ask a person)”."""
     for kind, template in GROUPS.items():
         if isinstance(value, Mapping) and isinstance(value.get(kind), list):
-            return words(_(template, checks=", ".join(_checks(check, called) for check in value[kind])))
+            return people_text(_(template, checks=", ".join(_checks(check, called) for check in value[kind])))
     if not isinstance(value, Mapping):
         return jsontext.dumps(value)
     said_of = {key: value_words(CHECK.fields.get(key), member, called) for key, member in value.items()}
@@ -184,21 +186,21 @@ def _checks(value: Any, called: Called) -> str:
     return f"{test} ({more})" if more else test
 
 
-def _promise(value: Mapping[str, Any], called: Called) -> str:
+def _guarantee_words(value: Mapping[str, Any], called: Called) -> str:
     """A guarantee by what it promises; "" where it cannot be read."""
     problems = Problems()
     guarantee = GUARANTEE.read(Reader(value, "", problems), NOWHERE)
     promises = any(getattr(guarantee, form) is not None for form in FORMS)
-    return f"“{words(guarantees.sentence(guarantee, called))}”" if promises else ""
+    return f"“{people_text(guarantees.guarantee_sentence(guarantee, called))}”" if promises else ""
 
 
-def need_words(name: str) -> str:
+def requirement_words(name: str) -> str:
     """Return a requirement of a forward move in words; a `metadata:<name>` by its name."""
     phrase = WORDS_OF[Preconditions].get(name)
     return phrase if phrase else name.removeprefix(METADATA)
 
 
-def label(field: Field | None, key: str) -> str:
+def field_label(field: Field | None, key: str) -> str:
     """Return the label of the field in the inspector; a field that it does not display by its key, with
     spaces."""
     return field.label if field and field.label else key.replace("_", " ")

@@ -12,12 +12,12 @@ from pipelines.routing.sentences.references import gate_by_name
 from pipelines.routing.sentences.references import place as named
 
 
-def promised(line: ParsedLine, guarantee: Guarantee) -> str:
+def line_guarantee_sentence(line: ParsedLine, guarantee: Guarantee) -> str:
     """Return the guarantee as one sentence, with names as people see them."""
-    return sentence(guarantee, lambda key: place(line, key))
+    return guarantee_sentence(guarantee, lambda key: place_part_name(line, key))
 
 
-def sentence(guarantee: Guarantee, called: Callable[[str], str | PartName]) -> str:
+def guarantee_sentence(guarantee: Guarantee, called: Callable[[str], str | PartName]) -> str:
     """`called`: the name of a place."""
     if guarantee.after is not None and guarantee.never is not None:
         template = AFTER[guarantee.after.word]
@@ -41,7 +41,7 @@ AFTER = {
 }
 
 
-def place(line: ParsedLine, key: str) -> str | PartName:
+def place_part_name(line: ParsedLine, key: str) -> str | PartName:
     """A station, an end or a gate, by its name."""
     is_gate = key in line.gates_by_key and key not in {*line.stations_by_key, *line.ends_by_key}
     return gate_by_name(line, key) if is_gate else named(line, key)

@@ -14,7 +14,7 @@ class DecisionRecord(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-class Effect(Protocol):
+class PredictedEffect(Protocol):
     """Effect on a position, as `analysis.impact` predicts it."""
 
     @property
@@ -33,7 +33,7 @@ class Effect(Protocol):
     def decision(self) -> DecisionRecord | None: ...
 
 
-class Position(Protocol):
+class MigratedPosition(Protocol):
     """A token, as it stands before."""
 
     @property
@@ -50,12 +50,17 @@ LABELS = {
 }
 
 
-def label(effect: str) -> str:
+def effect_label(effect: str) -> str:
     return LABELS[effect]
 
 
-def sentence(
-    effect: Effect, token: Position, judge: ParsedLine, line: ParsedLine, number: int, status: str
+def impact_sentence(
+    effect: PredictedEffect,
+    token: MigratedPosition,
+    judge: ParsedLine,
+    line: ParsedLine,
+    number: int,
+    status: str,
 ) -> str:
     """`judge`: the version that judges it until now; `line`: the new one, with its number, 0 for a draft. `status`: the
     name of the one that it gets."""
@@ -70,13 +75,13 @@ def sentence(
         case "refuse":
             return "{station} is gone in {version}: map it to another station.".format(**words)
         case "keep":
-            return _kept(effect, token, judge, words)
+            return _keep_sentence(effect, token, judge, words)
         case "pin":
             return "Its job at {station} has not begun; it starts under {version}.".format(**words)
         case "carry":
             return "Its job at {station} has not begun; it starts at {new} instead.".format(**words)
         case "again":
-            return _again(effect, line, words)
+            return _redecision_sentence(effect, line, words)
         case "ended":
             return "Ends with the whole task: another branch aborts it."
         case "there":
@@ -84,7 +89,9 @@ def sentence(
     return "Waits at {new} as before; what comes next follows {version}.".format(**words)
 
 
-def _kept(effect: Effect, token: Position, judge: ParsedLine, words: dict[str, str]) -> str:
+def _keep_sentence(
+    effect: PredictedEffect, token: MigratedPosition, judge: ParsedLine, words: dict[str, str]
+) -> str:
     if token.status == "running":
         template = (
             "Its work at %(station)s finishes under the version it started with; "
@@ -99,8 +106,12 @@ def _kept(effect: Effect, token: Position, judge: ParsedLine, words: dict[str, s
     return f"{template % words} {warning}"
 
 
-def _again(effect: Effect, line: ParsedLine, words: dict[str, str]) -> str:
-    why = decisions.sentence(line, effect.station, effect.decision.to_dict()) if effect.decision else ""
+def _redecision_sentence(effect: PredictedEffect, line: ParsedLine, words: dict[str, str]) -> str:
+    why = (
+        decisions.decision_sentence(line, effect.station, effect.decision.to_dict())
+        if effect.decision
+        else ""
+    )
     if effect.effect == "moves":
         return why
     if effect.effect == "approve_again":

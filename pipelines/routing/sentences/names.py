@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipelines.routing.document.ends import end_words
+from pipelines.routing.document.ends import end_label
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import BLOCKED, ORIGIN
@@ -35,7 +35,7 @@ def rule_name(line: ParsedLine, rule_id: str) -> str:
     return rule.label or f"Rule {1 + station.rules.index(rule)}"
 
 
-def by_rule(line: ParsedLine, rule_id: str) -> str:
+def by_rule_phrase(line: ParsedLine, rule_id: str) -> str:
     """Return the rule by its label, else by its number at its station; an empty text where the line does not
     have it."""
     if rule_id not in line.rules_by_id:
@@ -47,7 +47,7 @@ def by_rule(line: ParsedLine, rule_id: str) -> str:
 
 
 def end_name(line: ParsedLine, key: str) -> str:
-    return end_words(key, line.end(key).label)
+    return end_label(key, line.end(key).label)
 
 
 def target_name(line: ParsedLine, key: str) -> str:

@@ -63,7 +63,7 @@ def _gate(gate: str, detail: str) -> str:
     if detail.startswith(SAMPLE):
         return _sample(gate, detail.removeprefix(SAMPLE))
     if detail.startswith(SAME):
-        return _same(gate, detail.removeprefix(SAME))
+        return _same_change_sentence(gate, detail.removeprefix(SAME))
     only = detail.endswith(DISPLAY_ONLY)
     word = detail.removesuffix(DISPLAY_ONLY)
     if only and word in CHECKED:
@@ -80,7 +80,7 @@ def _sample(gate: str, detail: str) -> str:
     return SAMPLED[draw] % {"gate": gate, "rate": rate} if draw in SAMPLED else f"{gate}: {detail}"
 
 
-def _same(gate: str, detail: str) -> str:
+def _same_change_sentence(gate: str, detail: str) -> str:
     match = SAME_TREES.match(detail)
     if match is None:
         return f"{gate}: the change is the same on the moved branch, and a check asks for people."

@@ -1,4 +1,4 @@
-"""Parts of a line within a sentence: by key or id for machines, by name for people."""
+"""Parts of a line as names within a sentence: the key or id for machines, the name for people."""
 
 from __future__ import annotations
 
@@ -73,20 +73,20 @@ def gates(line: ParsedLine, keys: Sequence[str]) -> PartName:
 
 def rule(line: ParsedLine, key: str) -> PartName:
     """Return the rule as a phrase, after the word: “rule broken”, “rule 2 of Lint”."""
-    return PartName(key, lambda: _rule(line, key))
+    return PartName(key, lambda: _rule_phrase(line, key))
 
 
-def _rule(line: ParsedLine, key: str) -> str:
+def _rule_phrase(line: ParsedLine, key: str) -> str:
     station_and_rule = line.rules_by_id.get(key)
     return f"{_number(*station_and_rule)} of {station_and_rule[0].name}" if station_and_rule else key
 
 
 def rules(line: ParsedLine, keys: Sequence[str]) -> PartName:
     """Return the rules of one station: “high, low”, “rules 1, 3 of Lint”."""
-    return PartName(", ".join(keys), lambda: _rules(line, keys))
+    return PartName(", ".join(keys), lambda: _rules_phrase(line, keys))
 
 
-def _rules(line: ParsedLine, keys: Sequence[str]) -> str:
+def _rules_phrase(line: ParsedLine, keys: Sequence[str]) -> str:
     station_rules = [line.rules_by_id[key] for key in keys if key in line.rules_by_id]
     if len(station_rules) != len(keys):
         return ", ".join(keys)
@@ -101,7 +101,7 @@ def _number(of: Station, rule: Rule) -> int:
     return of.rules.index(rule) + 1
 
 
-def condition(rule_condition: Condition) -> str:
+def condition_text(rule_condition: Condition) -> str:
     return describe(rule_condition)
 
 
@@ -124,7 +124,7 @@ DECISIONS = {
 }
 
 
-def trigger_in_words(word: str) -> PartName:
+def unquoted_trigger(word: str) -> PartName:
     return PartName(word, lambda: trigger_words(word))
 
 

@@ -11,17 +11,19 @@ from pipelines.routing.basics import jsontext
 MAX_SHOWN = 200
 
 
-def brief(value: Any) -> str:
+def brief_json(value: Any) -> str:
     """Like {result: failure, output: {high: 1}}: JSON whose plain keys and words need no quotes."""
-    text = plain(value)
+    text = unquoted_json(value)
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
 
 
-def plain(value: Any) -> str:
+def unquoted_json(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_word(key)}: {plain(member)}" for key, member in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{_word(key)}: {unquoted_json(member)}" for key, member in value.items()) + "}"
+        )
     if isinstance(value, list):
-        return "[" + ", ".join(map(plain, value)) + "]"
+        return "[" + ", ".join(map(unquoted_json, value)) + "]"
     return _word(value) if isinstance(value, str) else jsontext.dumps(value)
 
 
@@ -31,23 +33,25 @@ def _word(text: str) -> str:
     return text if plain and text not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
 
 
-def in_names(value: Any, called: Callable[[str], str]) -> Any:
+def with_names(value: Any, called: Callable[[str], str]) -> Any:
     """The same value with names in place of the keys within it: `{"from": ["a"]}`, `[["a", "b"]]`, `"a->b"`.
 
     `called`: the name of a station, gate or end; any other text as it is. A value that is one text may be a word of the
     law (“fail”) and not a key, so only its edges are said by name."""
-    return _named(value, called) if isinstance(value, list | Mapping) else _edge(value, called)
+    return (
+        _with_names(value, called) if isinstance(value, list | Mapping) else _edge_with_names(value, called)
+    )
 
 
-def _named(value: Any, called: Callable[[str], str]) -> Any:
+def _with_names(value: Any, called: Callable[[str], str]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _named(member, called) for key, member in value.items()}
+        return {key: _with_names(member, called) for key, member in value.items()}
     if isinstance(value, list):
-        return [_named(member, called) for member in value]
-    return _edge(called(value) if isinstance(value, str) else value, called)
+        return [_with_names(member, called) for member in value]
+    return _edge_with_names(called(value) if isinstance(value, str) else value, called)
 
 
-def _edge(value: Any, called: Callable[[str], str]) -> Any:
+def _edge_with_names(value: Any, called: Callable[[str], str]) -> Any:
     if not isinstance(value, str) or "->" not in value:
         return value
     source, _arrow, target = value.partition("->")

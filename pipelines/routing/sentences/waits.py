@@ -33,25 +33,25 @@ class WaitingToken(Protocol):
     def wait(self) -> Mapping[str, Any]: ...
 
 
-def waiting(token: WaitingToken, line: ParsedLine, summary: str = "") -> Sentence | None:
+def wait_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> Sentence | None:
     """Return why a token does not go on by itself, and what would free it; None where nothing stops it.
     `summary`: the summary that its last job reported."""
     match token.status:
         case "stuck":
-            return stuck(token, line)
+            return stuck_sentence(token, line)
         case "blocked":
-            return blocked(token.wait, summary)
+            return blocked_sentence(token.wait, summary)
         case "held":
-            return held(token.wait, line)
+            return hold_sentence(token.wait, line)
         case "evaluating":
-            return evaluating(token.wait)
+            return evaluation_sentence(token.wait)
         case "awaiting_review":
             gates = ", ".join(gate_name(line, key) for key in token.wait.get("gates", ()))
             return Sentence(f"Waits at {gates}.", "A reviewer decides.")
     return None
 
 
-def stuck(token: WaitingToken, line: ParsedLine) -> Sentence:
+def stuck_sentence(token: WaitingToken, line: ParsedLine) -> Sentence:
     rule = token.wait.get("rule")
     words = {"station": station_name(line, token.station), "rule": rule or ""}
     entry = STUCK.get(token.error)
@@ -130,7 +130,7 @@ def question_of(wait: Mapping[str, Any]) -> str:
     return ""
 
 
-def evaluating(wait: Mapping[str, Any]) -> Sentence:
+def evaluation_sentence(wait: Mapping[str, Any]) -> Sentence:
     who = EVALUATED.get(str(wait.get("evaluator")), "")
     return Sentence(f"Evaluating: {question_of(wait)}", who)
 
@@ -151,7 +151,7 @@ def blocker_words(blocker: Any) -> str:
     return ": ".join(parts)[:500] or "Something keeps it from going on."
 
 
-def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
+def blocked_sentence(wait: Mapping[str, Any], summary: str = "") -> Sentence:
     question = question_of(wait)
     if wait.get("why"):
         question = f"{question} Nobody could answer it: {str(wait['why'])[:500]}"
@@ -161,7 +161,7 @@ def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
     )
 
 
-def held(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
+def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
     if "rejection" in wait:
         naming = wait["rejection"]
         words = {"gate": gate_name(line, naming.get("gate", "")), "reason": naming.get("reason", "")}

@@ -37,7 +37,7 @@ class Candidate:
     rule: str | None = None
 
 
-class Analysed(Protocol):
+class StationAnalyser(Protocol):
     """Knows the analysis of each station: a whole Subject, or who makes it for one station at a time."""
 
     def analysis(self, station: Station) -> StationAnalysis: ...
@@ -46,12 +46,12 @@ class Analysed(Protocol):
 class Candidates:
     """Candidates of one line; the outcomes of a station are computed when it is first reached."""
 
-    def __init__(self, line: ParsedLine, subject: Analysed) -> None:
+    def __init__(self, line: ParsedLine, subject: StationAnalyser) -> None:
         self._line = line
         self._subject = subject
         self._outcomes: dict[str, tuple[Candidate, ...]] = {}
 
-    def at(self, position: SimulatedPosition) -> Iterator[Candidate]:
+    def candidates_at(self, position: SimulatedPosition) -> Iterator[Candidate]:
         """Nothing for a token that waits for siblings, is held or stuck, or asked a question: running again leads
         nowhere new."""
         if position.arrival:
@@ -59,17 +59,17 @@ class Candidates:
         if position.status == READY:
             yield from self._of_station(position.station)
         elif position.status == REVIEW:
-            yield from (Candidate(step) for step in self._words(position))
+            yield from (Candidate(step) for step in self._vote_steps(position))
         elif position.status == BLOCKED and position.wait.get("evaluation"):
-            yield from (Candidate(step) for step in answers_to(position.wait["evaluation"]))
+            yield from (Candidate(step) for step in answer_steps(position.wait["evaluation"]))
 
     def _of_station(self, key: str) -> tuple[Candidate, ...]:
         if key not in self._outcomes:
             station = self._line.station(key)
             candidates = [
                 candidate
-                for c in _outcomes(self._line, station, self._subject)
-                for candidate in _reported(station, c)
+                for c in _outcome_candidates(self._line, station, self._subject)
+                for candidate in _reportable(station, c)
             ]
             first: dict[str, Candidate] = {}
             for candidate in candidates:
@@ -78,7 +78,7 @@ class Candidates:
             self._outcomes[key] = tuple(first.values())
         return self._outcomes[key]
 
-    def _words(self, position: SimulatedPosition) -> Iterator[ScenarioStep]:
+    def _vote_steps(self, position: SimulatedPosition) -> Iterator[ScenarioStep]:
         """Approve everything that is open, or one word against at one gate. Sending back leads nowhere new."""
         open_review = position.asked
         assert open_review is not None and isinstance(open_review.decision, Wait)
@@ -100,19 +100,19 @@ class Candidates:
             yield ScenarioStep("gates", gates={gate.key: {**word, "route": station.key}})
 
 
-def answers_to(evaluation: dict[str, Any]) -> Iterator[ScenarioStep]:
+def answer_steps(evaluation: dict[str, Any]) -> Iterator[ScenarioStep]:
     kind = next(iter(evaluation))
     for word in ANSWERS[kind]:
         yield ScenarioStep("answers", answers=({**evaluation, "answer": word},))
 
 
-def _reported(station: Station, candidate: Candidate) -> Iterator[Candidate]:
+def _reportable(station: Station, candidate: Candidate) -> Iterator[Candidate]:
     """Yield the candidate in the forms that the worker of the station can report."""
-    for outcome in made_up.reported(station, candidate.step.outcome):
+    for outcome in made_up.reportable_outcomes(station, candidate.step.outcome):
         yield replace(candidate, step=replace(candidate.step, outcome=outcome))
 
 
-def _outcomes(line: ParsedLine, station: Station, subject: Analysed) -> Iterator[Candidate]:
+def _outcome_candidates(line: ParsedLine, station: Station, subject: StationAnalyser) -> Iterator[Candidate]:
     """Yield one outcome for each rule, then those that no rule takes; each also as the checks of the gates on
     its way require it."""
     if not station.rules:
@@ -120,29 +120,33 @@ def _outcomes(line: ParsedLine, station: Station, subject: Analysed) -> Iterator
     analysis = subject.analysis(station)
     for liveness in analysis.standings:
         if liveness.witness:
-            yield from _tried(line, station, liveness.witness, liveness.rule.id, liveness.rule.gates)
+            yield from _witness_candidates(
+                line, station, liveness.witness, liveness.rule.id, liveness.rule.gates
+            )
     for name in STANDINGS:
-        rest = analysis.rest(name)
+        rest = analysis.remainder(name)
         if rest and rest.witness:
-            yield from _tried(line, station, rest.witness)
+            yield from _witness_candidates(line, station, rest.witness)
 
 
-def _tried(
+def _witness_candidates(
     line: ParsedLine, station: Station, witness: Witness, rule: str | None = None, gates: tuple[str, ...] = ()
 ) -> Iterator[Candidate]:
-    outcome = plain(witness.situation["outcome"])
+    outcome = to_storable_json(witness.situation["outcome"])
     answers = tuple(witness.situation.get("facts", {}).get("answers", ()))
     keys = [*([station.gate] if station.gate else []), *gates]
     checks = [check for key in keys for check in _checks(line.gate(key))]
     for variant in [
         outcome,
-        *([_suiting(outcome, checks)] if checks else []),
-        *_spelled_out(line, station, outcome),
+        *([_with_passing_values(outcome, checks)] if checks else []),
+        *_with_zero_counts(line, station, outcome),
     ]:
         yield Candidate(ScenarioStep("outcome", outcome=variant, answers=answers), rule)
 
 
-def _spelled_out(line: ParsedLine, station: Station, outcome: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _with_zero_counts(
+    line: ParsedLine, station: Station, outcome: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     """Yield the outcome with zeros for the counts that it leaves out and another station reads: a count that was not
     observed is 0 here, and nothing there."""
     facts = outcome.get("facts", {})
@@ -174,7 +178,7 @@ def _checks(gate: Gate) -> list[Check]:
     return list(gate.checks.checks()) if gate.checks is not None and gate.enforces_checks else []
 
 
-def _suiting(outcome: dict[str, Any], checks: list[Check]) -> dict[str, Any]:
+def _with_passing_values(outcome: dict[str, Any], checks: list[Check]) -> dict[str, Any]:
     """Return the outcome with a value that suits each check, where it does not have that field yet."""
     fitting = dict(outcome)
     for check in checks:
@@ -183,15 +187,15 @@ def _suiting(outcome: dict[str, Any], checks: list[Check]) -> dict[str, Any]:
         if family == "output" and rest:
             output = fitting.get("output", {})
             if isinstance(output, dict):
-                fitting["output"] = {rest: _value(check), **output}
+                fitting["output"] = {rest: _passing_value(check), **output}
         elif family == "usage" and rest:
-            fitting["usage"] = {rest: _value(check), **fitting.get("usage", {})}
+            fitting["usage"] = {rest: _passing_value(check), **fitting.get("usage", {})}
         elif name in ("exit_code", "failure_type", "eval", "verdict") and name not in fitting:
-            fitting[name] = _value(check)
+            fitting[name] = _passing_value(check)
     return fitting
 
 
-def _value(check: Check) -> Any:
+def _passing_value(check: Check) -> Any:
     """Return a value for which the check passes, where that is easy to state; `simulate` has the last word."""
     value = check.value
     if check.operator in ("less_than", "greater_than", "not_equals") and isinstance(value, int):
@@ -203,13 +207,13 @@ def _value(check: Check) -> Any:
     return True if check.operator == "exists" and value is None else value
 
 
-def plain(value: Any) -> Any:
+def to_storable_json(value: Any) -> Any:
     """Return the value without numbers that no store of JSON holds: a Decimal becomes the nearest integer or
     double."""
     if isinstance(value, dict):
-        return {key: plain(member) for key, member in value.items()}
+        return {key: to_storable_json(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [plain(member) for member in value]
+        return [to_storable_json(member) for member in value]
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() and value.adjusted() < 300 else float(value)
     return value

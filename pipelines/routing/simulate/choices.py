@@ -6,21 +6,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, StationAnalysis, study
+from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, StationAnalysis, analyse_station
 from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.escalation_targets import ways
-from pipelines.routing.decide.judging import as_expected
+from pipelines.routing.decide.escalation_targets import escalation_targets
+from pipelines.routing.decide.judging import with_expected_artifacts
 from pipelines.routing.decide.steps.gates import gate_of
-from pipelines.routing.document.algebra import Condition, EvalTest, FailureTypeIs, ResultIs, VerdictIs, leaves
+from pipelines.routing.document.algebra import (
+    Condition,
+    EvalTest,
+    FailureTypeTest,
+    ResultTest,
+    VerdictTest,
+    leaves,
+)
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
-from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answers_to
-from pipelines.routing.simulate.generate import killed
+from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answer_steps
+from pipelines.routing.simulate.generate import dead_rule_reason
 from pipelines.routing.simulate.scenario import ScenarioStep
-from pipelines.routing.simulate.search import answering
+from pipelines.routing.simulate.search import take_with_answers
 from pipelines.routing.simulate.state import (
     BLOCKED,
     HELD,
@@ -32,7 +39,7 @@ from pipelines.routing.simulate.state import (
     StepRecord,
     StepRefused,
 )
-from pipelines.routing.simulate.walk import take
+from pipelines.routing.simulate.walk import take_step
 
 QUICK, RULE, REST, WORD, ANSWER, RETRY = "quick", "rule", "rest", "word", "answer", "retry"
 RESOLVE, THERE = "resolve", "there"
@@ -56,14 +63,14 @@ class SimulationChoice:
     gate: str = ""
 
 
-class _Stations:
-    """The analysis of one station at a time: what a walk never reaches is not analysed."""
+class _LazyAnalyses:
+    """Analyses of stations, each made only when a walk reaches its station."""
 
     def __init__(self, line: ParsedLine) -> None:
         self._line = line
 
     def analysis(self, station: Station) -> StationAnalysis:
-        return study(self._line, station, MAX_STATION)
+        return analyse_station(self._line, station, MAX_STATION)
 
 
 def choices(
@@ -72,14 +79,14 @@ def choices(
     """Return the choices of one of the walk's tokens that has not ended. A question is answered in words,
     which nobody can predict: its only choice is to run again. An escalation is resolved, a missing
     precondition is declared present."""
-    return tuple(_at_token(walk, position, _choices(line, walk, position)))
+    return tuple(_locate_choices(walk, position, _choices(line, walk, position)))
 
 
-def _at_token(
+def _locate_choices(
     walk: SimulatedTask, position: SimulatedPosition, token_choices: Iterator[SimulationChoice]
 ) -> Iterator[SimulationChoice]:
     """Yield the choices; while branches run side by side each step names its station."""
-    several = sum(other.here for other in walk.positions) > 1
+    several = sum(other.is_active for other in walk.positions) > 1
     for choice in token_choices:
         if choice.kind == RESOLVE:
             # It names what is resolved, which need not stand here any more.
@@ -97,18 +104,18 @@ def _choices(
     if position.status == READY:
         yield from _outcomes(line, walk, position)
     elif position.status == REVIEW:
-        yield from _words(line, walk, position)
+        yield from _vote_choices(line, walk, position)
     elif position.status == BLOCKED and position.wait.get("evaluation"):
-        for step in answers_to(position.wait["evaluation"]):
-            yield _tried(line, walk, position, ANSWER, step)
+        for step in answer_steps(position.wait["evaluation"]):
+            yield _try_choice(line, walk, position, ANSWER, step)
     yield from _resolutions(line, walk, position)
-    if position.lacks:
-        yield from _happening(_tried(line, walk, position, THERE, ScenarioStep("reconsider")))
+    if position.lacks_preconditions:
+        yield from _if_possible(_try_choice(line, walk, position, THERE, ScenarioStep("reconsider")))
     if position.status in (STUCK, BLOCKED, HELD):
-        yield from _happening(_tried(line, walk, position, RETRY, ScenarioStep("retry")))
+        yield from _if_possible(_try_choice(line, walk, position, RETRY, ScenarioStep("retry")))
 
 
-def _happening(choice: SimulationChoice) -> Iterator[SimulationChoice]:
+def _if_possible(choice: SimulationChoice) -> Iterator[SimulationChoice]:
     """Only what can happen."""
     if choice.taken is not None:
         yield choice
@@ -123,31 +130,33 @@ def _resolutions(
     """Yield the resolutions of the escalation that holds this position; the first position that has work, or
     waits, also has those of escalations that hold none."""
     index = walk.index_of(position.token)
-    first = index == walk.present
+    first = index == walk.first_active_index
     for escalation in walk.escalations:
-        position_index = walk.holds(escalation)
+        position_index = walk.waiting_index(escalation)
         if position_index == index or (position_index is None and first):
-            for resolution in _words_to(line, position, escalation, holds=position_index is not None):
+            for resolution in _resolution_words(line, position, escalation, holds=position_index is not None):
                 step = ScenarioStep(
                     "resolve", escalation.station or None, said={**resolution, "trigger": escalation.trigger}
                 )
-                yield from _happening(_tried_as_it_is(line, walk, RESOLVE, step))
+                yield from _if_possible(_try_unchanged(line, walk, RESOLVE, step))
 
 
-def _words_to(
+def _resolution_words(
     line: ParsedLine, position: SimulatedPosition, of: SimulatedEscalation, *, holds: bool
 ) -> Iterator[dict[str, str]]:
     yield {"word": "go_on"}
     if holds:
         yield from ({"word": "choose", "route": source} for source in position.wait.get("values", ()))
         yield {"word": "retry", "reason": REASON}
-        yield from ({"word": "route", "route": to, "reason": REASON} for to in ways(line, of.station))
+        yield from (
+            {"word": "route", "route": to, "reason": REASON} for to in escalation_targets(line, of.station)
+        )
     yield {"word": "cancel"}
 
 
-def _tried_as_it_is(line: ParsedLine, walk: SimulatedTask, kind: str, step: ScenarioStep) -> SimulationChoice:
+def _try_unchanged(line: ParsedLine, walk: SimulatedTask, kind: str, step: ScenarioStep) -> SimulationChoice:
     try:
-        return SimulationChoice(kind, step, take(line, walk, step))
+        return SimulationChoice(kind, step, take_step(line, walk, step))
     except StepRefused as why:
         return SimulationChoice(kind, step, refused=str(why), leads=False)
 
@@ -159,15 +168,15 @@ def _outcomes(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
 ) -> Iterator[SimulationChoice]:
     station = line.station(position.station)
-    for outcome in _quick(station):
-        yield _tried(line, walk, position, QUICK, ScenarioStep("outcome", outcome=outcome))
-    analysed = _Stations(line)
-    candidates = list(Candidates(line, analysed).at(position))
+    for outcome in _quick_outcomes(station):
+        yield _try_choice(line, walk, position, QUICK, ScenarioStep("outcome", outcome=outcome))
+    analysed = _LazyAnalyses(line)
+    candidates = list(Candidates(line, analysed).candidates_at(position))
     for liveness in analysed.analysis(station).standings:
         yield _of_rule(line, walk, position, liveness, [c for c in candidates if c.rule == liveness.rule.id])
     for candidate in candidates if station.rules else ():
         if candidate.rule is None:
-            yield _tried(line, walk, position, REST, candidate.step)
+            yield _try_choice(line, walk, position, REST, candidate.step)
 
 
 def _of_rule(
@@ -179,19 +188,21 @@ def _of_rule(
 ) -> SimulationChoice:
     """The first witness that the rule takes now, else the first one, with what becomes of it."""
     rule = liveness.rule.id
-    tried = [_tried(line, walk, position, RULE, witness.step, rule) for witness in witnesses]
+    tried = [_try_choice(line, walk, position, RULE, witness.step, rule) for witness in witnesses]
     for choice in tried:
         if choice.leads:
             return choice
     if tried:
         return tried[0]
     why = (
-        killed(liveness) if liveness.status == DEAD else liveness.why or "no outcome was found that it takes"
+        dead_rule_reason(liveness)
+        if liveness.status == DEAD
+        else liveness.why or "no outcome was found that it takes"
     )
     return SimulationChoice(RULE, None, refused=why, rule=rule, leads=False)
 
 
-def _tried(
+def _try_choice(
     line: ParsedLine,
     walk: SimulatedTask,
     position: SimulatedPosition,
@@ -200,17 +211,17 @@ def _tried(
     rule: str = "",
 ) -> SimulationChoice:
     try:
-        full_step, record = answering(line, walk, replace(step, at=position.station))
+        full_step, record = take_with_answers(line, walk, replace(step, at=position.station))
     except StepRefused as why:
         return SimulationChoice(kind, step, refused=str(why), rule=rule, leads=False)
     # A rule that waits at its gates is not taken yet, but it is what decides.
     waits = isinstance(record.decision, Wait) and record.decision.rule == rule
     leads = not rule or rule in record.rules or waits
-    # `_at_token` names the station again where several tokens stand.
+    # `_locate_choices` names the station again where several tokens stand.
     return SimulationChoice(kind, replace(full_step, at=None), record, rule=rule, leads=leads)
 
 
-def _quick(station: Station) -> list[dict[str, Any]]:
+def _quick_outcomes(station: Station) -> list[dict[str, Any]]:
     """Success and failure, the words of its kind, and every word that a rule of the station asks for by name."""
     outcomes: list[dict[str, Any]] = [{"result": result} for result in _RESULTS]
     kind = KINDS.get(station.kind)
@@ -218,18 +229,18 @@ def _quick(station: Station) -> list[dict[str, Any]]:
         outcomes += [{"eval": word} for word in kind.evals]
     for rule in station.rules:
         for leaf in leaves(rule.when):
-            outcomes += _named(leaf)
-    made = [as_expected(station, outcome) for outcome in outcomes]
+            outcomes += _condition_outcomes(leaf)
+    made = [with_expected_artifacts(station, outcome) for outcome in outcomes]
     return list({jsontext.dumps(outcome): outcome for outcome in made}.values())
 
 
-def _named(condition: Condition) -> Iterator[dict[str, Any]]:
+def _condition_outcomes(condition: Condition) -> Iterator[dict[str, Any]]:
     match condition:
-        case ResultIs(words=words):
+        case ResultTest(words=words):
             yield from ({"result": word} for word in words if word != ANY)
-        case VerdictIs(words=words):
+        case VerdictTest(words=words):
             yield from ({"verdict": word} for word in words if word != ANY)
-        case FailureTypeIs(types=types):
+        case FailureTypeTest(types=types):
             yield from ({"result": "failure", "failure_type": failure_type} for failure_type in types)
         case EvalTest(op="equals", value=value) if isinstance(value, str):
             yield {"eval": value}
@@ -238,7 +249,9 @@ def _named(condition: Condition) -> Iterator[dict[str, Any]]:
 # Words
 
 
-def _words(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
+def _vote_choices(
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
+) -> Iterator[SimulationChoice]:
     """Yield the votes that each open gate offers; approving all gates that are open at once is a choice of
     its own."""
     open_review = position.asked
@@ -246,16 +259,16 @@ def _words(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -
     keys = [key for key in open_review.decision.gates if key not in open_review.words]
     if len(keys) > 1:
         step = ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
-        yield _tried(line, walk, position, WORD, step)
+        yield _try_choice(line, walk, position, WORD, step)
     for key in keys:
         gate = gate_of(line, key)
         for word in gate.offers:
-            for vote in _said(line, word, gate.on_reject or line.policy.on_reject):
+            for vote in _votes(line, word, gate.on_reject or line.policy.on_reject):
                 step = ScenarioStep("gates", gates={key: vote})
-                yield replace(_tried(line, walk, position, WORD, step), gate=key)
+                yield replace(_try_choice(line, walk, position, WORD, step), gate=key)
 
 
-def _said(line: ParsedLine, word: str, on_reject: str) -> Iterator[dict[str, str]]:
+def _votes(line: ParsedLine, word: str, on_reject: str) -> Iterator[dict[str, str]]:
     vote = {"decision": word} if word == "approve" else {"decision": word, "reason": REASON}
     if word != "reject" or on_reject != CHOOSES:
         yield vote

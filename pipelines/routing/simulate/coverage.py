@@ -16,7 +16,7 @@ _KNOB = re.compile(r"(no_rules|no_match|on_failure|failure_rules): ")
 
 
 @dataclass(frozen=True, slots=True)
-class ShownScenarios:
+class CoveredParts:
     """Coverage by one scenario, or by several: keys, ids, and `station: knob: value` of the policy where it
     was applied."""
 
@@ -26,25 +26,25 @@ class ShownScenarios:
     gates: frozenset[str] = frozenset()
     policy: frozenset[str] = frozenset()
 
-    def __or__(self, other: ShownScenarios) -> ShownScenarios:
-        return ShownScenarios(*(getattr(self, name) | getattr(other, name) for name in NAMES))
+    def __or__(self, other: CoveredParts) -> CoveredParts:
+        return CoveredParts(*(getattr(self, name) | getattr(other, name) for name in NAMES))
 
     def to_dict(self) -> dict[str, list[str]]:
         return {name: sorted(getattr(self, name)) for name in NAMES}
 
     @classmethod
-    def of_dict(cls, data: dict[str, list[str]]) -> ShownScenarios:
+    def from_dict(cls, data: dict[str, list[str]]) -> CoveredParts:
         return cls(*(frozenset(data.get(name, ())) for name in NAMES))
 
 
 NAMES = ("tested", "taken", "stations", "gates", "policy")
 
 
-def shown_by(result: ScenarioResult) -> ShownScenarios:
+def parts_covered_by(result: ScenarioResult) -> CoveredParts:
     decisions = [pair for step in result.steps for pair in step.decisions]
-    return ShownScenarios(
-        tested=frozenset(rule for _, decision in decisions for rule in _tested(decision)),
-        taken=frozenset(result.taken),
+    return CoveredParts(
+        tested=frozenset(rule for _, decision in decisions for rule in _tested_rules(decision)),
+        taken=frozenset(result.matched_rules),
         stations=frozenset(result.path),
         gates=frozenset(gate for _, d in decisions if isinstance(d, Wait) for gate in d.gates),
         policy=frozenset(
@@ -53,14 +53,14 @@ def shown_by(result: ScenarioResult) -> ShownScenarios:
     )
 
 
-def shown_by_all(results: Iterable[ScenarioResult]) -> ShownScenarios:
-    covered = ShownScenarios()
+def parts_covered_by_all(results: Iterable[ScenarioResult]) -> CoveredParts:
+    covered = CoveredParts()
     for result in results:
-        covered = covered | shown_by(result)
+        covered = covered | parts_covered_by(result)
     return covered
 
 
-def _tested(decision: Decision) -> list[str]:
+def _tested_rules(decision: Decision) -> list[str]:
     return [entry.rule for entry in decision.trace if entry.step == "rules" and entry.rule]
 
 
@@ -69,24 +69,24 @@ class Coverage:
     """Coverage of one line, in the order of its document. `percent`: rules taken, of all; 100 where there are
     none."""
 
-    shown: ShownScenarios
+    shown: CoveredParts
     rules: tuple[str, ...]
     stations: tuple[str, ...]
     gates: tuple[str, ...]
 
     @classmethod
-    def of(cls, line: ParsedLine, covered: ShownScenarios) -> Coverage:
+    def of(cls, line: ParsedLine, covered: CoveredParts) -> Coverage:
         return cls(covered, tuple(line.rules_by_id), tuple(line.stations_by_key), tuple(line.gates_by_key))
 
     @property
-    def never_taken(self) -> tuple[str, ...]:
+    def untaken_rules(self) -> tuple[str, ...]:
         return tuple(rule for rule in self.rules if rule not in self.shown.taken)
 
     @property
     def percent(self) -> float:
         if not self.rules:
             return 100.0
-        return 100.0 * (len(self.rules) - len(self.never_taken)) / len(self.rules)
+        return 100.0 * (len(self.rules) - len(self.untaken_rules)) / len(self.rules)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -95,7 +95,7 @@ class Coverage:
                 "all": len(self.rules),
                 "tested": [rule for rule in self.rules if rule in self.shown.tested],
                 "taken": [rule for rule in self.rules if rule in self.shown.taken],
-                "never_taken": list(self.never_taken),
+                "never_taken": list(self.untaken_rules),
             },
             "stations": {
                 "all": len(self.stations),

@@ -1,17 +1,17 @@
-"""Escalations of a walk as they open and close: what they do to the task itself. Mail, incidents and the suspension of
-agents are no part of a walk, and neither is time: no answer is ever too late."""
+"""Escalations of a walk: how they open and close, and what that does to the task. Mail, incidents and the
+suspension of agents are not simulated, and neither is time: no answer is ever too late."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.routing.decide.holds import BLOCK, convened, joined, paused_by
+from pipelines.routing.decide.holds import BLOCK, nest_holds, pause_hold, review_roles
 from pipelines.routing.document.escalations import REVIEW, EscalationRule
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.state import HELD, READY, SimulatedEscalation, SimulatedTask
 
 
-def opened(
+def open_escalation(
     line: ParsedLine,
     walk: SimulatedTask,
     trigger: str,
@@ -22,7 +22,7 @@ def opened(
 ) -> tuple[SimulatedTask, SimulatedEscalation]:
     """Open an escalation as the line declares it for this trigger. `index`: the position where it arises,
     whose own status does not change; `role`: another one that the source of the escalation names."""
-    escalation_rule = line.escalation(trigger)
+    escalation_rule = line.escalation_rule(trigger)
     position = walk.positions[index] if index is not None else None
     new = SimulatedEscalation(
         walk.escalated + 1,
@@ -34,47 +34,51 @@ def opened(
         # What is done on a breach never comes: a walk has no time.
         BLOCK in escalation_rule.at_once,
     )
-    walk = blocked(_with(walk, new), but=index)
+    walk = pause_work(_with_escalation(walk, new), but=index)
     if "convene_review" in escalation_rule.at_once:
-        walk = _convened(walk, escalation_rule, new)
+        walk = _convene_review(walk, escalation_rule, new)
     return walk, new
 
 
-def _with(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
+def _with_escalation(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
     return replace(walk, escalations=(*walk.escalations, new), escalated=new.number)
 
 
-def blocked(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
-    """Pause all work that has not reported yet by every open escalation that blocks, as in
-    `engine/moves/pausing.py`; it goes on when there is none. `but`: a position that has just reported."""
-    wait = joined(
+def pause_work(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
+    """Pause the work that has not reported yet for every open escalation that blocks; resume it when there is
+    none. `but`: the index of a position that has just reported."""
+    wait = nest_holds(
         [
-            paused_by(escalation.number, escalation.trigger)
+            pause_hold(escalation.number, escalation.trigger)
             for escalation in walk.escalations
             if escalation.blocks
         ]
     )
     status = HELD if wait else READY
     positions = tuple(
-        replace(position, status=status, wait=wait) if position.works and index != but else position
+        replace(position, status=status, wait=wait) if position.has_work and index != but else position
         for index, position in enumerate(walk.positions)
     )
     return replace(walk, positions=positions)
 
 
-def _convened(walk: SimulatedTask, escalation_rule: EscalationRule, of: SimulatedEscalation) -> SimulatedTask:
+def _convene_review(
+    walk: SimulatedTask, escalation_rule: EscalationRule, of: SimulatedEscalation
+) -> SimulatedTask:
     """A role that is asked already is not asked twice."""
     roles = {
         escalation.role
         for escalation in walk.escalations
         if (escalation.trigger, escalation.station) == (REVIEW, of.station)
     }
-    for role in convened(escalation_rule.notify, of.role, roles):
-        walk = _with(walk, SimulatedEscalation(walk.escalated + 1, REVIEW, role, station=of.station))
+    for role in review_roles(escalation_rule.notify, of.role, roles):
+        walk = _with_escalation(
+            walk, SimulatedEscalation(walk.escalated + 1, REVIEW, role, station=of.station)
+        )
     return walk
 
 
-def closed(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
+def close_escalation(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
     """Close the escalation; work that only it blocked goes on."""
     left = tuple(other for other in walk.escalations if other.number != escalation.number)
-    return blocked(replace(walk, escalations=left))
+    return pause_work(replace(walk, escalations=left))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.decide.decisions import Decision
-from pipelines.routing.simulate.scenario import Expect
+from pipelines.routing.simulate.scenario import Expectation
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ExpectationFailure:
     """`step`: the number of the step that went otherwise, None where none did. `why`: from the trace."""
 
     step: int | None
@@ -37,26 +37,28 @@ class Failure:
         return f"{where}{self.message}" + (f" ({self.why})" if self.why else "")
 
 
-def compare(expect: Expect, steps: Sequence[StepRecord], walk: SimulatedTask) -> tuple[Failure, ...]:
+def failed_expectations(
+    expect: Expectation, steps: Sequence[StepRecord], walk: SimulatedTask
+) -> tuple[ExpectationFailure, ...]:
     """Every expectation that does not hold, in the order path, rules, end, status."""
-    failures: list[Failure] = []
+    failures: list[ExpectationFailure] = []
     if expect.path is not None:
-        failures += _sequence("path", expect.path, steps, lambda step: step.entered)
+        failures += _sequence_failures("path", expect.path, steps, lambda step: step.entered)
     if expect.rules is not None:
-        failures += _sequence("rules", expect.rules, steps, lambda step: step.rules)
+        failures += _sequence_failures("rules", expect.rules, steps, lambda step: step.rules)
     if expect.end is not None:
-        failures += _word("end", expect.end, walk.end, steps)
+        failures += _word_failures("end", expect.end, walk.end, steps)
     if expect.status is not None:
-        failures += _word("status", expect.status, walk.status, steps)
+        failures += _word_failures("status", expect.status, walk.status, steps)
     return tuple(failures)
 
 
-def _sequence(
+def _sequence_failures(
     what: str,
     expected: tuple[str, ...],
     steps: Sequence[StepRecord],
     of: Callable[[StepRecord], tuple[str, ...]],
-) -> list[Failure]:
+) -> list[ExpectationFailure]:
     """The first place at which the two differ; the step is the one that went there, or the last."""
     went = [(key, step) for step in steps for key in of(step)]
     got = tuple(key for key, _ in went)
@@ -69,21 +71,29 @@ def _sequence(
     this = expected[place] if place < len(expected) else "nothing more"
     other = got[place] if place < len(got) else "nothing more"
     message = f"{NOUNS[what]} {place + 1}: expected {this}, got {other}"
-    return [Failure(step.number or None, message, what, list(expected), list(got), reason(step.decision))]
+    return [
+        ExpectationFailure(
+            step.number or None, message, what, list(expected), list(got), trace_summary(step.decision)
+        )
+    ]
 
 
 NOUNS = {"path": "station", "rules": "rule"}
 
 
-def _word(what: str, expected: str, got: str, steps: Sequence[StepRecord]) -> list[Failure]:
+def _word_failures(
+    what: str, expected: str, got: str, steps: Sequence[StepRecord]
+) -> list[ExpectationFailure]:
     if expected == got:
         return []
     last = steps[-1]
     message = f"{what}: expected {expected or 'none'}, got {got or 'none'}"
-    return [Failure(last.number or None, message, what, expected, got, reason(last.decision))]
+    return [
+        ExpectationFailure(last.number or None, message, what, expected, got, trace_summary(last.decision))
+    ]
 
 
-def reason(decision: Decision | None) -> str:
+def trace_summary(decision: Decision | None) -> str:
     """A trace in one line: the rules that were tested, then what was said last."""
     if decision is None:
         return ""

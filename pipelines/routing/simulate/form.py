@@ -12,7 +12,7 @@ from jsonpath_rfc9535.selectors import IndexSelector, NameSelector
 from pipelines.routing.basics import jsonpath, jsontext, shapes
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.basics.problems import Malformed, join
-from pipelines.routing.simulate.candidates import plain
+from pipelines.routing.simulate.candidates import to_storable_json
 
 TEXTS = ("result", "verdict", "eval", "failure_type", "summary", "comment")
 KNOWN = (*TEXTS, "exit_code", "output", "json")
@@ -22,7 +22,7 @@ MOST_INDEX = 100
 Part = str | int
 
 
-def parts_of(path: str) -> tuple[Part, ...] | None:
+def path_parts(path: str) -> tuple[Part, ...] | None:
     """The one place that a path names: names and indices. None where it names several, or none that can be made."""
     if not path.startswith("$"):
         return tuple(path.split("."))
@@ -43,20 +43,20 @@ def parts_of(path: str) -> tuple[Part, ...] | None:
     return tuple(parts) or None
 
 
-def outcome_of(form: Any, at: str = "form") -> dict[str, Any]:
+def outcome_from_form(form: Any, at: str = "form") -> dict[str, Any]:
     """`{result, verdict, …, exit_code, output: {path: text}}`, all of them texts, blank where nothing is said; or
     `{json: text}` for the whole outcome. A text that is JSON says its value, any other one itself.
 
     Raises Malformed with the place in the form."""
-    fields = shapes.mapping(form, at)
-    shapes.only(fields, at, KNOWN)
+    fields = shapes.read_mapping(form, at)
+    shapes.check_keys(fields, at, KNOWN)
     if fields.get("json") is not None:
-        return _whole(shapes.text(fields["json"], join(at, "json")) or "", join(at, "json"))
+        return _outcome_from_json(shapes.read_text(fields["json"], join(at, "json")) or "", join(at, "json"))
     texts = {name: text for name in TEXTS if (text := _text(fields, name, at))}
     outcome: dict[str, Any] = {**texts}
     code = _text(fields, "exit_code", at)
     if code:
-        outcome["exit_code"] = _value(code)
+        outcome["exit_code"] = _parse_value(code)
     output = _output(fields.get("output"), join(at, "output"))
     if output:
         outcome["output"] = output
@@ -64,7 +64,7 @@ def outcome_of(form: Any, at: str = "form") -> dict[str, Any]:
     return outcome
 
 
-def _whole(text: str, at: str) -> dict[str, Any]:
+def _outcome_from_json(text: str, at: str) -> dict[str, Any]:
     try:
         outcome = jsontext.loads(text)
     except jsontext.JsonTextError as fault:
@@ -73,7 +73,7 @@ def _whole(text: str, at: str) -> dict[str, Any]:
         read_outcome(outcome)
     except Malformed as fault:
         raise Malformed(at, f"{fault.path}: {fault.message}" if fault.path else fault.message) from None
-    return dict(plain(outcome))
+    return dict(to_storable_json(outcome))
 
 
 def _check(outcome: dict[str, Any], at: str) -> None:
@@ -88,30 +88,30 @@ def _check(outcome: dict[str, Any], at: str) -> None:
 
 
 def _text(fields: dict[str, Any], name: str, at: str) -> str:
-    return (shapes.text(fields.get(name), join(at, name)) or "").strip()
+    return (shapes.read_text(fields.get(name), join(at, name)) or "").strip()
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
-        return plain(jsontext.loads(text))
+        return to_storable_json(jsontext.loads(text))
     except jsontext.JsonTextError:
         return text
 
 
 def _output(output_fields: Any, at: str) -> dict[str, Any]:
     output: dict[str, Any] = {}
-    for path, text in _filled(shapes.mapping(output_fields, at), at):
+    for path, text in _filled_fields(shapes.read_mapping(output_fields, at), at):
         place = f"{at}[{path}]"
-        parts = parts_of(path)
+        parts = path_parts(path)
         if parts is None or not isinstance(parts[0], str):
             raise Malformed(place, "names no single place; say the outcome as JSON")
-        _put(output, parts, _value(text), place)
+        _put(output, parts, _parse_value(text), place)
     return output
 
 
-def _filled(output_fields: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
+def _filled_fields(output_fields: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
     for path, text in output_fields.items():
-        stripped = (shapes.text(text, f"{at}[{path}]") or "").strip()
+        stripped = (shapes.read_text(text, f"{at}[{path}]") or "").strip()
         if stripped:
             yield path, stripped
 

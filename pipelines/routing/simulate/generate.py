@@ -13,11 +13,20 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate.candidates import Candidates
-from pipelines.routing.simulate.expect import reason
-from pipelines.routing.simulate.run import expectation, run
+from pipelines.routing.simulate.expect import trace_summary
+from pipelines.routing.simulate.run import expectation, run_scenario
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.search import Edges, Going, Key, PathSearch, always, by_edges, coarse, fine
-from pipelines.routing.simulate.state import begin
+from pipelines.routing.simulate.search import (
+    Edges,
+    Going,
+    Key,
+    PathSearch,
+    always,
+    coarse_key,
+    edge_key,
+    fine_key,
+)
+from pipelines.routing.simulate.state import start_task
 
 BOUND = 60_000
 """Steps that are walked to find the scenarios of one line, and once more as many to prove them."""
@@ -28,7 +37,7 @@ _STRANGE = re.compile(r"[^a-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingScenario:
     """A rule without a scenario. `kind`: never (proved), or not found."""
 
     rule: str
@@ -44,56 +53,58 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GeneratedScenarios:
     """`scenarios`: one for each rule that was found, in the order of the line. `stopped`: before it was done, because
     whoever asked would wait no longer."""
 
     scenarios: tuple[ScenarioScript, ...]
-    missing: tuple[Missing, ...]
+    missing: tuple[MissingScenario, ...]
     stopped: bool = False
 
 
-def generate(
+def generate_scenarios(
     line: ParsedLine, *, taken_keys: Iterable[str] = (), bound: int = BOUND, going: Going = always
-) -> Generated:
+) -> GeneratedScenarios:
     """A scenario for each rule that is live or partly shadowed. `taken_keys`: keys that the new ones must not have.
     `going` is asked before each step; once it says no, what was found so far is all."""
     subject = LintSubject(line)
-    standings = {liveness.rule.id: (station, liveness) for station, _, liveness in subject.standings()}
-    reasons = {rule: _never(subject, *pair) for rule, pair in standings.items()}
+    standings = {liveness.rule.id: (station, liveness) for station, _, liveness in subject.rule_liveness()}
+    reasons = {rule: _never_matches_reason(subject, *pair) for rule, pair in standings.items()}
     never = {rule: why for rule, why in reasons.items() if why}
-    hunt = _Hunt(line, subject, [rule for rule in standings if rule not in never], bound, going)
-    paths = hunt.found()
+    hunt = _ScenarioSearch(line, subject, [rule for rule in standings if rule not in never], bound, going)
+    paths = hunt.find_paths()
     keys, scenarios, missing = set(taken_keys), [], []
     for rule, (station, liveness) in standings.items():
         name = f"{station.name}: {liveness.rule.label or rule}"
-        scenario = _scenario(line, rule, name, hunt.affordable(rule, paths.get(rule)), keys)
+        scenario = _build_scenario(line, rule, name, hunt.affordable_steps(rule, paths.get(rule)), keys)
         if scenario is not None:
             scenarios.append(scenario)
         elif rule in never:
-            missing.append(Missing(rule, station.key, NEVER, never[rule]))
+            missing.append(MissingScenario(rule, station.key, NEVER, never[rule]))
         else:
-            missing.append(Missing(rule, station.key, NOT_FOUND, hunt.why(station, liveness)))
-    return Generated(tuple(scenarios), tuple(missing), hunt.stopped)
+            missing.append(
+                MissingScenario(rule, station.key, NOT_FOUND, hunt.missing_reason(station, liveness))
+            )
+    return GeneratedScenarios(tuple(scenarios), tuple(missing), hunt.was_stopped)
 
 
-def _never(subject: LintSubject, station: Station, liveness: Liveness) -> str:
+def _never_matches_reason(subject: LintSubject, station: Station, liveness: Liveness) -> str:
     """Return why the rule is proved never to be taken on a way by rules, policy and votes; or an empty text."""
     if liveness.status == DEAD:
-        return killed(liveness)
-    if station.key not in subject.reached:
+        return dead_rule_reason(liveness)
+    if station.key not in subject.reached_keys:
         return f"no rule and no policy leads from {subject.line.start} to {station.key}; only a jump or a person's hand"
     return ""
 
 
-def killed(liveness: Liveness) -> str:
+def dead_rule_reason(liveness: Liveness) -> str:
     """Return why a dead rule is dead."""
     if liveness.never:
         return "its condition can never be true"
     return f"earlier rules take everything that it would: {', '.join(liveness.killers)}"
 
 
-class _Hunt:
+class _ScenarioSearch:
     """The searches of one line: a coarse one for all rules, then finer ones, station by station, for what is left."""
 
     def __init__(
@@ -101,26 +112,26 @@ class _Hunt:
     ) -> None:
         self._line = line
         self._wanted = rule_ids
-        self._start = begin(line, ScenarioScript("start", "start"))
+        self._start = start_task(line, ScenarioScript("start", "start"))
         self._going = going
         self._search = PathSearch(line, Candidates(line, subject), bound, going)
         self._proofs = bound
         self._cut: set[str] = set()
         self._unproved: set[str] = set()
 
-    def found(self) -> dict[str, tuple[ScenarioStep, ...]]:
-        paths = self._search.find(self._start, self._wanted, coarse, self._search.left)
-        self._note(self._left(paths))
+    def find_paths(self) -> dict[str, tuple[ScenarioStep, ...]]:
+        paths = self._search.find_paths(self._start, self._wanted, coarse_key, self._search.left)
+        self._record_cut(self._missing_rules(paths))
         for station in self._line.stations:
-            remaining = [rule.id for rule in station.rules if rule.id in self._left(paths)]
-            for key in self._finer(station):
+            remaining = [rule.id for rule in station.rules if rule.id in self._missing_rules(paths)]
+            for key in self._finer_keys(station):
                 if remaining:
-                    paths |= self._search.find(self._start, remaining, key, PER_STATION)
+                    paths |= self._search.find_paths(self._start, remaining, key, PER_STATION)
                     remaining = [rule for rule in remaining if rule not in paths]
-                    self._note(remaining)
+                    self._record_cut(remaining)
         return paths
 
-    def affordable(
+    def affordable_steps(
         self, rule: str, steps: tuple[ScenarioStep, ...] | None
     ) -> tuple[ScenarioStep, ...] | None:
         """The steps, if as many may still be walked to prove them."""
@@ -133,11 +144,11 @@ class _Hunt:
         return None
 
     @property
-    def stopped(self) -> bool:
+    def was_stopped(self) -> bool:
         """Return whether something is left to look for, and nobody waits for it any more."""
         return bool(self._cut or self._unproved) and not self._going()
 
-    def why(self, station: Station, liveness: Liveness) -> str:
+    def missing_reason(self, station: Station, liveness: Liveness) -> str:
         """Return why the search has no scenario for the rule, as far as it is known."""
         rule = liveness.rule.id
         if rule in self._unproved:
@@ -145,26 +156,26 @@ class _Hunt:
         if station.key not in self._search.reached:
             explanation = f"no way to {station.name} was found"
         elif rule in self._search.tried:
-            explanation = f"its station was reached, but: {reason(self._search.tried[rule].decision)}"
+            explanation = f"its station was reached, but: {trace_summary(self._search.tried[rule].decision)}"
         else:
             explanation = liveness.why or "its station was reached, but no outcome that was tried took it"
         bound = "the bound of steps was reached" if self._going() else "the time for it was over"
         return f"{explanation}; {bound}" if rule in self._cut else explanation
 
-    def _left(self, paths: Collection[str]) -> list[str]:
+    def _missing_rules(self, paths: Collection[str]) -> list[str]:
         return [rule for rule in self._wanted if rule not in paths]
 
-    def _note(self, rules: list[str]) -> None:
+    def _record_cut(self, rules: list[str]) -> None:
         self._cut = (self._cut | set(rules)) if self._search.cut else self._cut - set(rules)
 
-    def _finer(self, station: Station) -> Iterator[Key]:
-        edges = _edges(station.rules)
+    def _finer_keys(self, station: Station) -> Iterator[Key]:
+        edges = _edge_counts(station.rules)
         if edges:
-            yield by_edges(edges)
-        yield fine(edges)
+            yield edge_key(edges)
+        yield fine_key(edges)
 
 
-def _edges(rules: Iterable[Rule]) -> Edges:
+def _edge_counts(rules: Iterable[Rule]) -> Edges:
     """The edges whose number the conditions of these rules read."""
     edge_counts: Edges = {}
     for rule in rules:
@@ -177,20 +188,20 @@ def _edges(rules: Iterable[Rule]) -> Edges:
 # The scenario
 
 
-def _scenario(
+def _build_scenario(
     line: ParsedLine, rule: str, name: str, steps: tuple[ScenarioStep, ...] | None, keys: set[str]
 ) -> ScenarioScript | None:
     """Return the scenario with the result of its run as its expectation; None unless it takes the rule."""
     if steps is None:
         return None
-    result = run(line, ScenarioScript(_key(rule, keys), name[:200], steps))
-    if not result.holds or rule not in result.taken or result.walk is None:
+    result = run_scenario(line, ScenarioScript(_free_key(rule, keys), name[:200], steps))
+    if not result.holds or rule not in result.matched_rules or result.walk is None:
         return None
     keys.add(result.scenario.key)
     return replace(result.scenario, expect=expectation(result))
 
 
-def _key(rule: str, keys: Collection[str]) -> str:
+def _free_key(rule: str, keys: Collection[str]) -> str:
     plain = _STRANGE.sub("-", rule.lower()).strip("-._") or "rule"
     key, number = f"takes-{plain}"[:64], 2
     while key in keys:

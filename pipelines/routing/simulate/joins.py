@@ -6,70 +6,75 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipelines.routing.decide.joining.branches import Branch, Fork, Write
-from pipelines.routing.decide.joining.context import contradictions, said_under
-from pipelines.routing.decide.joining.joining import PASS, Merge, accounted, due
-from pipelines.routing.decide.transitions import meeting
+from pipelines.routing.decide.joining.context import contradicting_keys, contradicting_values
+from pipelines.routing.decide.joining.joining import PASS, Merge, accounted_branches, due_merge
+from pipelines.routing.decide.transitions import join_transition
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate import escalating
-from pipelines.routing.simulate.state import Decided, SimulatedPosition, SimulatedTask, StepRecord
+from pipelines.routing.simulate.state import DecidedJoin, SimulatedPosition, SimulatedTask, StepRecord
 
 
-def branches(walk: SimulatedTask) -> list[Branch]:
+def open_branches(walk: SimulatedTask) -> list[Branch]:
     """Number them by the index of their position."""
     return [
         Branch(index, position.station, position.within, position.arrival)
         for index, position in enumerate(walk.positions)
-        if not position.over
+        if not position.is_over
     ]
 
 
-def meet(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, int] | None:
-    """The first join that can be decided, done, and the index of the merged position; None if there is none. Its
-    station is entered, to report or for the outcome of the join, unless it may not begin there."""
-    merge = due(line, branches(walk))
+def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, int] | None:
+    """Apply the first join that can be decided; return its record and the index of the merged position, or
+    None.
+
+    The station is entered, to report or for the outcome of the join, unless it may not begin there.
+    """
+    merge = due_merge(line, open_branches(walk))
     if merge is None:
         return None
     arrived = [walk.positions[index] for index in merge.arrived]
     ends = {
         index: (position.station, position.status)
         for index, position in enumerate(walk.positions)
-        if position.over and merge.fork in position.within
+        if position.is_over and merge.fork in position.within
     }
-    counted, takes_place = accounted(line, merge, ends)
+    counted, takes_place = accounted_branches(line, merge, ends)
     gone = {*merge.arrived, *(ends if takes_place else counted)}
     # Where the first of them stood, among those that are left
     index = sum(i not in gone for i in range(min(merge.arrived)))
     left = [position for i, position in enumerate(walk.positions) if i not in gone]
-    forks = _forks(arrived[0], merge, takes_place)
-    walk, token = _token(walk, merge, arrived[0], takes_place)
+    forks = _remaining_forks(arrived[0], merge, takes_place)
+    walk, token = _merged_token(walk, merge, arrived[0], takes_place)
     one = SimulatedPosition(
         # Sources stand in the order of arriving: the last one completed the join.
         merge.station,
         origin=merge.sources[-1],
         within=forks,
-        wrote=_wrote(arrived),
+        wrote=_merged_writes(arrived),
         token=token,
     )
     walk = replace(walk, positions=(*left[:index], one, *left[index:]))
-    writes = _since(arrived, merge)
-    keys = contradictions(writes) if len(arrived) > 1 else ()
-    change = meeting(merge, line, said_under(keys, merge.sources, writes), walk.beside(index))
-    walk = walk.changed(change)
+    writes = _writes_since_fork(arrived, merge)
+    keys = contradicting_keys(writes) if len(arrived) > 1 else ()
+    change = join_transition(
+        merge, line, contradicting_values(keys, merge.sources, writes), walk.other_stations(index)
+    )
+    walk = walk.with_changes(change)
     if change.stays is not None:
         wait = change.stays.wait
         if wait.get("trigger"):
-            walk, opened = escalating.opened(line, walk, wait["trigger"], index)
+            walk, opened = escalating.open_escalation(line, walk, wait["trigger"], index)
             wait = {**wait, "escalation": opened.number}
         stayed = replace(one, status=change.stays.status, wait=wait, error=change.stays.error)
-        walk = walk.put(index, stayed)
+        walk = walk.with_position(index, stayed)
     elif merge.verdict == PASS:
-        walk = escalating.blocked(walk)
-    join = Decided(merge.station, merge, keys)
+        walk = escalating.pause_work(walk)
+    join = DecidedJoin(merge.station, merge, keys)
     entered = (merge.station,) if change.stays is None else ()
     return StepRecord(walk, merge.station, entered=entered, joined=(join,)), index
 
 
-def _token(
+def _merged_token(
     walk: SimulatedTask, merge: Merge, first: SimulatedPosition, takes_place: bool
 ) -> tuple[SimulatedTask, int]:
     """Number the merged position: as the fork whose place it takes, else one of its own."""
@@ -80,19 +85,19 @@ def _token(
     return replace(walk, tokens=walk.tokens + 1), walk.tokens + 1
 
 
-def _forks(arrived: SimulatedPosition, merge: Merge, takes_place: bool) -> tuple[Fork, ...]:
+def _remaining_forks(arrived: SimulatedPosition, merge: Merge, takes_place: bool) -> tuple[Fork, ...]:
     if merge.fork is None:
         return ()
     place = arrived.within.index(merge.fork)
     return arrived.within[: place if takes_place else place + 1]
 
 
-def _wrote(arrived: list[SimulatedPosition]) -> tuple[Write, ...]:
+def _merged_writes(arrived: list[SimulatedPosition]) -> tuple[Write, ...]:
     every = {write.order: write for position in arrived for write in position.wrote}
     return tuple(every[order] for order in sorted(every))
 
 
-def _since(arrived: list[SimulatedPosition], merge: Merge) -> list[list[Write]]:
+def _writes_since_fork(arrived: list[SimulatedPosition], merge: Merge) -> list[list[Write]]:
     """Leave out what was written before the fork: it is common to all."""
     # The id of a fork is the clock of the decision that forked (`following`).
     since = merge.fork.id if merge.fork else 0

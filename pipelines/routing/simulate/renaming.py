@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pipelines.routing.simulate.scenario import Expect, ScenarioScript, ScenarioStep
+from pipelines.routing.simulate.scenario import Expectation, ScenarioScript, ScenarioStep
 
 Keys = Mapping[str, str]
 
 
-def renamed(script: ScenarioScript, rekeyed: Mapping[tuple[str, str], str]) -> ScenarioScript:
+def rename_keys(script: ScenarioScript, rekeyed: Mapping[tuple[str, str], str]) -> ScenarioScript:
     """Name parts by their new keys. `rekeyed`: {(kind, key before): key now}; stations and ends share one name
     space."""
     places, gates, rules, inputs = (
@@ -33,17 +33,17 @@ def _step(step: ScenarioStep, places: Keys, gates: Keys) -> ScenarioStep:
     return replace(
         step,
         at=step.at and places.get(step.at, step.at),
-        outcome=_signalled(step.outcome, places),
-        gates={gates.get(key, key): _routed(word, places) for key, word in step.gates.items()},
-        said=_routed(step.said, places),
+        outcome=_rename_signals(step.outcome, places),
+        gates={gates.get(key, key): _rename_route(word, places) for key, word in step.gates.items()},
+        said=_rename_route(step.said, places),
     )
 
 
-def _routed(word: Mapping[str, str], places: Keys) -> dict[str, str]:
+def _rename_route(word: Mapping[str, str], places: Keys) -> dict[str, str]:
     return {key: places.get(text, text) if key == "route" else text for key, text in word.items()}
 
 
-def _signalled(outcome: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
+def _rename_signals(outcome: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
     """Lead jumps to the same place."""
     signals = outcome.get("signals")
     return {**outcome, "signals": [_jump(signal, places) for signal in signals]} if signals else outcome
@@ -57,14 +57,14 @@ def _jump(signal: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
     return {**signal, "meta": {**meta, "targetState": places[target]}}
 
 
-def _expect(expect: Expect, places: Keys, rules: Keys) -> Expect:
+def _expect(expect: Expectation, places: Keys, rules: Keys) -> Expectation:
     return replace(
         expect,
-        path=_all(expect.path, places),
-        rules=_all(expect.rules, rules),
+        path=_rename_all(expect.path, places),
+        rules=_rename_all(expect.rules, rules),
         end=expect.end and places.get(expect.end, expect.end),
     )
 
 
-def _all(keys: tuple[str, ...] | None, now: Keys) -> tuple[str, ...] | None:
+def _rename_all(keys: tuple[str, ...] | None, now: Keys) -> tuple[str, ...] | None:
     return None if keys is None else tuple(now.get(key, key) for key in keys)

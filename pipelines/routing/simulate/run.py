@@ -8,10 +8,10 @@ from typing import Any
 
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.simulate.expect import Failure, compare
-from pipelines.routing.simulate.scenario import Expect, ScenarioScript
-from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, begin
-from pipelines.routing.simulate.walk import take
+from pipelines.routing.simulate.expect import ExpectationFailure, failed_expectations
+from pipelines.routing.simulate.scenario import Expectation, ScenarioScript
+from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, start_task
+from pipelines.routing.simulate.walk import take_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,14 @@ class ScenarioResult:
     scenario: ScenarioScript
     steps: tuple[StepRecord, ...]
     walk: SimulatedTask | None
-    failures: tuple[Failure, ...]
+    failures: tuple[ExpectationFailure, ...]
 
     @property
     def holds(self) -> bool:
         return not self.failures
 
     @property
-    def taken(self) -> tuple[str, ...]:
+    def matched_rules(self) -> tuple[str, ...]:
         """Ids of the rules that were taken, in order."""
         return tuple(rule for step in self.steps for rule in step.rules)
 
@@ -45,39 +45,41 @@ class ScenarioResult:
             "holds": self.holds,
             "failures": [failure.to_dict() for failure in self.failures],
             "path": list(self.path),
-            "rules": list(self.taken),
+            "rules": list(self.matched_rules),
             "end": self.walk.end if self.walk else "",
             "status": self.walk.status if self.walk else "",
         }
         return {**document, "steps": [step.to_dict() for step in self.steps]} if traces else document
 
 
-def expectation(result: ScenarioResult) -> Expect:
+def expectation(result: ScenarioResult) -> Expectation:
     """Everything that a walk showed, as what is expected of the next one. It was walked: there is a `walk`."""
     assert result.walk is not None
-    end = result.walk.end if result.walk.over else None
-    return Expect(path=result.path, rules=result.taken, end=end, status=result.walk.status)
+    end = result.walk.end if result.walk.is_over else None
+    return Expectation(path=result.path, rules=result.matched_rules, end=end, status=result.walk.status)
 
 
-def run(line: ParsedLine, scenario: ScenarioScript) -> ScenarioResult:
+def run_scenario(line: ParsedLine, scenario: ScenarioScript) -> ScenarioResult:
     """Walk the line by `decide`, step by step. A step that cannot happen ends the walk, and is named."""
     try:
-        walk = begin(line, scenario)
+        walk = start_task(line, scenario)
     except Malformed as fault:
-        return ScenarioResult(scenario, (), None, (Failure(None, str(fault)),))
+        return ScenarioResult(scenario, (), None, (ExpectationFailure(None, str(fault)),))
     records = [StepRecord(walk, line.start, entered=(line.start,))]
-    refused: tuple[Failure, ...] = ()
+    refused: tuple[ExpectationFailure, ...] = ()
     for number, step in enumerate(scenario.steps, 1):
         try:
-            record = take(line, walk, step)
+            record = take_step(line, walk, step)
         except StepRefused as why:
-            refused = (Failure(number, str(why)),)
+            refused = (ExpectationFailure(number, str(why)),)
             break
         walk = record.walk
         records.append(replace(record, number=number))
     # A refused step ended the walk early, so its end is not held against what is expected.
-    return ScenarioResult(scenario, tuple(records), walk, refused or compare(scenario.expect, records, walk))
+    return ScenarioResult(
+        scenario, tuple(records), walk, refused or failed_expectations(scenario.expect, records, walk)
+    )
 
 
-def run_all(line: ParsedLine, scenarios: Iterable[ScenarioScript]) -> tuple[ScenarioResult, ...]:
-    return tuple(run(line, scenario) for scenario in scenarios)
+def run_scenarios(line: ParsedLine, scenarios: Iterable[ScenarioScript]) -> tuple[ScenarioResult, ...]:
+    return tuple(run_scenario(line, scenario) for scenario in scenarios)

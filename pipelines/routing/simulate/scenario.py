@@ -57,7 +57,7 @@ class ScenarioStep:
         if self.answers:
             document["answers"] = [dict(answer) for answer in self.answers]
         if self.kind == "gates":
-            document["gates"] = {key: _short(word) for key, word in self.gates.items()}
+            document["gates"] = {key: _short_vote(word) for key, word in self.gates.items()}
         if self.kind == "answer":
             document["answer"] = self.answer
         if self.kind in DETAIL_KEYS:
@@ -67,7 +67,7 @@ class ScenarioStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Expect:
+class Expectation:
     """None where nothing is expected. `path`: every station entered, in order; `rules`: every rule taken, in order;
     `end`: the key of the task's end, "" for none; `status`: the task's at last."""
 
@@ -90,7 +90,7 @@ class ScenarioScript:
     steps: tuple[ScenarioStep, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
     task: Mapping[str, Any] = field(default_factory=dict)
-    expect: Expect = Expect()
+    expect: Expectation = Expectation()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON that `read_scenario` reads back."""
@@ -123,26 +123,26 @@ def read_scenario(data: Any, at: str = "") -> ScenarioScript:
     """Raises Malformed with the place of the first fault: an unknown key is one."""
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
-    shapes.only(data, at, KNOWN)
-    values.check(data, at)
-    key = shapes.text(data.get("key"), join(at, "key"))
+    shapes.check_keys(data, at, KNOWN)
+    values.check_storable(data, at)
+    key = shapes.read_text(data.get("key"), join(at, "key"))
     if key is None or not KEY.match(key):
         raise Malformed(join(at, "key"), f"has to be a key: {KEY_WORDS}" if key else "is missing")
-    name = shapes.text(data.get("name"), join(at, "name")) or key
+    name = shapes.read_text(data.get("name"), join(at, "name")) or key
     if len(name) > 200:
         raise Malformed(join(at, "name"), "is longer than 200 characters")
     return ScenarioScript(
         key=key,
         name=name,
         steps=_steps(data.get("steps"), join(at, "steps")),
-        inputs=shapes.mapping(data.get("inputs"), join(at, "inputs")),
-        task=shapes.mapping(data.get("task"), join(at, "task")),
+        inputs=shapes.read_mapping(data.get("inputs"), join(at, "inputs")),
+        task=shapes.read_mapping(data.get("task"), join(at, "task")),
         expect=_expect(data.get("expect"), join(at, "expect")),
     )
 
 
 def _steps(data: Any, at: str) -> tuple[ScenarioStep, ...]:
-    steps = shapes.sequence(data, at)
+    steps = shapes.read_sequence(data, at)
     if len(steps) > MAX_STEPS:
         raise Malformed(at, f"has more than {MAX_STEPS} steps")
     return tuple(read_step(step, join(at, index)) for index, step in enumerate(steps))
@@ -152,7 +152,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
     """Raises Malformed with the place of the first fault."""
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
-    shapes.only(data, at, ("at", *KINDS, "missing"))
+    shapes.check_keys(data, at, ("at", *KINDS, "missing"))
     kinds = {key for key in KINDS if data.get(key) is not None}
     # Beside an outcome `answers` are those that are known already; alone they are a step.
     kind = "outcome" if kinds == {"outcome", "answers"} else next(iter(kinds), "")
@@ -162,7 +162,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
         raise Malformed(join(at, kind), "has to be true")
     if kind == "outcome":
         read_outcome(data["outcome"], join(at, "outcome"))
-    answers = shapes.sequence(data.get("answers"), join(at, "answers"))
+    answers = shapes.read_sequence(data.get("answers"), join(at, "answers"))
     read_facts({"answers": answers}, at)
     if kind == "answers" and not answers:
         raise Malformed(join(at, "answers"), "is empty")
@@ -171,29 +171,29 @@ def read_step(data: Any, at: str) -> ScenarioStep:
         raise Malformed(join(at, "missing"), "stands beside an outcome or reconsider")
     return ScenarioStep(
         kind=kind,
-        at=shapes.text(data.get("at"), join(at, "at")),
+        at=shapes.read_text(data.get("at"), join(at, "at")),
         outcome=data.get("outcome") or {},
         answers=tuple(answers),
         gates=_gates(data.get("gates"), at),
         answer=_answer(data.get("answer"), join(at, "answer")) if kind == "answer" else "",
         missing=missing,
-        said=_said(kind, data[kind], join(at, kind)) if kind in DETAIL_KEYS else {},
+        said=_read_details(kind, data[kind], join(at, kind)) if kind in DETAIL_KEYS else {},
     )
 
 
-def _said(kind: str, data: Any, at: str) -> dict[str, str]:
+def _read_details(kind: str, data: Any, at: str) -> dict[str, str]:
     """Read the details of a step: of resolve `go_on`, or `{word: route, route: fix, reason: …, trigger: …}`;
     of escalate `security`, or `{trigger: security, reason: …}`."""
     first = DETAIL_KEYS[kind][0]
-    members = {first: data} if type(data) is str else shapes.mapping(data, at)
-    shapes.only(members, at, DETAIL_KEYS[kind])
-    details = {key: text for key in members if (text := shapes.text(members[key], join(at, key)))}
+    members = {first: data} if type(data) is str else shapes.read_mapping(data, at)
+    shapes.check_keys(members, at, DETAIL_KEYS[kind])
+    details = {key: text for key in members if (text := shapes.read_text(members[key], join(at, key)))}
     if first not in details:
         raise Malformed(join(at, first), "is missing")
     if kind == "escalate" and len(details["trigger"]) > LONGEST:
         raise Malformed(join(at, first), f"is longer than {LONGEST} characters")
     if kind == "resolve":
-        shapes.word(details["word"], join(at, "word"), WORDS_TO_RESOLVE)
+        shapes.read_word(details["word"], join(at, "word"), WORDS_TO_RESOLVE)
         if ("route" in details) is not (details["word"] in ROUTED):
             message = (
                 "names a station" if details["word"] in ROUTED else f"stands only with {' or '.join(ROUTED)}"
@@ -206,7 +206,7 @@ def _gates(data: Any, at: str) -> dict[str, dict[str, str]]:
     """`{review: approve}`, or `{review: {decision, route, reason}}` as the facts of a decision have it."""
     votes = {
         key: {"decision": word} if type(word) is str else word
-        for key, word in shapes.mapping(data, join(at, "gates")).items()
+        for key, word in shapes.read_mapping(data, join(at, "gates")).items()
     }
     for key, word in read_facts({"gates": votes}, at).gates.items():
         if word.decision is None:
@@ -216,32 +216,32 @@ def _gates(data: Any, at: str) -> dict[str, dict[str, str]]:
     return votes
 
 
-def _short(word: Mapping[str, str]) -> Any:
+def _short_vote(word: Mapping[str, str]) -> Any:
     return word["decision"] if set(word) == {"decision"} else dict(word)
 
 
 def _answer(data: Any, at: str) -> str:
-    text = shapes.text(data, at) or ""
+    text = shapes.read_text(data, at) or ""
     if not text.strip():
         raise Malformed(at, "is blank")
     return text
 
 
-def _expect(data: Any, at: str) -> Expect:
-    members = shapes.mapping(data, at)
-    shapes.only(members, at, EXPECTED)
-    return Expect(
+def _expect(data: Any, at: str) -> Expectation:
+    members = shapes.read_mapping(data, at)
+    shapes.check_keys(members, at, EXPECTED)
+    return Expectation(
         path=_texts(members.get("path"), join(at, "path")),
         rules=_texts(members.get("rules"), join(at, "rules")),
-        end=shapes.text(members.get("end"), join(at, "end")),
-        status=shapes.word(members.get("status"), join(at, "status"), STATUSES),
+        end=shapes.read_text(members.get("end"), join(at, "end")),
+        status=shapes.read_word(members.get("status"), join(at, "status"), STATUSES),
     )
 
 
 def _texts(data: Any, at: str) -> tuple[str, ...] | None:
     if data is None:
         return None
-    for index, member in enumerate(shapes.sequence(data, at)):
+    for index, member in enumerate(shapes.read_sequence(data, at)):
         if type(member) is not str:
             raise Malformed(join(at, index), "has to be a text")
     return tuple(data)

@@ -14,12 +14,12 @@ from typing import Any
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Ask
-from pipelines.routing.document.evaluations import ANSWERS, key_of
+from pipelines.routing.document.evaluations import ANSWERS, evaluation_key
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.candidates import Candidate, Candidates
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRecord, StepRefused
-from pipelines.routing.simulate.walk import take
+from pipelines.routing.simulate.walk import take_step
 
 Key = Callable[[SimulatedTask], Hashable]
 Going = Callable[[], bool]
@@ -62,7 +62,7 @@ class PathSearch:
     reached: set[str] = field(default_factory=set)
     cut: bool = False
 
-    def find(
+    def find_paths(
         self, start: SimulatedTask, rule_ids: Collection[str], key: Key, most: int
     ) -> dict[str, tuple[ScenarioStep, ...]]:
         """The steps to each wanted rule that was found, the last of which takes it. `cut` says whether a bound ended
@@ -73,7 +73,7 @@ class PathSearch:
         self.cut = False
         while todo and missing:
             node = todo.popleft()
-            for candidate, record in followed(self.line, node.walk, self.candidates.at):
+            for candidate, record in follow_candidates(self.line, node.walk, self.candidates.candidates_at):
                 most, self.left = most - 1, self.left - 1
                 if most < 0 or self.left < 0 or not self.going():
                     self.cut = True
@@ -86,17 +86,17 @@ class PathSearch:
                     self.tried[candidate.rule] = record
                 self.reached.update(record.entered)
                 place = key(record.walk)
-                if place not in visited and not record.walk.over:
+                if place not in visited and not record.walk.is_over:
                     visited.add(place)
                     todo.append(new)
         return paths
 
 
-def followed(
+def follow_candidates(
     line: ParsedLine, walk: SimulatedTask, at: Callable[[SimulatedPosition], Iterator[Candidate]]
 ) -> Iterator[tuple[Candidate, StepRecord]]:
-    """Try what is offered `at` each position; what is refused is left out."""
-    living = [position for position in walk.positions if position.here]
+    """Yield every candidate that can happen at a position, with its record; refused ones are left out."""
+    living = [position for position in walk.positions if position.is_active]
     for index, position in enumerate(living):
         # A step names a station, and means the first token that stands there.
         if position.station in (earlier.station for earlier in living[:index]):
@@ -106,39 +106,44 @@ def followed(
             several = len(living) > 1
             step = replace(candidate.step, at=position.station) if several else candidate.step
             try:
-                step, record = answering(line, walk, step)
+                step, record = take_with_answers(line, walk, step)
             except StepRefused:
                 continue
             yield replace(candidate, step=step), record
 
 
-def answering(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> tuple[ScenarioStep, StepRecord]:
-    """A witness answers every evaluation of its station; the step keeps those that are asked. Raises StepRefused."""
-    answers = {_evaluation(answer): answer for answer in step.answers} if step.kind == "outcome" else {}
+def take_with_answers(
+    line: ParsedLine, walk: SimulatedTask, step: ScenarioStep
+) -> tuple[ScenarioStep, StepRecord]:
+    """Take the step and answer, from its own answers, each evaluation that is asked. Returns the step with the
+    answers that were needed. Raises StepRefused."""
+    answers = {_evaluation_key(answer): answer for answer in step.answers} if step.kind == "outcome" else {}
     current_step = replace(step, answers=()) if answers else step
     while True:
-        record = take(line, walk, current_step)
+        record = take_step(line, walk, current_step)
         if not isinstance(record.decision, Ask):
             return current_step, record
-        answer = answers.pop(_evaluation(record.decision.evaluation), None)
+        answer = answers.pop(_evaluation_key(record.decision.evaluation), None)
         if answer is None:
             return current_step, record
         current_step = replace(current_step, answers=(*current_step.answers, answer))
 
 
-def _evaluation(payload: Mapping[str, Any]) -> str:
+def _evaluation_key(payload: Mapping[str, Any]) -> str:
     kind = next(kind for kind in ANSWERS if kind in payload)
-    return key_of(kind, payload[kind])
+    return evaluation_key(kind, payload[kind])
 
 
 # What counts as the same place
 
 
-def coarse(walk: SimulatedTask) -> Hashable:
-    return *(_place(position) for position in walk.positions if not position.over), bool(walk.escalations)
+def coarse_key(walk: SimulatedTask) -> Hashable:
+    return *(_position_key(position) for position in walk.positions if not position.is_over), bool(
+        walk.escalations
+    )
 
 
-def _place(position: SimulatedPosition) -> Hashable:
+def _position_key(position: SimulatedPosition) -> Hashable:
     wait = position.wait
     words = tuple(sorted(position.asked.words)) if position.asked else ()
     waits = (wait.get("rule"), tuple(wait.get("gates", ())), jsontext.dumps(wait.get("evaluation")))
@@ -148,22 +153,22 @@ def _place(position: SimulatedPosition) -> Hashable:
     return *place, waits, words, arrived, forks
 
 
-def by_edges(edges: Edges) -> Key:
+def edge_key(edges: Edges) -> Key:
     """Also how often these edges were taken."""
 
     def key(walk: SimulatedTask) -> Hashable:
-        return coarse(walk), tuple(min(walk.edges.get(edge, 0), most) for edge, most in edges.items())
+        return coarse_key(walk), tuple(min(walk.edges.get(edge, 0), most) for edge, most in edges.items())
 
     return key
 
 
-def fine(edges: Edges) -> Key:
+def fine_key(edges: Edges) -> Key:
     """Also everything that budgets count, the context, and what was observed of other stations."""
 
     def key(walk: SimulatedTask) -> Hashable:
         counters = (walk.visits, walk.rules, walk.rounds, walk.failures)
         counts = tuple(tuple(sorted(counter.items())) for counter in counters)
         observed = jsontext.dumps(dict(walk.past))
-        return by_edges(edges)(walk), counts, jsontext.dumps(dict(walk.context)), observed
+        return edge_key(edges)(walk), counts, jsontext.dumps(dict(walk.context)), observed
 
     return key

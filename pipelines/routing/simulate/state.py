@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.decide.across import Visit, across
+from pipelines.routing.decide.across import Visit, facts_by_station
 from pipelines.routing.decide.decisions import Decision
-from pipelines.routing.decide.effects import ENDS, added_up, status_of
+from pipelines.routing.decide.effects import ENDS, add_counts, task_status
 from pipelines.routing.decide.joining.branches import Arrival, Fork, Write
 from pipelines.routing.decide.joining.joining import Merge
 from pipelines.routing.decide.transitions import COUNTERS, StationEntry, TokenEnd, Transition
@@ -75,31 +75,31 @@ class SimulatedPosition:
     token: int = 1
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self.status in ENDS
 
     @property
-    def here(self) -> bool:
+    def is_active(self) -> bool:
         """Neither over nor waiting at a join: something may happen to it."""
-        return not self.over and self.arrival is None
+        return not self.is_over and self.arrival is None
 
     @property
-    def lacks(self) -> bool:
+    def lacks_preconditions(self) -> bool:
         """Held because something is missing that going forward needs."""
         return self.status == HELD and bool(self.wait.get("missing"))
 
     @property
-    def works(self) -> bool:
+    def has_work(self) -> bool:
         """Its station is to report, if need be when what blocks the task is resolved."""
-        return self.here and (self.status == READY or "paused_by" in self.wait)
+        return self.is_active and (self.status == READY or "paused_by" in self.wait)
 
-    def entering(self, entry: StationEntry, **more: Any) -> SimulatedPosition:
+    def enter_station(self, entry: StationEntry, **more: Any) -> SimulatedPosition:
         """Put the token at the station that it enters."""
         known = {name: getattr(self, name) for name in ("within", "wrote", "token")}
         entered = {name: getattr(entry, name) for name in ("origin", "signal_reworks", "feedback", "arrival")}
         return SimulatedPosition(entry.station, **{**known, **entered, **more})
 
-    def ending(self, ended: TokenEnd) -> SimulatedPosition:
+    def with_end(self, ended: TokenEnd) -> SimulatedPosition:
         gone: dict[str, Any] = {"wait": {}, "asked": None, "arrival": None}
         return replace(self, status=ended.kind, end=ended.end, error=ended.error, **gone)
 
@@ -140,91 +140,96 @@ class SimulatedTask:
 
     @property
     def status(self) -> str:
-        return status_of(position.status for position in self.positions)
+        return task_status(position.status for position in self.positions)
 
     @property
-    def over(self) -> bool:
-        return all(position.over for position in self.positions)
+    def is_over(self) -> bool:
+        return all(position.is_over for position in self.positions)
 
     @property
     def end(self) -> str:
         """The key of the task's end: of several branches the worst; "" while it goes on."""
-        if not self.over:
+        if not self.is_over:
             return ""
         return next(position.end for position in self.positions if position.status == self.status)
 
     @property
-    def present(self) -> int:
+    def first_active_index(self) -> int:
         """The first token that has not ended and waits for no sibling. Raises StopIteration."""
-        return next(i for i, position in enumerate(self.positions) if position.here)
+        return next(i for i, position in enumerate(self.positions) if position.is_active)
 
-    def put(self, index: int, position: SimulatedPosition) -> SimulatedTask:
+    def with_position(self, index: int, position: SimulatedPosition) -> SimulatedTask:
         return replace(self, positions=(*self.positions[:index], position, *self.positions[index + 1 :]))
 
-    def changed(self, change: Transition) -> SimulatedTask:
+    def with_changes(self, change: Transition) -> SimulatedTask:
         """Add what the transition counts and stores."""
         added: dict[str, Any] = {
-            name: added_up(getattr(self, name), more) for name, more in change.count.items()
+            name: add_counts(getattr(self, name), more) for name, more in change.count.items()
         }
         added |= {name: {**getattr(self, name), **more} for name, more in change.stored.items()}
         return replace(self, **added)
 
-    def ending(self, ended: TokenEnd, index: int = -1) -> SimulatedTask:
+    def with_end(self, ended: TokenEnd, index: int = -1) -> SimulatedTask:
         """End the token at `index`, or all of them. Terminal is final: nothing is open any more."""
         positions = tuple(
-            position.ending(ended) if i == index or (ended.everything and not position.over) else position
+            position.with_end(ended)
+            if i == index or (ended.everything and not position.is_over)
+            else position
             for i, position in enumerate(self.positions)
         )
         after = replace(self, positions=positions)
-        return replace(after, escalations=()) if after.over else after
+        return replace(after, escalations=()) if after.is_over else after
 
     def index_of(self, token: int) -> int | None:
         """Return the index of a token among the positions; None where it has ended or become part of another."""
         indices = (
-            i for i, position in enumerate(self.positions) if position.token == token and not position.over
+            i for i, position in enumerate(self.positions) if position.token == token and not position.is_over
         )
         return next(indices, None)
 
-    def holds(self, escalation: SimulatedEscalation) -> int | None:
-        """The position that was decided so, if it still waits for that; others it only keeps from going forward."""
+    def waiting_index(self, escalation: SimulatedEscalation) -> int | None:
+        """Return the index of the position that this escalation holds, or None where it holds none and only
+        prevents forward moves."""
         index = self.index_of(escalation.token)
         waits = index is not None and self.positions[index].wait.get("escalation") == escalation.number
         return index if waits else None
 
-    def beside(self, index: int) -> list[str]:
+    def other_stations(self, index: int) -> list[str]:
         """The stations in which other tokens stand."""
-        return [position.station for i, position in enumerate(self.positions) if i != index and position.here]
+        return [
+            position.station for i, position in enumerate(self.positions) if i != index and position.is_active
+        ]
 
-    def now(self, line: ParsedLine, index: int) -> dict[str, Any]:
-        """Every fact of this moment but what the token itself brought along."""
+    def current_facts(self, line: ParsedLine, index: int) -> dict[str, Any]:
+        """Return the current facts of the task, without those that the token itself carries."""
         return {
             **self.counts(),
             "open_escalations": len(self.escalations),
-            **({"beside": self.beside(index)} if line.forbidden_parallel else {}),
+            **({"beside": self.other_stations(index)} if line.forbidden_parallel else {}),
             "context": dict(self.context),
             "variables": dict(self.variables),
             **({"unreadable": dict(self.unreadable)} if self.unreadable else {}),
-            **({"words": self.said()} if line.reads_words and self.last_words else {}),
+            **({"words": self.words_by_gate()} if line.reads_gate_words and self.last_words else {}),
             "inputs": dict(self.inputs),
             "task": dict(self.task),
         }
 
-    def situation(self, line: ParsedLine, index: int, outcome: Data) -> dict[str, Any]:
+    def build_situation(self, line: ParsedLine, index: int, outcome: Data) -> dict[str, Any]:
         """Return the situation of a fresh outcome."""
         position = self.positions[index]
         own: dict[str, Any] = {"signal_reworks": position.signal_reworks, "origin": position.origin}
         # `spent` and `observed` are recorded only of lines that read them.
         if line.limits.cost_usd is not None and self.spent:
             own["spent"] = self.spent
-        if line.reads_stations and (observed := across(outcome.get("facts") or {}, self.past)):
+        if line.reads_stations and (observed := facts_by_station(outcome.get("facts") or {}, self.past)):
             own["observed"] = observed
         return {
             "station": position.station,
             "outcome": dict(outcome),
-            "facts": {**self.now(line, index), **own},
+            "facts": {**self.current_facts(line, index), **own},
         }
 
-    def said(self) -> dict[str, str]:
+    def words_by_gate(self) -> dict[str, str]:
         """The last word at each gate."""
         return {gate: word for gate, (word, _about) in self.last_words.items()}
 
@@ -233,7 +238,7 @@ class SimulatedTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecidedJoin:
     """A join that was decided after a step. `decision`: about its outcome, where that was no pass."""
 
     station: str
@@ -261,11 +266,11 @@ class StepRecord:
     decision: Decision | None = None
     entered: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
-    joined: tuple[Decided, ...] = ()
+    joined: tuple[DecidedJoin, ...] = ()
     also: tuple[tuple[str, Decision], ...] = ()
     number: int = 0
 
-    def then(self, more: StepRecord) -> StepRecord:
+    def with_consequence(self, more: StepRecord) -> StepRecord:
         """Add what was decided in consequence about another token."""
         decided = ((more.station, more.decision),) if more.decision else ()
         return replace(
@@ -309,7 +314,7 @@ class StepRecord:
         }
 
 
-def begin(line: ParsedLine, scenario: ScenarioScript) -> SimulatedTask:
+def start_task(line: ParsedLine, scenario: ScenarioScript) -> SimulatedTask:
     """A task at the start. Inputs that the line does not have are refused (Malformed); defaults are filled in."""
     inputs = {line_input.key: line_input.default for line_input in line.inputs if line_input.has_default}
     known = {line_input.key for line_input in line.inputs}

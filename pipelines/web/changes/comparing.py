@@ -48,7 +48,7 @@ def content_mark(entry: Mapping[str, Any]) -> str:
 @dataclass(frozen=True)
 class CountedFile:
     """Changed file. `added`, `removed`: lines, None where nobody counted them. `content` as
-    `signatures.content_of`, of the new side where there is one."""
+    `signatures.content_kind`, of the new side where there is one."""
 
     change: FileChange
     content: str = ""

@@ -17,7 +17,7 @@ from django.http import QueryDict
 from pipelines.formats.evidence.trees.kinds import BUILD, CI, TESTS, sensitivity
 from pipelines.formats.evidence.trees.kinds import LISTED as LISTED_BY_LINE
 from pipelines.formats.evidence.trees.trees import ADDED, DELETED, MODE, RENAMED
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.web.changes.comparing import Comparison, CountedFile, StoredTree, compared
 from pipelines.web.changes.shown import ShownFile, shown
@@ -74,11 +74,11 @@ class ListedFile:
 
     @property
     def name(self) -> str:
-        return visible(self.counted.path.rpartition("/")[2])
+        return escape_hidden(self.counted.path.rpartition("/")[2])
 
     @property
     def path(self) -> str:
-        return visible(self.counted.path)
+        return escape_hidden(self.counted.path)
 
     @property
     def change_word(self) -> str:
@@ -246,7 +246,7 @@ class ChangesPanel:
         inner = (file.path[len(lead) :].partition("/") for file in self.matching)
         names = Counter(name for name, slash, _rest in inner if slash)
         rows = [
-            (visible(name), number, self.url(under=f"{lead}{name}", file=""))
+            (escape_hidden(name), number, self.url(under=f"{lead}{name}", file=""))
             for name, number in sorted(names.items())
         ]
         return part_of(rows, LISTED)
@@ -324,7 +324,7 @@ class ChangesPanel:
         folders: dict[str, list[ListedFile]] = {}
         for file in files:
             folders.setdefault(file.path.rpartition("/")[0], []).append(self._listed(file, **changed))
-        return [ListedFolder(visible(name), listed) for name, listed in folders.items()]
+        return [ListedFolder(escape_hidden(name), listed) for name, listed in folders.items()]
 
     def _listed(self, file: CountedFile, **changed: str) -> ListedFile:
         return ListedFile(

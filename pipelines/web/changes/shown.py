@@ -20,7 +20,7 @@ from pipelines.formats.evidence.trees.texts import (
     hunks,
 )
 from pipelines.formats.evidence.trees.trees import ADDED, DELETED
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.web.changes.comparing import PICTURE_BYTES, Bytes, CountedFile, sides
 from pipelines.work.results.text import Masker
@@ -66,7 +66,11 @@ class DiffCell:
             "{}",
             (
                 # The name of the tag alone is put in beforehand; the text is escaped.
-                (format_html(f"<{tag}>{{}}</{tag}>", visible(text)) if changed else visible(text),)
+                (
+                    format_html(f"<{tag}>{{}}</{tag}>", escape_hidden(text))
+                    if changed
+                    else escape_hidden(text),
+                )
                 for text, changed in self.row.parts
             ),
         )
@@ -85,7 +89,7 @@ class ShownHunk:
 
     @property
     def heading(self) -> str:
-        return visible(self.hunk.heading)
+        return escape_hidden(self.hunk.heading)
 
     @property
     def cells(self) -> Iterator[DiffCell]:
@@ -134,11 +138,11 @@ class ShownFile:
 
     @property
     def path(self) -> str:
-        return visible(self.counted.path)
+        return escape_hidden(self.counted.path)
 
     @property
     def was(self) -> str:
-        return visible(self.counted.change.was)
+        return escape_hidden(self.counted.change.was)
 
 
 def shown(

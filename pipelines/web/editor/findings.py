@@ -15,22 +15,22 @@ from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
-from pipelines.routing.analysis.lint.policy_outcome import then
+from pipelines.routing.analysis.lint.policy_outcome import policy_outcome_text
 from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.run import cause_of
-from pipelines.routing.analysis.lint.standings import Untaken
+from pipelines.routing.analysis.lint.standings import UntakenOutcomes
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
-from pipelines.routing.analysis.lint.transitions import rejections
-from pipelines.routing.analysis.lint.visits import endless
+from pipelines.routing.analysis.lint.transitions import rejection_targets
+from pipelines.routing.analysis.lint.visits import endless_targets
 from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.basics.wording import as_heading, as_sentence, words
-from pipelines.routing.document.algebra import EdgeTaken, leaves
+from pipelines.routing.basics.wording import as_heading, as_sentence, people_text
+from pipelines.routing.document.algebra import EdgeTest, leaves
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.values import brief
+from pipelines.routing.sentences.values import brief_json
 from pipelines.web.editor.fixes.fix import Remedies
 from pipelines.web.editor.fixes.of_findings import rule_for, safe_remedies
 from pipelines.web.editor.fixes.of_places import place_of, remedies_of
@@ -77,7 +77,7 @@ def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
         "onward": {},
         "rejected": {},
         "endless": {},
-        "guarantees": [_guarantee(guarantee) for guarantee in examination.promises],
+        "guarantees": [_guarantee(guarantee) for guarantee in examination.guarantee_findings],
         "signs": {"stations": {}, "rules": {}, "line": []},
     }
     # A draft that is no line yet has findings about its document alone.
@@ -97,9 +97,9 @@ def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
             if (gaps := [gap for gap in standings.untaken if is_gap(station, gap.outcomes)])
         },
         "otherwise": {station.key: otherwise(line, station) for station in line.stations},
-        "onward": remedies.subject.onward,
-        "rejected": rejections(line),
-        "endless": endless(remedies.subject),
+        "onward": remedies.subject.onward_targets,
+        "rejected": rejection_targets(line),
+        "endless": endless_targets(remedies.subject),
         "signs": signs_of(remedies.subject),
     }
 
@@ -115,7 +115,7 @@ def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | No
         "check": finding.check,
         "severity": finding.severity,
         "path": finding.path,
-        "cause": words(cause_of(finding.check)),
+        "cause": people_text(cause_of(finding.check)),
         "message": message,
         "short": as_heading(finding.short) or message.removesuffix("."),
         "why": as_sentence(finding.why),
@@ -168,7 +168,7 @@ def _rules(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
 def _edges_by_name(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
     """An analysis knows the rules of one station only, so a condition on edges has keys of stations in its words."""
     when = line.rules_by_id[rule["id"]][1].when
-    if not any(isinstance(leaf, EdgeTaken) for leaf in leaves(when)):
+    if not any(isinstance(leaf, EdgeTest) for leaf in leaves(when)):
         return rule
     return {**rule, "words": describe(when, called=partial(station_name, line))}
 
@@ -188,7 +188,7 @@ def _rule(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness
 
 def _why(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness) -> str:
     if liveness.status == UNKNOWN:
-        return words(liveness.why)
+        return people_text(liveness.why)
     if liveness.status == DEAD and not liveness.killers:
         return "Never matches: nothing that reaches this station satisfies it."
     if liveness.status == DEAD:
@@ -209,13 +209,15 @@ def _why(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness)
 # What no rule takes
 
 
-def _untaken(remedies: Remedies, station: Station, untaken: Untaken) -> dict[str, Any]:
+def _untaken(remedies: Remedies, station: Station, untaken: UntakenOutcomes) -> dict[str, Any]:
     remedy = rule_for(remedies, station, untaken.outcomes) if untaken.witness else None
     return {
         "outcomes": untaken.outcomes,
         "example": _example(untaken.witness),
-        "then": words(then(remedies.line, untaken.witness.decision)) if untaken.witness else "",
-        "why": words(untaken.why),
+        "then": people_text(policy_outcome_text(remedies.line, untaken.witness.decision))
+        if untaken.witness
+        else "",
+        "why": people_text(untaken.why),
         "remedies": [remedy.to_dict()] if remedy else [],
     }
 
@@ -225,5 +227,5 @@ def _example(witness: Witness | None) -> str:
     if witness is None:
         return ""
     facts = witness.situation.get("facts")
-    outcome = brief(witness.situation["outcome"])
-    return f"{outcome} with {brief(facts)}" if facts else outcome
+    outcome = brief_json(witness.situation["outcome"])
+    return f"{outcome} with {brief_json(facts)}" if facts else outcome

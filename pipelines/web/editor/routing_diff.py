@@ -13,12 +13,12 @@ from typing import Any
 from pipelines.errors import Invalid
 from pipelines.lines.linting import read
 from pipelines.routing.analysis.difference.change import Change
-from pipelines.routing.analysis.difference.effects import Pair
+from pipelines.routing.analysis.difference.effects import LinePair
 from pipelines.routing.analysis.difference.station import changes
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences import differences
-from pipelines.routing.sentences.values import brief
+from pipelines.routing.sentences.values import brief_json
 
 WORK = 250_000
 """Units of `regions.effort` for one save, each about a microsecond."""
@@ -36,7 +36,7 @@ def elsewhere(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, An
         return None
     if not isinstance(old, ParsedLine) or new is None:
         return None
-    pair = Pair(old, new)
+    pair = LinePair(old, new)
     route_changes = list(_found(pair))
     known = [_shown(pair, change) for change in route_changes if change.sample is not None]
     if not route_changes:
@@ -48,7 +48,7 @@ def elsewhere(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, An
     }
 
 
-def _found(pair: Pair) -> Iterator[Change]:
+def _found(pair: LinePair) -> Iterator[Change]:
     left = WORK
     for key in _touched(pair):
         more, cost = changes(pair, key, max(left, 0))
@@ -56,7 +56,7 @@ def _found(pair: Pair) -> Iterator[Change]:
         yield from more
 
 
-def _touched(pair: Pair) -> list[str]:
+def _touched(pair: LinePair) -> list[str]:
     """Keys of stations that both have, and that may decide otherwise."""
     old, new = pair.old, pair.new
     shared = [station.key for station in new.stations if station.key in old.stations_by_key]
@@ -88,16 +88,16 @@ def _kind(line: ParsedLine, target: str | None) -> Any:
     return station.limits.max_visits if station else target in line.ends_by_key
 
 
-def _shown(pair: Pair, change: Change) -> dict[str, Any]:
+def _shown(pair: LinePair, change: Change) -> dict[str, Any]:
     assert change.sample is not None
-    past, now = differences.went(pair, change.sample)
+    past, now = differences.route_tenses(pair, change.sample)
     situation = change.sample.situation
     facts = situation.get("facts")
-    example = brief(situation["outcome"]) + (f" {brief(facts)}" if facts else "")
+    example = brief_json(situation["outcome"]) + (f" {brief_json(facts)}" if facts else "")
     return {
         "station": change.station,
         "rule": change.new,
         "example": example,
-        "old": words(past),
-        "new": words(now),
+        "old": people_text(past),
+        "new": people_text(now),
     }

@@ -19,7 +19,7 @@ from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
-from pipelines.routing.sentences.values import brief
+from pipelines.routing.sentences.values import brief_json
 from pipelines.web.shell.page import SignedIn, on_line, show_line
 from pipelines.web.shell.scope import dates_of
 
@@ -120,10 +120,10 @@ def never_words(line: ParsedLine, station: str, never: Never) -> tuple[str, str,
     tasks = plural("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {"n": never.tasks}
     if never.can:
         outcome = (never.witness or {}).get("outcome", {})
-        return f"{tasks}, but matched by", brief(outcome), ""
+        return f"{tasks}, but matched by", brief_json(outcome), ""
     if never.can is None:
         return (
-            f"{tasks}; whether it can be is not known: {wording.words(never.why)}",
+            f"{tasks}; whether it can be is not known: {wording.people_text(never.why)}",
             "",
             "attention",
         )

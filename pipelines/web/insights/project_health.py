@@ -15,7 +15,7 @@ from pipelines.models import Incident, Line, Project
 from pipelines.queries import health as query
 from pipelines.queries import times, usage
 from pipelines.queries.usage import Spending
-from pipelines.routing.analysis.health import Figure, figure_name, figure_value
+from pipelines.routing.analysis.health import Figure, figure_name, format_figure
 from pipelines.routing.sentences.escalations import late_words
 from pipelines.templatetags.gateline import duration
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
@@ -121,7 +121,7 @@ def _row(figure: Figure, gates: Mapping[str, tuple[str, str]]) -> FigureRow:
     """`gates`: the names of line and gate by what `Figure.of` calls them; one of an old version keeps its key."""
     line, gate = gates.get(figure.of) or figure.of.split(" › ", 1) if figure.of else ("", "")
     return FigureRow(
-        figure, figure_name(figure.key, line, gate), _value(figure), figure_value(figure.key, figure.threshold),
+        figure, figure_name(figure.key, line, gate), _value(figure), format_figure(figure.key, figure.threshold),
         figure.todo,
     )  # fmt: skip
 
@@ -129,7 +129,7 @@ def _row(figure: Figure, gates: Mapping[str, tuple[str, str]]) -> FigureRow:
 def _value(figure: Figure) -> str:
     if figure.value is None:
         return "not enough data yet"
-    text = figure_value(figure.key, figure.value)
+    text = format_figure(figure.key, figure.value)
     if figure.seconds is None:
         return text
     now, before = (duration(seconds) for seconds in figure.seconds)

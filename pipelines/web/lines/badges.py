@@ -11,8 +11,8 @@ from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.document.policy import Policy
-from pipelines.routing.sentences.escalations import answered_by, role_words, trigger_words
-from pipelines.routing.sentences.fields import need_words
+from pipelines.routing.sentences.escalations import answer_terms, role_words, trigger_words
+from pipelines.routing.sentences.fields import requirement_words
 from pipelines.routing.sentences.names import target_name
 
 RETRY_LIMIT = "RetryLimitExceeded"
@@ -122,7 +122,7 @@ def _then(line: ParsedLine, how: str, to: str | None, role: str | None = None) -
     if to:
         return f"after that it goes to {target_name(line, to)}"
     if how == "escalate":
-        role_text = role_words(role or line.escalation(RETRY_LIMIT).role)
+        role_text = role_words(role or line.escalation_rule(RETRY_LIMIT).role)
         return f"after that it is escalated to {role_text}"
     if how == "stuck":
         return "after that the task is stuck"
@@ -137,7 +137,9 @@ def _escalates(subject: LintSubject, station: Station) -> Iterator[str]:
     late."""
     line = subject.line
     for outcome_state, (knob, trigger) in KNOBS.items():
-        if (station.key, outcome_state) in subject.unmatched and _asks_somebody(line.policy, knob, station):
+        if (station.key, outcome_state) in subject.unmatched_outcomes and _asks_somebody(
+            line.policy, knob, station
+        ):
             yield _escalated(line, trigger)
     keys = {station.gate, *(key for rule in station.rules if rule.fault is None for key in rule.gates)}
     gates = (gate for gate in line.gates if gate.key in keys and gate.due is not None)
@@ -151,11 +153,14 @@ def _asks_somebody(policy: Policy, knob: str, station: Station) -> bool:
 
 
 def _escalated(line: ParsedLine, trigger: str) -> str:
-    words = {"why": trigger_words(trigger), "who": answered_by(line, trigger, line.escalation(trigger).role)}
+    words = {
+        "why": trigger_words(trigger),
+        "who": answer_terms(line, trigger, line.escalation_rule(trigger).role),
+    }
     return "Escalated if {why}. {who}".format(**words)
 
 
 def _needs(line: ParsedLine, station: Station) -> Iterator[str]:
-    names = [need_words(name) for name in line.requires(station.key)]
+    names = [requirement_words(name) for name in line.requirements_of(station.key)]
     if names:
         yield f"Going forward needs {', '.join(names)}."

@@ -14,9 +14,9 @@ from pipelines.formats.changes import AFFECTS, DocumentChange
 from pipelines.formats.overlay import PicturePlace, place_of
 from pipelines.lines.comparing import Apart
 from pipelines.models import User
-from pipelines.routing.basics.wording import as_heading, words
+from pipelines.routing.basics.wording import as_heading, people_text
 from pipelines.routing.document.line import read_line
-from pipelines.routing.sentences.changes import condition, field_change, is_of_field, sentence
+from pipelines.routing.sentences.changes import change_sentence, condition_text, field_change, is_field_change
 from pipelines.web.lines.drawing import told_of
 
 MAX_WHOLE = 20_000
@@ -143,10 +143,10 @@ def _row(
 ) -> ChangeRow:
     icon, word = LOOKS[change.what]
     place = place_of(change, apart.picture.document)
-    field_values = field_change(change, apart.old, apart.new) if is_of_field(change) else None
+    field_values = field_change(change, apart.old, apart.new) if is_field_change(change) else None
     full_values = field_values.whole if field_values else None
     return ChangeRow(
-        words(sentence(change, apart.old, apart.new)),
+        people_text(change_sentence(change, apart.old, apart.new)),
         change.what,
         icon,
         word,
@@ -154,9 +154,11 @@ def _row(
         "" if change.affects == "layout" else known.get(place, ""),
         _mark(apart, place),
         as_heading(field_values.what) if field_values else "",
-        words(field_values.before) if field_values else "",
-        words(field_values.now) if field_values else "",
-        (words(full_values[0])[:MAX_WHOLE], words(full_values[1])[:MAX_WHOLE]) if full_values else None,
+        people_text(field_values.before) if field_values else "",
+        people_text(field_values.now) if field_values else "",
+        (people_text(full_values[0])[:MAX_WHOLE], people_text(full_values[1])[:MAX_WHOLE])
+        if full_values
+        else None,
         tuple(names.get(hand.person, "somebody") for hand in hands),
         datetime.fromisoformat(hands[-1].at) if hands and hands[-1].at else None,
     )
@@ -169,7 +171,7 @@ def picture(apart: Apart, line_id: int) -> dict[str, Any]:
     marks = {"stations": merged_picture.stations, "rules": merged_picture.rules, "ends": merged_picture.ends}
     rules = [rule for station in merged_picture.document["stations"] for rule in station["rules"]]
     conditions = {
-        rule["id"]: condition(rule.get("when", {"always": True}), merged_picture.document, short=True)
+        rule["id"]: condition_text(rule.get("when", {"always": True}), merged_picture.document, short=True)
         for rule in rules
     }
     details = _told(apart, line_id)

@@ -11,9 +11,9 @@ from typing import Any
 from pipelines.models import LineVersion
 from pipelines.queries import taken, versions
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.transitions import rejections
+from pipelines.routing.analysis.lint.transitions import rejection_targets
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.sentences.changes import condition
+from pipelines.routing.sentences.changes import condition_text
 from pipelines.routing.sentences.names import gate_name, target_name
 from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.badges import limits_of_rules
@@ -73,7 +73,7 @@ def drawing_of(
     canvas_data = {
         "document": _drawn(document, {station.key: station.kind for station in line.stations}),
         "conditions": {
-            rule["id"]: condition(rule.get("when", {"always": True}), document, short=True)
+            rule["id"]: condition_text(rule.get("when", {"always": True}), document, short=True)
             for rule in _rules_of(document)
         },
         **details,
@@ -91,7 +91,7 @@ def told_of(
     outcomes that no rule takes, and in words where rules stand before it; where gates lead rejections; how
     often rules may be taken, and which ones tasks took more often."""
     if onward is None:
-        onward = LintSubject(line).onward
+        onward = LintSubject(line).onward_targets
     return {
         "onward": onward,
         "otherwise": {
@@ -99,7 +99,7 @@ def told_of(
             for station in line.stations
             if station.rules and station.key in onward
         },
-        "rejected": rejections(line),
+        "rejected": rejection_targets(line),
         "limits": limits_of_rules(line),
         "taken": taken.ranks(line, line_id) if line_id else {},
     }
@@ -123,8 +123,8 @@ def _of_version(version_id: int) -> LineDrawing:
 
 @lru_cache(maxsize=512)
 def onward_of_version(version_id: int) -> Mapping[str, str]:
-    """`LintSubject.onward`, which every look at a task asks for: a version never changes."""
-    return LintSubject(versions.by_id(version_id)).onward
+    """`LintSubject.onward_targets`, which every look at a task asks for: a version never changes."""
+    return LintSubject(versions.by_id(version_id)).onward_targets
 
 
 DRAWN = {
@@ -170,11 +170,11 @@ def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
 def _listed(line: ParsedLine, onward: Mapping[str, str]) -> Iterable[ListedStation]:
     document = line.to_document()
     whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(document)}
-    refused = rejections(line)
+    refused = rejection_targets(line)
     for station in line.stations:
         rules = []
         for rule in station.rules:
-            label = rule.label or condition(whens[rule.id], document, short=True)
+            label = rule.label or condition_text(whens[rule.id], document, short=True)
             words = f"{label} → {', '.join(target_name(line, key) for key in rule.to)}"
             gates = ", ".join(gate_name(line, key) for key in rule.gates)
             rules.append(f"{words} ({gates})" if gates else words)

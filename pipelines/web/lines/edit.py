@@ -15,7 +15,7 @@ from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.lines import publishing
 from pipelines.models import Line
-from pipelines.routing.analysis.lint.examination import Examination, unreadable
+from pipelines.routing.analysis.lint.examination import Examination, unreadable_examination
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING
 from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines import lines
@@ -40,7 +40,7 @@ def edit(request: SignedIn, line: Line) -> HttpResponse:
         # What the form refuses may be NUL, which no page shows.
         typed = request.POST.get("text", "").replace("\0", "")
         problems = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
-        return _page(request, line, typed, unreadable(problems), status=422, unsaved=True)
+        return _page(request, line, typed, unreadable_examination(problems), status=422, unsaved=True)
     # Browsers send line ends of two characters.
     text = form.cleaned_data["text"].replace("\r\n", "\n")
     try:
@@ -49,7 +49,7 @@ def edit(request: SignedIn, line: Line) -> HttpResponse:
         return conflict_page(request, line, text, conflict)
     except (DocumentError, Invalid) as fault:
         placed = _placed(text, fault.problems)
-        return _page(request, line, text, unreadable(placed), status=422, unsaved=True)
+        return _page(request, line, text, unreadable_examination(placed), status=422, unsaved=True)
     messages.success(request, "Draft saved")
     return redirect("line-edit", line.project.owner.key, line.project.key, saved.key)
 

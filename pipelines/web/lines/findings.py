@@ -10,14 +10,14 @@ from django.urls import reverse
 
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
-from pipelines.routing.analysis.lint.policy_outcome import then
+from pipelines.routing.analysis.lint.policy_outcome import policy_outcome_text
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem
-from pipelines.routing.basics.wording import as_sentence, words
+from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.changes import FIELDS
-from pipelines.routing.sentences.fields import INDEX, field_of, label
+from pipelines.routing.sentences.fields import INDEX, field_label, field_of
 from pipelines.web.lines.document_places import PathParts, member_of, parts_of
 
 MOST = 200
@@ -73,7 +73,7 @@ def _sentence(document: object, path: str, message: str) -> str:
     """“Lint · rule 2 · “Timeout” is missing.”: a field in quotes, so that its label does not run into the message."""
     *names, field = _place(document, path)
     place = " · ".join(filter(None, (*names, f"“{field}”" if field else "")))
-    return as_sentence(f"{place} {words(message)}" if place else message)
+    return as_sentence(f"{place} {people_text(message)}" if place else message)
 
 
 def place_words(document: object, path: str) -> str:
@@ -105,9 +105,9 @@ def _field(parts: PathParts) -> str:
         within = INDEX.sub("", ".".join(steps[:count]))
         field = field_of(kind, within, of_work)
         if field and field.label:
-            return label(field, parts.rest)
+            return field_label(field, parts.rest)
         if name := FIELDS.get(kind, {}).get(within):
-            return words(name)
+            return people_text(name)
     return parts.rest
 
 
@@ -131,5 +131,5 @@ def _decided(finding: Finding, line: ParsedLine | None) -> str:
     if finding.witness is None or line is None:
         return ""
     if finding.witness.rule is None:
-        return words(then(line, finding.witness.decision))
-    return f"rule {words(named.rule(line, finding.witness.rule))} takes it"
+        return people_text(policy_outcome_text(line, finding.witness.decision))
+    return f"rule {people_text(named.rule(line, finding.witness.rule))} takes it"

@@ -14,7 +14,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.liveness import DEAD
 from pipelines.routing.basics.wording import as_heading, as_sentence
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.guarantees.protection import Protection, delivers, protected
+from pipelines.routing.guarantees.protection import Protection, delivers, protection_answers
 from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
 
 MARKS = {
@@ -49,7 +49,7 @@ def guarantees_of(line: ParsedLine, version: int | None, project: Project) -> li
     repository = line.workspace.repository
     protection = protections_of(project).get(repository, Protection())
     required = (
-        protected(LintSubject(line), repository, protection)
+        protection_answers(LintSubject(line), repository, protection)
         if version is None
         else proved_of(version, repository, protection)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.document.kinds import TABLE
-from pipelines.routing.document.work.keys import GateOf, StationOf
+from pipelines.routing.document.work.keys import GateKey, StationKey
 
 
 def kinds() -> list[dict[str, Any]]:
@@ -15,9 +15,9 @@ def kinds() -> list[dict[str, Any]]:
             "name": kind.name,
             "about": kind.about,
             "fresh": kind.fresh,
-            "alone": kind.alone,
-            "stations": [name for name, key in kind.keys.items() if isinstance(key, StationOf)],
-            "gates": [name for name, key in kind.keys.items() if isinstance(key, GateOf)],
+            "alone": kind.can_run_alone,
+            "stations": [name for name, key in kind.keys.items() if isinstance(key, StationKey)],
+            "gates": [name for name, key in kind.keys.items() if isinstance(key, GateKey)],
         }
         for kind in TABLE
     ]

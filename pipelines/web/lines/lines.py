@@ -31,9 +31,9 @@ from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
 from pipelines.routing.analysis.lint.promises import REFUTED
 from pipelines.routing.basics.keys import free_key
-from pipelines.routing.basics.wording import as_sentence, words
+from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
-from pipelines.routing.document.networks import as_published, to_publish
+from pipelines.routing.document.networks import document_to_publish, published_document
 from pipelines.web.lines.document_places import foreign_words
 from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
 from pipelines.web.lines.findings import by_name, place_words
@@ -230,7 +230,7 @@ def _imported(
 def _worded(problem: Problem) -> Problem:
     """Return the problem in words, for a document of which nothing but the place is known."""
     place = foreign_words(None, problem.path)
-    message = f"{place}: {words(problem.message)}" if place else problem.message
+    message = f"{place}: {people_text(problem.message)}" if place else problem.message
     return replace(problem, path="", message=as_sentence(message), hint=as_sentence(problem.hint))
 
 
@@ -239,7 +239,7 @@ def drawn(line: Line) -> tuple[ParsedLine | None, list[Problem]]:
     if line.live_id:
         return parsed_versions.by_id(line.live_id), []
     try:
-        return read_line(to_publish(line.draft), keep_faulty_rules=True), []
+        return read_line(document_to_publish(line.draft), keep_faulty_rules=True), []
     except DocumentError as fault:
         return None, list(fault.problems)
 
@@ -295,7 +295,7 @@ def draft_differs(line: Line) -> bool:
         parsed = read_line(line.draft)
     except DocumentError:
         return True
-    draft = _without_drawing(to_publish(parsed.to_document()))
+    draft = _without_drawing(document_to_publish(parsed.to_document()))
     # A line that says nothing of jumps allows none, and under revision 2 all (law §12).
     jumps_differ = parsed_versions.by_id(line.live.pk).jump_targets != parsed.jump_targets
     return jumps_differ or draft != _without_drawing(line.live.document)
@@ -366,4 +366,4 @@ def exported(line: Line, requested_version: str) -> tuple[dict[str, Any], str, s
     version = (
         access.version_in(line, requested_version) if requested_version or line.live is None else line.live
     )
-    return as_published(version.document, version.revision), "", f"v{version.number}"
+    return published_document(version.document, version.revision), "", f"v{version.number}"

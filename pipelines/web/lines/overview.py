@@ -11,10 +11,10 @@ from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.inputs import TYPES
 from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement, Rule, Station
-from pipelines.routing.document.networks import network_of, says_nothing
+from pipelines.routing.document.networks import network_of, omits_network
 from pipelines.routing.document.requirements import OWNER
 from pipelines.routing.document.work.network import OPEN, egress_of
-from pipelines.routing.sentences.conditions import Leaf, leaves
+from pipelines.routing.sentences.conditions import Leaf, condition_leaves
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 
@@ -98,7 +98,7 @@ def network_words(station: Station, unenforced: Unenforced) -> str:
     if not executes(station.kind):
         return ""
     # Absent means open in versions from before the key existed, and none in new ones (house §5).
-    if says_nothing(station.work):
+    if omits_network(station.work):
         return "Open, because this version was published before stations had no network by default"
     if network_of(station.work) == OPEN:
         return "Open"
@@ -134,7 +134,7 @@ def rule_words(line: ParsedLine, number: int, rule: Rule) -> RuleWords:
         rule.id,
         rule.label or f"Rule {number}",
         bool(rule.label),
-        leaves(rule.when, called=partial(station_name, line)),
+        condition_leaves(rule.when, called=partial(station_name, line)),
         ", ".join(target_name(line, key) for key in rule.to),
         [gate_name(line, key) for key in rule.gates],
         limits,

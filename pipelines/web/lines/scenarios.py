@@ -22,11 +22,11 @@ from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, Sce
 from pipelines.models import Line, Scenario, Task
 from pipelines.queries.recording import recorded
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import references
 from pipelines.routing.simulate.coverage import Coverage
-from pipelines.routing.simulate.generate import Missing
+from pipelines.routing.simulate.generate import MissingScenario
 from pipelines.web.lines.findings import by_name
 from pipelines.web.shell.page import SignedIn, costly, on_line, on_task, show_line
 
@@ -77,7 +77,7 @@ def run(request: SignedIn, line: Line) -> HttpResponse:
         report = scenarios.run(line, against, now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _page(request, line, against, refused=refused)
-    failed = report.failed
+    failed = report.failed_count
     message = plural(
         "%(failed)d of %(all)d scenario failed", "%(failed)d of %(all)d scenarios failed", len(report.results)
     )
@@ -177,7 +177,7 @@ def _page(
     against: str = "",
     *,
     refused: Refused | None = None,
-    missing: Sequence[Missing] = (),
+    missing: Sequence[MissingScenario] = (),
     stopped: bool = False,
     message: str = "",
 ) -> HttpResponse:
@@ -244,10 +244,10 @@ def _coverage(line: Line, subject: ScenarioSubject | None) -> dict[str, object] 
     }
 
 
-def _missing(missing: Missing, subject: ScenarioSubject | None) -> dict[str, str]:
+def _missing(missing: MissingScenario, subject: ScenarioSubject | None) -> dict[str, str]:
     """A rule without a scenario, by its name, and why."""
-    name = references.rules(subject.parsed, [missing.rule]).words() if subject else missing.rule
-    return {"name": name, "why": words(missing.why)}
+    name = references.rules(subject.parsed, [missing.rule]).people_text() if subject else missing.rule
+    return {"name": name, "why": people_text(missing.why)}
 
 
 def _rule(rule: str, coverage: Coverage, subject: ScenarioSubject) -> RuleCoverageRow:

@@ -17,7 +17,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 
 from pipelines.people import accounts
-from pipelines.routing.basics.visible import visible_page
+from pipelines.routing.basics.visible import escape_hidden_page
 from pipelines.web.shell import errors
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -60,7 +60,7 @@ class VisibleText:
         response = self.get_response(request)
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
             page = response.content.decode(response.charset)
-            visible_html = visible_page(page)
+            visible_html = escape_hidden_page(page)
             # The very same text: nothing in it was hidden, and nothing is encoded anew.
             if visible_html is not page:
                 response.content = visible_html.encode(response.charset)

@@ -10,7 +10,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
-from pipelines.routing.basics.visible import visible_json
+from pipelines.routing.basics.visible import escape_hidden_json
 
 LINES_AT_ONCE = 200
 MEDIA = "application/x-ndjson"
@@ -35,4 +35,4 @@ async def _pieces(rows: Iterator[dict[str, Any]]) -> AsyncIterator[bytes]:
 
 
 def line(row: dict[str, Any]) -> str:
-    return visible_json(json.dumps(row, ensure_ascii=False)) + "\n"
+    return escape_hidden_json(json.dumps(row, ensure_ascii=False)) + "\n"

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Artifact, Blob, Task, Upload
-from pipelines.routing.basics.signatures import content_of
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.signatures import content_kind
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.web.shell.page import SignedIn, crumbs, on_task, show
 
 BYTES = "application/octet-stream"
@@ -33,7 +33,7 @@ def download(request: SignedIn, task: Task, artifact: int) -> FileResponse:
         Artifact.objects.filter(task=task, pk=artifact).select_related("blob")
     )
     media = stored_artifact.media_type if SAFE.match(stored_artifact.media_type) else BYTES
-    return attachment(stored_artifact.blob, visible(stored_artifact.name.rsplit("/", 1)[-1]), media)
+    return attachment(stored_artifact.blob, escape_hidden(stored_artifact.name.rsplit("/", 1)[-1]), media)
 
 
 @on_task("view")
@@ -77,12 +77,12 @@ def _uploaded(task: Task, key: str) -> tuple[str, Blob]:
     upload = Upload.objects.filter(project=task.project_id, blob=digest).select_related("blob").first()
     if upload is None:
         raise Http404
-    return visible(str(value["name"])), upload.blob
+    return escape_hidden(str(value["name"])), upload.blob
 
 
 def picture_type(lead: bytes) -> str:
     """The type of a picture that holds no markup, by its first bytes, or ""."""
-    content = content_of(lead)
+    content = content_kind(lead)
     return f"image/{content}" if content in PICTURES else ""
 
 
@@ -95,7 +95,7 @@ def text_of(lead: bytes, size: int) -> str | None:
         text, _length = codecs.utf_8_decode(lead, "strict", size <= len(lead))
     except UnicodeDecodeError:
         return None
-    return visible(text)
+    return escape_hidden(text)
 
 
 def opened(blob: Blob) -> File:

@@ -9,7 +9,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.models import Blob, Snapshot, Task, VisitCommit
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.web.changes import seen
 from pipelines.web.shell.page import SignedIn, on_task
 from pipelines.web.tasks.artifacts import LEAD, attachment, opened, picture_type
@@ -36,7 +36,7 @@ def content(request: SignedIn, task: Task, digest: str) -> FileResponse:
         raise Http404
     with opened(blob) as file:
         media = picture_type(file.read(LEAD)) or "application/octet-stream"
-    name = visible(request.GET.get("name", "").rpartition("/")[2])[:200] or "file"
+    name = escape_hidden(request.GET.get("name", "").rpartition("/")[2])[:200] or "file"
     return attachment(blob, name, media)
 
 

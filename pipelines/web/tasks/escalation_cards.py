@@ -10,7 +10,7 @@ from pipelines.engine.moves.roles import may_answer, roles_in
 from pipelines.models import Deadlock, Escalation, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR
-from pipelines.routing.decide.escalation_targets import ways
+from pipelines.routing.decide.escalation_targets import escalation_targets
 from pipelines.routing.document.escalations import OUTSIDER, PRESETS
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
@@ -83,7 +83,9 @@ def shown(row: Escalation, task: Task, user: User | None = None, may: bool = Fal
     token = row.token
     holds = token is not None and holds_it(row, token)
     # In a contradiction (`values`) a branch is chosen, not a station.
-    targets = ways(line, token.station) if holds and token and "values" not in token.wait else ()
+    targets = (
+        escalation_targets(line, token.station) if holds and token and "values" not in token.wait else ()
+    )
     return Open(
         row,
         sentence(row),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.document.algebra import EvalTest, FailureTypeIs, leaves
+from pipelines.routing.document.algebra import EvalTest, FailureTypeTest, leaves
 from pipelines.routing.document.line import ParsedLine, Problem, Station
 from pipelines.routing.document.preconditions import HANDOFF
 
@@ -45,11 +45,11 @@ class Sayings:
 def sayings(line: ParsedLine, station: Station) -> Sayings:
     tests = [test for rule in station.rules for test in leaves(rule.when)]
     evals = [test for test in tests if isinstance(test, EvalTest)]
-    types = [word for test in tests if isinstance(test, FailureTypeIs) for word in test.types]
+    types = [word for test in tests if isinstance(test, FailureTypeTest) for word in test.types]
     eval_words = tuple(dict.fromkeys(str(test.value) for test in evals if isinstance(test.value, str)))
     # A word and its spellings for code are one choice.
     plain = tuple(dict.fromkeys(word.replace("_", " ").replace("-", " ") for word in types))
-    needs_handoff = HANDOFF in line.requires(station.key)
+    needs_handoff = HANDOFF in line.requirements_of(station.key)
     # No schema of the line: the standard one counts.
     own = line.handoff_schema(station.key) is None
     text = json.dumps(SKELETON, indent=2) if own else "{}"

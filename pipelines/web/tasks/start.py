@@ -26,7 +26,7 @@ from pipelines.errors import Conflict, InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Repository, Task
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Input, Problem
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
 from pipelines.web.shell.scope import scope_of
@@ -178,14 +178,14 @@ def usual_of(fields: Iterable[StartField]) -> dict[str, Any]:
 def offered_repositories(line: Line) -> dict[str, Sequence[Repository]]:
     """{the input that names where the tasks of the line work: the repositories that are connected}."""
     parsed = versions.parsed(line.live) if line.live else None
-    if parsed is None or parsed.workspace is None or not parsed.workspace.input:
+    if parsed is None or parsed.workspace is None or not parsed.workspace.input_key:
         return {}
-    return {parsed.workspace.input: connected_repositories(parsed, line.project)}
+    return {parsed.workspace.input_key: connected_repositories(parsed, line.project)}
 
 
 def _sentence(problem: Problem, label: str) -> str:
     """“is required” of a field as “Repository is required.”; what is a sentence already stays one."""
-    message = words(problem.message)
+    message = people_text(problem.message)
     return f"{label} {message}." if message[:1].islower() else message
 
 

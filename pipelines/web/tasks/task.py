@@ -22,7 +22,7 @@ from pipelines.queries.observed import LimitRow, facts_so_far, limits_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
 from pipelines.queries.unmerged import left_unmerged
-from pipelines.routing.basics.visible import visible
+from pipelines.routing.basics.visible import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.lines.drawing import drawing_of_version
@@ -287,7 +287,7 @@ def log_download(request: SignedIn, task: Task) -> StreamingHttpResponse:
     job = _job(task, request.GET.get("job", ""))
     attempt = number(request.GET.get("attempt"), job.attempt)
     name = f"{task.name}-{job.station}-{job.visit}.{attempt}.log"
-    return _download(map(visible, logs.whole(job, attempt)), "text/plain; charset=utf-8", name)
+    return _download(map(escape_hidden, logs.whole(job, attempt)), "text/plain; charset=utf-8", name)
 
 
 def _download(pieces: Any, media: str, name: str) -> StreamingHttpResponse:

@@ -14,7 +14,7 @@ from pipelines.models import Line
 from pipelines.routing.analysis.difference.compare import Difference
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import definitions, differences
 from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
@@ -85,7 +85,7 @@ def context(routing_difference: Difference | None, most: int = MAX_SHOWN) -> dic
         "total": len(views),
         "groups": list(groups.items()),
         "unknown": [
-            words(differences.of_change(routing_difference.pair, change))
+            people_text(differences.region_change_sentence(routing_difference.pair, change))
             for change in routing_difference.unknown[:MAX_SHOWN]
         ],
         "left_out": max(0, len(views) - most),
@@ -95,16 +95,19 @@ def context(routing_difference: Difference | None, most: int = MAX_SHOWN) -> dic
 def _views(routing_difference: Difference) -> list[ChangeView]:
     """Return the changes of the whole line first, then those station by station."""
     changes = [
-        (change.key, definitions.of_structural(routing_difference.pair, change), change.sample)
+        (change.key, definitions.structural_sentence(routing_difference.pair, change), change.sample)
         for change in routing_difference.structure
     ]
     changes += [
-        (change.station, differences.of_change(routing_difference.pair, change), change.sample)
+        (change.station, differences.region_change_sentence(routing_difference.pair, change), change.sample)
         for change in routing_difference.changes
     ]
     return [
         _shown(
-            routing_difference, differences.place_of(routing_difference.pair, place), words(sentence), sample
+            routing_difference,
+            differences.name_in_versions(routing_difference.pair, place),
+            people_text(sentence),
+            sample,
         )
         for place, sentence, sample in changes
     ]
@@ -113,6 +116,6 @@ def _views(routing_difference: Difference) -> list[ChangeView]:
 def _shown(routing_difference: Difference, place: str, sentence: str, sample: Sample | None) -> ChangeView:
     if sample is None:
         return ChangeView(place, sentence)
-    old, new = differences.went(routing_difference.pair, sample)
+    old, new = differences.route_tenses(routing_difference.pair, sample)
     situation = jsontext.dumps(sample.situation, indent=2, ascii_only=False)
-    return ChangeView(place, sentence, words(old), words(new), situation)
+    return ChangeView(place, sentence, people_text(old), people_text(new), situation)

@@ -23,7 +23,7 @@ from pipelines.models import Line, LineEvent, LineVersion
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
 from pipelines.routing.basics.problems import Problem
-from pipelines.routing.document.networks import as_published
+from pipelines.routing.document.networks import published_document
 from pipelines.web.lines import lines
 from pipelines.web.lines.changed import groups, legend, totals
 from pipelines.web.lines.drawing import drawing_of_version
@@ -69,7 +69,7 @@ def version(request: SignedIn, line: Line, number: int) -> HttpResponse:
         "versions/version.html",
         line,
         version=line_version,
-        text=native.dumps(as_published(line_version.document, line_version.revision)),
+        text=native.dumps(published_document(line_version.document, line_version.revision)),
         drawing=drawing_of_version(line_version),
         stations=overview_of(parsed, unenforced(timezone.now(), line.project_id)),
         gates=gates_of(parsed),

@@ -20,7 +20,7 @@ from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Versi
 from pipelines.queries import versions as parsed_versions
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.problems import Problem
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences import impacts
 from pipelines.web.shell import errors
@@ -152,7 +152,7 @@ def rows_of(migration_impact: Impact) -> list[dict[str, Any]]:
         {
             "task": task_impact.task,
             "status": token.status,
-            "label": impacts.label(effect.effect),
+            "label": impacts.effect_label(effect.effect),
             "tone": LOOKS[effect.effect][0],
             "icon": LOOKS[effect.effect][1],
             "words": words,
@@ -165,7 +165,9 @@ def rows_of(migration_impact: Impact) -> list[dict[str, Any]]:
 
 def counts_of(migration_impact: Impact) -> list[tuple[int, str, str]]:
     return [
-        (n, impacts.label(effect), LOOKS[effect][0]) for effect, n in migration_impact.counts.items() if n
+        (n, impacts.effect_label(effect), LOOKS[effect][0])
+        for effect, n in migration_impact.counts.items()
+        if n
     ]
 
 
@@ -202,7 +204,7 @@ def _mapping_help(migration_impact: Impact, key: str) -> str:
 
 def problem_words(line: Line, problem: Problem) -> str:
     """Describe a problem with the name of the station that a mapping is about in place of its key."""
-    message = words(problem.message)
+    message = people_text(problem.message)
     kind, _dot, key = problem.path.partition(".")
     if kind != "mapping" or not key:
         return f"{problem.path}: {message}" if problem.path else message

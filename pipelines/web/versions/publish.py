@@ -190,7 +190,7 @@ def _asked(line: Line, fault: Invalid) -> tuple[str, ...]:
     }
     wordings = {"warnings": wording.as_sentence}
     return tuple(
-        words[problem.path] % {"message": wordings.get(problem.path, wording.words)(problem.message)}
+        words[problem.path] % {"message": wordings.get(problem.path, wording.people_text)(problem.message)}
         if problem.path in words
         else impact.problem_words(line, problem)
         for problem in fault.problems

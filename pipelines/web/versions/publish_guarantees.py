@@ -8,7 +8,7 @@ from pipelines.lines import linting, publishing
 from pipelines.lines.plan import cost_of
 from pipelines.models import Line
 from pipelines.queries import versions
-from pipelines.routing.document.networks import as_published
+from pipelines.routing.document.networks import published_document
 from pipelines.web.lines.guarantees import GuaranteeView, guarantees_of, view_of
 
 
@@ -39,7 +39,7 @@ def rows_of(line: Line) -> list[PromiseRow]:
     same = {
         guarantee.id for guarantee in examination.line.guarantees if live and guarantee in live.guarantees
     }
-    now = [view_of(promise) for promise in examination.promises]
+    now = [view_of(promise) for promise in examination.guarantee_findings]
     rows = [_row(before.get(view.id), view, view.id in same) for view in now]
     gone = [view for key, view in before.items() if key not in {one.id for one in now}]
     return [*rows, *(PromiseRow(view.sentence, view.label) for view in gone), *_cost(line)]
@@ -53,7 +53,7 @@ def _row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> Promis
 def _cost(line: Line) -> list[PromiseRow]:
     """Return the row of the cost; no row where nothing costs in either."""
     now = cost_of(publishing.check(line))
-    live = as_published(line.live.document, line.live.revision) if line.live else None
+    live = published_document(line.live.document, line.live.revision) if line.live else None
     before = None if live is None else cost_of(linting.examined(live, line.project))
     if now is None and before is None:
         return []

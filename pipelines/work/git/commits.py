@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dulwich.objects import Commit, ObjectID
 from dulwich.refs import Ref, check_ref_format
 
-from pipelines.routing.basics.visible import shortened
+from pipelines.routing.basics.visible import shorten
 
 # No name below `.invalid` exists, so the address is nobody's.
 COMMITTER = b"Gateline <gateline@gateline.invalid>"
@@ -51,7 +51,7 @@ def message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
     """`body` is a paragraph of ours. A subject that is cut stands whole below, in quotes: no value begins a line, so
     none can pass for a trailer."""
     full_subject = one_line(subject)
-    first = shortened(full_subject, SUBJECT)
+    first = shorten(full_subject, SUBJECT)
     quoted_subject = f"“{full_subject[:LONGEST]}”" if first != full_subject else ""
     lines = [f"{name}: {one_line(value)}" for name, value in trailers.items() if value]
     parts = [first, quoted_subject, body, "\n".join(lines)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.document.kinds import elsewhere, executes, secrets
+from pipelines.routing.document.kinds import executes, is_done_elsewhere, secret_names
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.work.network import OPEN
 
@@ -12,8 +12,8 @@ from pipelines.routing.document.work.network import OPEN
 def runs_code(station: Station) -> bool:
     """Return whether the station's own work is code on a worker or an instruction to an agent elsewhere,
     sends a secret somewhere or has the network."""
-    runs = executes(station.kind) or elsewhere(station.kind)
-    return runs or bool(secrets(station.work)) or station.work.get("network") == OPEN
+    runs = executes(station.kind) or is_done_elsewhere(station.kind)
+    return runs or bool(secret_names(station.work)) or station.work.get("network") == OPEN
 
 
 def code_of(line: ParsedLine, station: Station) -> list[Any]:
@@ -23,5 +23,5 @@ def code_of(line: ParsedLine, station: Station) -> list[Any]:
     hooks = [evaluation.payload for evaluation in evaluations if evaluation.kind == "hook"]
     keys = [*([station.gate] if station.gate else []), *(key for rule in station.rules for key in rule.gates)]
     gates = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
-    tools = [gate.tool.run() for gate in gates if gate.tool]
+    tools = [gate.tool.run_spec() for gate in gates if gate.tool]
     return [*([station.work] if runs_code(station) else []), *hooks, *tools]

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
-from pipelines.routing.document.kinds import templates
+from pipelines.routing.document.kinds import work_templates
 from pipelines.routing.document.networks import network_of
 from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render
 from pipelines.routing.document.work.network import OPEN, host_of
-from pipelines.routing.document.work.references import SECRET, VARIABLE, resolve
+from pipelines.routing.document.work.references import SECRET, VARIABLE, resolve_secret_name
 from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.authorities import for_programs
 from pipelines.work.processes.isolation import Access
@@ -179,7 +179,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
 def access(orders: Orders, config: WorkerConfig) -> Access:
     """The network as the version has it; listed repositories for a station whose document names one."""
     work = orders.station.work
-    texts = [text for _place, text in templates(work, "work")]
+    texts = [text for _place, text in work_templates(work, "work")]
     # Which folder an input will name is not in the text: then all that are allowed count
     by_input = any(
         name in place for text in texts for place in PLACE.findall(text) for name in orders.repositories
@@ -205,7 +205,7 @@ def filled_in(orders: Orders, place: str, value: Any, config: WorkerConfig) -> s
     if not isinstance(value, Mapping):
         return rendered(orders, place, str(value))
     kind = SECRET if SECRET in value else VARIABLE
-    name = resolve(str(value[kind]), orders.scope["input"])
+    name = resolve_secret_name(str(value[kind]), orders.scope["input"])
     known = config.named_secrets if kind == SECRET else config.named_variables
     if name in known:
         return known[name]

@@ -10,15 +10,15 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from pipelines.routing.basics.durations import seconds
+from pipelines.routing.basics.durations import parse_seconds
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.kinds.agent import on_runner, price_of
+from pipelines.routing.document.kinds.agent import price_of, uses_runner_sign_in
 from pipelines.routing.document.kinds.noop import KIND as NOOP_KIND
 from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
-from pipelines.routing.document.work.keys import Json
+from pipelines.routing.document.work.keys import JsonKey
 from pipelines.routing.document.work.keys import TextKey as TextKey
 from pipelines.routing.document.work.network import egress_of, host_of
 from pipelines.work.agents.lent import LentSignIn
@@ -82,7 +82,7 @@ def of_texts(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """The spec of most kinds: their template keys, rendered."""
     made, work = plain(orders, attempt, config), dict(orders.station.work)
     for name, key in KINDS[orders.kind].keys.items():
-        if isinstance(key, TextKey | Json) and any(key.templates(work.get(name), name)):
+        if isinstance(key, TextKey | JsonKey) and any(key.templates(work.get(name), name)):
             work[name] = each_text(work[name], partial(rendered, orders, name))
     return replace(made, work=work)
 
@@ -102,7 +102,7 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     preset = PRESETS.get(str(work.get("agent")))
     if preset is None:
         raise Unrenderable(f"{orders.station.key}: work.agent names no agent that this worker knows.")
-    signed_in = _lent(preset, config, attempt) if on_runner(work) else None
+    signed_in = _lent(preset, config, attempt) if uses_runner_sign_in(work) else None
     stored = {} if signed_in else _those(preset.environment, config.named_variables)
     secret = {} if signed_in else _those(preset.secrets, config.named_secrets)
     # Taken out of the environment: the agent reads these from files
@@ -143,7 +143,7 @@ def _those(names: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
 def _with_model(access: Access, preset: Preset, stored: Mapping[str, str], listed: tuple[str, ...]) -> Access:
     """Its model is where the stored variables say; the usual hosts are left out then, unless the station lists them."""
     usual = {host_of(url) for url in preset.hosts} - {host_of(url) for url in listed}
-    its = [host for url in preset.reaches(stored) if (host := host_of(url))]
+    its = [host for url in preset.model_hosts(stored) if (host := host_of(url))]
     others = (host for host in access.hosts if host not in usual)
     return replace(access, hosts=tuple(dict.fromkeys((*its, *others))))
 
@@ -222,7 +222,7 @@ def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Offe
             for name, value in (tool.get("env") or {}).items()
         },
         cwd=rendered(orders, f"{place}.cwd", tool.get("cwd") or "."),
-        timeout=None if timeout is None else seconds(timeout),
+        timeout=None if timeout is None else parse_seconds(timeout),
         http=_request(orders, place, tool["http"], config) if "http" in tool else None,
     )
 

@@ -18,7 +18,7 @@ def parse(text: str, path: str) -> Any:
     """:raises Unreadable: with the place"""
     try:
         value = jsontext.loads(text)
-        values.check(value, path)
+        values.check_storable(value, path)
     except jsontext.JsonTextError as error:
         raise Unreadable(f"{path}: {error}") from error
     except Malformed as error:

@@ -15,7 +15,7 @@ from pipelines.formats.evidence.readers.table import READERS, together
 from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.routing.basics.facts import OUTPUT, SOURCE, witnessed
+from pipelines.routing.basics.facts import OUTPUT, SOURCE, with_source
 from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped, masked
@@ -145,7 +145,7 @@ def _of_station(
         # Before sources are set: claims are a group of facts, too, and get theirs with the others
         outcome = with_claims(outcome, *_pictures(runner_report.job))
     if "facts" in outcome:
-        outcome["facts"] = witnessed(outcome["facts"], _seen(runner_report.job, stored))
+        outcome["facts"] = with_source(outcome["facts"], _seen(runner_report.job, stored))
     return outcome
 
 

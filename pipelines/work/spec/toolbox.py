@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document import operators
-from pipelines.routing.document.algebra import OutputTest, View
-from pipelines.routing.document.handoffs import held_against, schema_faults
+from pipelines.routing.document.algebra import ConditionView, OutputTest
+from pipelines.routing.document.handoffs import schema_faults, schema_violations
 from pipelines.routing.document.paths import compile_path, look_up
 from pipelines.work.outgoing.fetching import Call
 
@@ -88,7 +88,7 @@ def misfit(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
     unusable = schema_faults(tool.parameters)
     if unusable:
         return f"The parameters of {tool.name} are no JSON Schema: {'; '.join(map(str, unusable[:3]))}."
-    return "; ".join(map(str, held_against(arguments, tool.parameters, "arguments")))
+    return "; ".join(map(str, schema_violations(arguments, tool.parameters, "arguments")))
 
 
 def filled(text: Text, arguments: Mapping[str, Any]) -> str:
@@ -171,6 +171,6 @@ def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
 
 def _holds(test: Mapping[str, Any], arguments: Any) -> bool:
     op, value = test.get("op", "equals"), test.get("value")
-    prepared = None if op in operators.ALONE else operators.prepare(op, value)
-    view = View("", "", "", None, arguments, False, {}, {}, Steps())
+    prepared = None if op in operators.ALONE else operators.prepare_operand(op, value)
+    view = ConditionView("", "", "", None, arguments, False, {}, {}, EvaluationBudget())
     return OutputTest(compile_path(test["path"]), op, value, prepared=prepared).test(view)

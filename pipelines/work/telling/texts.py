@@ -11,7 +11,7 @@ from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
 from pipelines.queries.task_branch import pushed_to
 from pipelines.queries.unmerged import left_unmerged
-from pipelines.routing.decide.approval import as_asked
+from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.work.hosts.host import CommitState
 from pipelines.work.hosts.markdown import code
 from pipelines.work.transport.local.request_text import said_at_gate
@@ -68,7 +68,7 @@ def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
         yes = Count("votes", filter=Q(votes__word=Word.APPROVE))
         visits = task.gate_visits.filter(state=GateVisit.State.OPEN).annotate(yes=yes).order_by("opened_at")
         missing_votes = [
-            _asked(gate.name, as_asked(gate.approval, visit.producers).votes, visit.yes)
+            _asked(gate.name, with_extra_votes(gate.approval, visit.producers).min_votes, visit.yes)
             for visit in visits
             if (gate := line.gates_by_key.get(visit.gate)) is not None
         ]

@@ -18,7 +18,7 @@ from pipelines.models import Task, Trigger, TriggerDelivery
 from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports import clock
 from pipelines.queries import versions
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.work.statements import LOCK_DUE_TRIGGER
 from pipelines.work.triggers.kind import Occasion
 from pipelines.work.triggers.table import KINDS
@@ -157,7 +157,7 @@ def _refusal_words(trigger: Trigger, refused: Refused) -> str:
         inputs = versions.parsed(trigger.line.live).inputs
         labels = {f"inputs.{field.key}": field.label or field.key for field in inputs}
         faults = (
-            f"{labels.get(problem.path, problem.path.capitalize())} {words(problem.message)}".strip()
+            f"{labels.get(problem.path, problem.path.capitalize())} {people_text(problem.message)}".strip()
             for problem in refused.problems
         )
         detail = "; ".join(faults) + "."

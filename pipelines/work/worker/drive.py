@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
-from pipelines.routing.document.kinds import executes, instant
+from pipelines.routing.document.kinds import executes, is_instant
 from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
 from pipelines.work.spec.base import LookAgain
 from pipelines.work.transport.protocol import LeaseLost, Started, Transport, TrialTransport
@@ -137,7 +137,7 @@ class Driver:
         until, stations = loop.time() + self.config.most_seconds, 0
         while started is not None:
             stations += 1
-            if seat is not None and not instant(started.orders.kind):
+            if seat is not None and not is_instant(started.orders.kind):
                 if self.full:
                     orders = started.orders
                     await self.transport.give_back(orders.job_id, orders.attempt, started.lease)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.durations import seconds
+from pipelines.routing.basics.durations import parse_seconds
 from pipelines.routing.document.evaluations import HOOK_TIMEOUT, MODEL, WORKER
 from pipelines.routing.document.gate_tools import KIND
 from pipelines.work.config import WorkerConfig
@@ -104,7 +104,7 @@ def hook_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """The outcome as JSON on standard input."""
     assert orders.question is not None and orders.question.outcome is not None
     hook = orders.question.asked["hook"]
-    limit = float(seconds(hook.get("timeout", HOOK_TIMEOUT)))
+    limit = float(parse_seconds(hook.get("timeout", HOOK_TIMEOUT)))
     return _spec(orders, attempt, config, tuple(hook["argv"]), orders.question.outcome, limit)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from pipelines.routing.document.kinds import KINDS, executes, instant
+from pipelines.routing.document.kinds import KINDS, executes, is_instant
 from pipelines.routing.document.kinds.agent import KIND as AGENT_KIND
-from pipelines.routing.document.kinds.agent import on_runner, preset_of
+from pipelines.routing.document.kinds.agent import preset_of, uses_runner_sign_in
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
 from pipelines.routing.document.kinds.wait_for_checks import KIND as CHECKS_KIND
 from pipelines.work.agents import signed_in
@@ -67,7 +67,7 @@ class JobExecution:
     def instantly(self, started: Started) -> Outcome | None:
         """The outcome of work that takes no time, without an event loop; None of any other."""
         orders = started.orders
-        if orders.question is not None or orders.git is not None or not instant(orders.kind):
+        if orders.question is not None or orders.git is not None or not is_instant(orders.kind):
             return None
         work = self._done(started)
         try:
@@ -272,7 +272,9 @@ class JobExecution:
     def _lent(self, started: Started) -> tuple[str, ...]:
         """Return what nothing may show of the sign-in that this job is lent."""
         work = started.orders.station.work
-        preset = preset_of(work) if started.orders.kind == AGENT_KIND.key and on_runner(work) else None
+        preset = (
+            preset_of(work) if started.orders.kind == AGENT_KIND.key and uses_runner_sign_in(work) else None
+        )
         if preset is None or preset.key not in self.config.signed_in:
             return ()
         return signed_in.tokens(preset, self.config.signed_in[preset.key])

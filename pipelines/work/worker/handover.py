@@ -18,7 +18,7 @@ from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.formats.evidence.readers.table import READERS, together
 from pipelines.formats.evidence.trees.kinds import TESTS, sensitivity
 from pipelines.formats.evidence.trees.trees import DELETED, MODIFIED, compare
-from pipelines.routing.basics.facts import OUTPUT, witnessed
+from pipelines.routing.basics.facts import OUTPUT, with_source
 from pipelines.work.measuring import TooLarge, measure
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
 from pipelines.work.results.document import read_document
@@ -283,7 +283,7 @@ class Packed:
         if before and _without_git(before.manifest) == _without_git(self.picture.manifest):
             began = now  # looking at a repository writes into its `.git`, and is no change
         pictures = {"before": self.stood or began, "tree": self.git.tree if self.git else now}
-        return {**outcome, "facts": witnessed(facts, pictures)}
+        return {**outcome, "facts": with_source(facts, pictures)}
 
 
 def _without_git(manifest: Iterable[Entry]) -> list[Entry]:

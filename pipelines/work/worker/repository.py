@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.routing.basics.durations import seconds
+from pipelines.routing.basics.durations import parse_seconds
 from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.routing.document.kinds.wait_for_checks import USUAL_SECONDS
 from pipelines.work.config import WorkerConfig
@@ -186,7 +186,7 @@ async def checks_of(started: Started, config: WorkerConfig, transport: JobTransp
         access=reached(started, material.git or GitState(), config, transport.fetch),
         contexts=tuple(contexts) if isinstance(contexts, list | tuple) else (),
         begun=started.orders.begun,
-        timeout=USUAL_SECONDS if timeout is None else seconds(timeout),
+        timeout=USUAL_SECONDS if timeout is None else parse_seconds(timeout),
         rerun=started.orders.rerun,
     )
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.routing.basics.facts import witnessed
+from pipelines.routing.basics.facts import with_source
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.decide.judging import judged
+from pipelines.routing.decide.judging import judge_outcome
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.line import read_line
 from pipelines.work.handlers import agent
@@ -129,10 +129,10 @@ def told(case: Case, preset: str, attempt: Attempt, outcome: dict[str, Any]) -> 
     seen = {"before": before, "tree": "changed" if tree else before}
     if case.expects == "output":
         outcome.setdefault("output", outcome.get("summary", ""))
-    read = read_outcome({**outcome, "facts": witnessed(outcome.get("facts", {}), seen)})
+    read = read_outcome({**outcome, "facts": with_source(outcome.get("facts", {}), seen)})
     station = {"key": "a", "work": {"kind": "agent", "agent": preset}, "expects": case.expects}
     line = read_line({"key": "line", "stations": [station]})
-    answer = judged(line, line.stations[0], read)
+    answer = judge_outcome(line, line.stations[0], read)
     found = derive(answer.outcome)
     return {
         "result": found.result,

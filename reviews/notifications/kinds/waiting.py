@@ -11,7 +11,7 @@ from pipelines.ports.observers import GateOverdue, TaskLate, TaskWaits
 from pipelines.queries import versions
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import stuck
+from pipelines.routing.sentences.waits import stuck_sentence
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
@@ -89,7 +89,7 @@ def _positions(batch: Heard, task_ids: set[int]) -> dict[int, str]:
 def _why(token: Token, line: ParsedLine) -> dict[str, str]:
     """Say why it is stuck, who put it on hold and why, or the tasks it waits for that did not complete."""
     if token.status == Status.STUCK:
-        sentence = stuck(token, line)
+        sentence = stuck_sentence(token, line)
         return {"reason": f"{sentence.text} {sentence.remedy}"}
     if token.status != Status.HELD:
         return {}

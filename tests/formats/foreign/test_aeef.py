@@ -68,7 +68,7 @@ def test_E15_what_a_transition_requires_is_asked_and_what_it_produces_is_kept() 
     line, _losses = read(TRANSITION)
     station = line.station("implementation")
     assert line.preset == "aeef" and station.gate == "gate_3"
-    assert line.requires("implementation")[-2:] == ("metadata:AI-Usage", "metadata:Agent-IDs")
+    assert line.requirements_of("implementation")[-2:] == ("metadata:AI-Usage", "metadata:Agent-IDs")
     (check,) = opening.opened(TRANSITION).document["gates"][0]["checks"]["all"]
     assert (check["field"], check["action"]) == ("output.unit_tests", "rework")
     assert station.rules[0].extra["produces"] == [{"state_change": "TESTING"}]

@@ -11,7 +11,7 @@ from pipelines.formats import native
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.systems import systems
 from pipelines.routing.analysis.lint.run import cause_of, lint
-from pipelines.routing.basics.plugins import plugins
+from pipelines.routing.basics.plugins import load_plugins
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 
@@ -81,10 +81,10 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: jobs-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRIES)
     monkeypatch.syspath_prepend(str(tmp_path))
-    for cached in (plugins, systems):
+    for cached in (load_plugins, systems):
         cached.cache_clear()
     yield
-    for cached in (plugins, systems):
+    for cached in (load_plugins, systems):
         cached.cache_clear()
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from pipelines.routing.analysis.difference.effects import (
     RoutingEffect,
-    of_gate,
+    gate_signature,
     of_policy,
     of_rule,
-    only_told,
+    sole_rework_gate,
 )
 from tests.routing.support import ruled
 
@@ -67,16 +67,16 @@ def test_what_differs_is_named_and_a_knob_that_both_follow_is_not() -> None:
         RoutingEffect(STUCK, revisit=("allow", True)),
         RoutingEffect(FAILED, error="x", revisit=("forbid", True)),
     )
-    assert one.differs_in(other) == ("to", "error")
-    assert one.differs_in(RoutingEffect(STUCK, revisit=("forbid", False))) == ("revisit",)
-    assert one.differs_in(RoutingEffect(STUCK, revisit=("allow", False))) == ()
-    assert one.as_written() == RoutingEffect(STUCK, revisit=("", True))
-    assert RoutingEffect(STUCK).as_written() == RoutingEffect(STUCK)
+    assert one.differing_fields(other) == ("to", "error")
+    assert one.differing_fields(RoutingEffect(STUCK, revisit=("forbid", False))) == ("revisit",)
+    assert one.differing_fields(RoutingEffect(STUCK, revisit=("allow", False))) == ()
+    assert one.without_policy_revisit() == RoutingEffect(STUCK, revisit=("", True))
+    assert RoutingEffect(STUCK).without_policy_revisit() == RoutingEffect(STUCK)
 
 
 def key(**gate: Any) -> Any:
     of = ruled({"gates": ["g"]}, gates=[{"key": "g", **gate}], policy={"on_reject": "fail"})
-    return of_gate(of, of.gate("g"))
+    return gate_signature(of, of.gate("g"))
 
 
 def test_a_gate_is_what_a_decision_reads_of_it() -> None:
@@ -98,7 +98,7 @@ def test_a_gate_is_what_a_decision_reads_of_it() -> None:
 def test_the_one_gate_at_which_only_a_person_demands_rework() -> None:
     def told(*gates: dict[str, Any]) -> str:
         of = ruled({"gates": [each["key"] for each in gates]}, gates=list(gates))
-        return only_told(of, of.stations[0].rules[0])
+        return sole_rework_gate(of, of.stations[0].rules[0])
 
     words = ["approve", "reject", "rework"]
     one, two = ({"key": each, "offers": words} for each in "gh")

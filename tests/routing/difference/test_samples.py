@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.difference.change import Sides
-from pipelines.routing.analysis.difference.effects import Pair, demands_rework
-from pipelines.routing.analysis.difference.rework import demanded, only_gate, pairs_demanding
+from pipelines.routing.analysis.difference.change import StationPair
+from pipelines.routing.analysis.difference.effects import LinePair, may_demand_rework
+from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs, shared_rework_gate
 from pipelines.routing.analysis.difference.samples import (
     Sample,
-    checked,
-    passing,
-    routed,
-    shared,
-    tried,
+    check_variants,
+    find_sample,
+    matching_outputs,
+    passing_outcome,
+    refusal_facts,
+    routing_key,
+    shared_station_keys,
     variants,
-    wanted,
     with_facts,
-    words,
 )
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.document.line import ParsedLine
@@ -73,28 +73,28 @@ OTHER: list[tuple[Decision, Decision]] = [
 
 @pytest.mark.parametrize(("one", "two"), SAME)
 def test_rules_messages_and_order_in_a_fork_do_not_route(one: Decision, two: Decision) -> None:
-    assert routed(one) == routed(two)
+    assert routing_key(one) == routing_key(two)
 
 
 @pytest.mark.parametrize(("one", "two"), OTHER)
 def test_everything_else_does(one: Decision, two: Decision) -> None:
-    assert routed(one) != routed(two)
+    assert routing_key(one) != routing_key(two)
 
 
 def test_the_first_situation_that_is_decided_otherwise_is_the_sample() -> None:
-    pair = Pair(ruled({"when": OK, "to": "b"}), ruled({"when": OK, "to": "c"}))
+    pair = LinePair(ruled({"when": OK, "to": "b"}), ruled({"when": OK, "to": "c"}))
     tries = [
         {"station": "gone", "outcome": OK},
         {"station": "a", "outcome": {"result": "failure"}},
         {"station": "a", "outcome": OK, "facts": {"origin": "b"}},
         {"station": "a", "outcome": OK},
     ]
-    found = tried(pair, iter(tries))
+    found = find_sample(pair, iter(tries))
     assert isinstance(found, Sample)
     assert (found.situation, found.old["to"], found.new["to"]) == (tries[2], ["b"], ["c"])
     assert "trace" not in found.old and "trace" not in found.new
     assert found.to_dict() == {"situation": tries[2], "old": found.old, "new": found.new}
-    assert tried(pair, iter(tries[:2])) is None
+    assert find_sample(pair, iter(tries[:2])) is None
 
 
 # Values
@@ -126,14 +126,14 @@ def test_the_first_situation_that_is_decided_otherwise_is_the_sample() -> None:
     ],
 )
 def test_outcomes_with_the_values_that_checks_name_and_their_neighbours(gate: Any, tries: list[Any]) -> None:
-    assert list(checked(OK, [gate])) == tries
+    assert list(check_variants(OK, [gate])) == tries
 
 
 def test_what_an_outcome_says_already_is_kept_beside_a_value() -> None:
     given = {**OK, "output": {"m": 1}, "usage": {"cost_usd": 9}}
-    assert next(checked(given, [checking("output.n", 2)]))["output"] == {"m": 1, "n": 2}
-    assert next(checked(given, [checking("tokens_in", 2)]))["usage"] == {"cost_usd": 9, "tokens_in": 2}
-    assert next(checked({**OK, "output": [1]}, [checking("output.n", 2)]))["output"] == {"n": 2}
+    assert next(check_variants(given, [checking("output.n", 2)]))["output"] == {"m": 1, "n": 2}
+    assert next(check_variants(given, [checking("tokens_in", 2)]))["usage"] == {"cost_usd": 9, "tokens_in": 2}
+    assert next(check_variants({**OK, "output": [1]}, [checking("output.n", 2)]))["output"] == {"n": 2}
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_what_an_outcome_says_already_is_kept_beside_a_value() -> None:
 def test_an_outcome_that_passes_what_is_asked(operator: str, value: Any, passes: Any) -> None:
     more = {} if operator == "exists" else {"value": value}
     checks = {"all": [{"field": "output.n", "operator": operator, **more}]}
-    assert passing(OK, gate_of(checks=checks)) == {**OK, "output": {"n": passes}}
-    assert passing(OK, gate_of(mode="manual")) == OK
+    assert passing_outcome(OK, gate_of(checks=checks)) == {**OK, "output": {"n": passes}}
+    assert passing_outcome(OK, gate_of(mode="manual")) == OK
 
 
 def rule_of(when: dict[str, Any]) -> Rule:
@@ -161,13 +161,13 @@ def rule_of(when: dict[str, Any]) -> Rule:
 
 def test_objects_in_which_each_operand_finds_its_value() -> None:
     test = {"output": {"path": "n", "op": "gt", "value": 3}}
-    assert list(wanted(rule_of(test))) == [{"n": 3}, {"n": 4}, {"n": 2}]
-    assert list(wanted(rule_of({"not": test}))) == list(wanted(rule_of(test)))
+    assert list(matching_outputs(rule_of(test))) == [{"n": 3}, {"n": 4}, {"n": 2}]
+    assert list(matching_outputs(rule_of({"not": test}))) == list(matching_outputs(rule_of(test)))
     other = {"output": {"path": "$.a.b", "op": "equals", "value": "x"}}
-    both = list(wanted(rule_of({"any": [test, {"all": [other]}]})))
+    both = list(matching_outputs(rule_of({"any": [test, {"all": [other]}]})))
     assert both[:3] == [{"n": 3}, {"n": 4}, {"n": 2}]
     assert {"a": {"b": "x"}} in both[3:]
-    assert list(wanted(rule_of(OK))) == []
+    assert list(matching_outputs(rule_of(OK))) == []
 
 
 # Facts
@@ -190,7 +190,7 @@ def test_each_gate_refuses_in_each_way_while_the_others_approve() -> None:
     of = ruled({"gates": ["g"]}, gates=[REVIEW])
     less = ruled({}, gates=[{**REVIEW, "approval": {"max_rounds": 2}}])
     yes = {"g": {"decision": "approve"}, "h": {"decision": "approve"}}
-    found = list(words(Pair(of, less), yes, {"g": (of.gate("g"), of)}))
+    found = list(refusal_facts(LinePair(of, less), yes, {"g": (of.gate("g"), of)}))
     assert [each["gates"]["g"]["decision"] for each in found] == [
         "approve",
         "reject",
@@ -207,7 +207,7 @@ def test_each_gate_refuses_in_each_way_while_the_others_approve() -> None:
 
 def facts_of(old: ParsedLine, new: ParsedLine, given: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     base = given or {"station": "a", "outcome": OK}
-    found = variants(Pair(old, new), base, old.stations[0].rules[0], new.stations[0].rules[0])
+    found = variants(LinePair(old, new), base, old.stations[0].rules[0], new.stations[0].rules[0])
     return [{key: fact for key, fact in each.get("facts", {}).items() if fact} for each in found]
 
 
@@ -233,10 +233,10 @@ def test_gates_are_passed_and_refused() -> None:
 
 def test_a_move_back_is_tried_from_each_station_that_both_have() -> None:
     back, on = ruled({"to": "@origin"}), ruled({})
-    assert shared(Pair(back, on)) == ["a", "b", "c"]
+    assert shared_station_keys(LinePair(back, on)) == ["a", "b", "c"]
     assert {"origin": "c"} in facts_of(on, back)
     assert {"origin": "c"} not in facts_of(on, on)
-    assert shared(Pair(line({}), on)) == ["a"]
+    assert shared_station_keys(LinePair(line({}), on)) == ["a"]
 
 
 def test_an_answer_gets_a_text_that_may_become_feedback() -> None:
@@ -251,7 +251,7 @@ def test_a_signal_to_proceed_is_tried_where_nothing_was_signalled() -> None:
         of = ruled({})
         rule = of.stations[0].rules[0]
         given = {"station": "a", "outcome": outcome}
-        return [each["outcome"].get("signals") for each in variants(Pair(of, of), given, rule, rule)]
+        return [each["outcome"].get("signals") for each in variants(LinePair(of, of), given, rule, rule)]
 
     assert [{"verdict": "proceed"}] in outcomes(OK)
     hold = [{"verdict": "hold"}]
@@ -261,7 +261,7 @@ def test_a_signal_to_proceed_is_tried_where_nothing_was_signalled() -> None:
 def test_outputs_are_tried_in_which_a_composition_finds_something_and_nothing() -> None:
     composed = ruled({"compose": [{"var": "v", "path": "$.x"}, {"var": "w", "path": "y"}]})
     rule = composed.stations[0].rules[0]
-    pair = Pair(composed, ruled({}))
+    pair = LinePair(composed, ruled({}))
     outputs = [
         each["outcome"].get("output")
         for each in variants(pair, {"station": "a", "outcome": OK}, rule, pair.new.stations[0].rules[0])
@@ -280,9 +280,9 @@ def test_outputs_are_tried_in_which_a_composition_finds_something_and_nothing() 
 REWORKS = {"key": "h", "offers": ["approve", "rework"]}
 
 
-def sides(*gates: dict[str, Any]) -> Sides:
+def sides(*gates: dict[str, Any]) -> StationPair:
     of = ruled({"gates": [each["key"] for each in gates]}, {"to": "c"}, gates=list(gates))
-    return Sides(Pair(of, of), of.stations[0], of.stations[0])
+    return StationPair(LinePair(of, of), of.stations[0], of.stations[0])
 
 
 @pytest.mark.parametrize(
@@ -320,20 +320,20 @@ def sides(*gates: dict[str, Any]) -> Sides:
 def test_a_gate_demands_rework_by_a_person_or_by_a_check_that_counts(
     gate: dict[str, Any], demands: bool
 ) -> None:
-    assert demands_rework(ruled({}, gates=[{"key": "g", **gate}]).gate("g")) is demands
+    assert may_demand_rework(ruled({}, gates=[{"key": "g", **gate}]).gate("g")) is demands
 
 
 def test_every_gate_at_which_a_person_can_is_told_and_the_only_one_is_named() -> None:
     two = sides(REWORKS, {"key": "i", "offers": ["approve", "rework"]}, {"key": "j", "offers": ["approve"]})
     rule, _ = two.old.rules
-    assert list(pairs_demanding(two, two.old.rules, two.new.rules)) == [(rule, rule)]
-    assert demanded(two, (rule, rule)) == {
+    assert list(rework_rule_pairs(two, two.old.rules, two.new.rules)) == [(rule, rule)]
+    assert rework_facts(two, (rule, rule)) == {
         "gates": {"h": {"decision": "rework"}, "i": {"decision": "rework"}}
     }
-    assert only_gate(two, (rule, rule)) == ""
+    assert shared_rework_gate(two, (rule, rule)) == ""
     one = sides(REWORKS)
     both = (one.old.rules[0], one.new.rules[0])
-    assert only_gate(one, both) == "h"
-    assert only_gate(one, (both[0], one.new.rules[1])) == ""
-    assert only_gate(one, (one.old.rules[1], one.new.rules[1])) == ""
-    assert demanded(one, (one.old.rules[1], one.new.rules[1])) == {"gates": {}}
+    assert shared_rework_gate(one, both) == "h"
+    assert shared_rework_gate(one, (both[0], one.new.rules[1])) == ""
+    assert shared_rework_gate(one, (one.old.rules[1], one.new.rules[1])) == ""
+    assert rework_facts(one, (one.old.rules[1], one.new.rules[1])) == {"gates": {}}

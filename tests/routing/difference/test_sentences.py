@@ -7,14 +7,19 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.difference.change import Change
-from pipelines.routing.analysis.difference.effects import Pair
+from pipelines.routing.analysis.difference.effects import LinePair
 from pipelines.routing.analysis.difference.samples import Sample
-from pipelines.routing.analysis.difference.structure import Structural
-from pipelines.routing.basics.wording import words
+from pipelines.routing.analysis.difference.structure import StructuralDifference
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.sentences.definitions import of_structural
-from pipelines.routing.sentences.differences import of_change, of_sample, place_of, went
-from pipelines.routing.sentences.values import brief
+from pipelines.routing.sentences.definitions import structural_sentence
+from pipelines.routing.sentences.differences import (
+    name_in_versions,
+    region_change_sentence,
+    route_tenses,
+    sample_sentence,
+)
+from pipelines.routing.sentences.values import brief_json
 from tests.routing.support import line
 
 
@@ -31,7 +36,7 @@ def version(**more: Any) -> ParsedLine:
     )
 
 
-PAIR = Pair(version(), version())
+PAIR = LinePair(version(), version())
 
 
 def decision(kind: str, /, **more: Any) -> dict[str, Any]:
@@ -45,7 +50,7 @@ def decision(kind: str, /, **more: Any) -> dict[str, Any]:
 
 def said(answer: dict[str, Any]) -> tuple[str, str]:
     """The same decision as it was and as it is."""
-    return went(PAIR, Sample({"station": "a", "outcome": {}}, answer, answer))
+    return route_tenses(PAIR, Sample({"station": "a", "outcome": {}}, answer, answer))
 
 
 ASKED = {"agentic": {"question": "Good?"}}
@@ -146,13 +151,13 @@ def test_the_facts_that_a_sample_takes(facts: dict[str, Any], words: str) -> Non
     old, new = decision("move", to=["b"]), decision("move", to=["c"])
     given = {"station": "a", "outcome": {"result": "success"}, "facts": facts}
     expected = f"Outcomes of Build such as {{result: success}}{words} went to Ship; now they go to Fix."
-    assert of_sample(PAIR, Sample(given, old, new)) == expected
+    assert sample_sentence(PAIR, Sample(given, old, new)) == expected
 
 
 def test_a_gate_that_only_the_old_version_has_is_named_as_it_was() -> None:
-    pair = Pair(PAIR.old, line({"name": "Make"}))
+    pair = LinePair(PAIR.old, line({"name": "Make"}))
     given = {"station": "a", "outcome": {}, "facts": {"gates": {"look": {"decision": "approve"}}}}
-    told = of_sample(pair, Sample(given, decision("move", to=["b"]), decision("stuck", error="E")))
+    told = sample_sentence(pair, Sample(given, decision("move", to=["b"]), decision("stuck", error="E")))
     assert told == "Outcomes of Make such as {} (A look: approve) went to Ship; now they get stuck with E."
 
 
@@ -170,12 +175,12 @@ def test_a_gate_that_only_the_old_version_has_is_named_as_it_was() -> None:
     ],
 )
 def test_values_are_short_and_quoted_where_they_must_be(value: Any, shown: str) -> None:
-    assert brief(value) == shown
+    assert brief_json(value) == shown
 
 
 def test_a_place_is_named_by_the_version_that_has_it() -> None:
-    pair = Pair(PAIR.old, line({"name": "Make"}, gates=[{"key": "look", "name": "New look"}]))
-    assert [place_of(pair, key) for key in ("a", "b", "look", "lead", "out", "")] == [
+    pair = LinePair(PAIR.old, line({"name": "Make"}, gates=[{"key": "look", "name": "New look"}]))
+    assert [name_in_versions(pair, key) for key in ("a", "b", "look", "lead", "out", "")] == [
         "Make",
         "Ship",
         "New look",
@@ -191,11 +196,13 @@ def change(**more: Any) -> Change:
 
 
 def test_what_is_not_known_says_which_outcomes_and_why() -> None:
-    assert of_change(PAIR, change()) == (
+    assert region_change_sentence(PAIR, change()) == (
         "Not known of Build: outcomes that rule one took and rule two takes now "
         "(differs in to, gates): it is too long."
     )
-    assert of_change(PAIR, change(old=None, new=None, differs_in=("to",), after=("one", "two"))) == (
+    assert region_change_sentence(
+        PAIR, change(old=None, new=None, differs_in=("to",), after=("one", "two"))
+    ) == (
         "Not known of Build: outcomes that no rule took and no rule takes now after rework at a gate of rule two "
         "(differs in to): it is too long."
     )
@@ -214,121 +221,130 @@ VOTING = {
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
-        (Structural("start", "", "a", "b"), "New tasks started at Build; now they start at Ship."),
-        (Structural("revisit", "", "allow", "limit:2"), 'The policy revisit was allow; now it is "limit:2".'),
-        (Structural("visit_cap", "", 5, 6), "The cap of visits was 5; now it is 6."),
+        (StructuralDifference("start", "", "a", "b"), "New tasks started at Build; now they start at Ship."),
         (
-            Structural("on_exhausted", "", "fail", "stuck"),
+            StructuralDifference("revisit", "", "allow", "limit:2"),
+            'The policy revisit was allow; now it is "limit:2".',
+        ),
+        (StructuralDifference("visit_cap", "", 5, 6), "The cap of visits was 5; now it is 6."),
+        (
+            StructuralDifference("on_exhausted", "", "fail", "stuck"),
             "The policy on_exhausted was fail; now it is stuck.",
         ),
         (
-            Structural("condition_scope", "", "current", "merged"),
+            StructuralDifference("condition_scope", "", "current", "merged"),
             "What conditions read (condition_scope) was current; now it is merged.",
         ),
         (
-            Structural("contradiction", "", "later_wins", "escalate"),
+            StructuralDifference("contradiction", "", "later_wins", "escalate"),
             "The policy contradiction was later_wins; now it is escalate.",
         ),
         (
-            Structural("jump_review", "", None, "fail"),
+            StructuralDifference("jump_review", "", None, "fail"),
             "The review of jumps (on a reject) was null; now it is fail.",
         ),
         (
-            Structural("order", "", ["a", "b"], ["b", "a"]),
+            StructuralDifference("order", "", ["a", "b"], ["b", "a"]),
             "The order of the stations was Build, Ship; now it is Ship, Build.",
         ),
         (
-            Structural("forbidden_parallel", "", [], [["a", "b"]]),
+            StructuralDifference("forbidden_parallel", "", [], [["a", "b"]]),
             "Pairs that may not run in parallel: it was []; now it is [[a, b]].",
         ),
         (
-            Structural("budgets", "", [], [{"k": 1}]),
+            StructuralDifference("budgets", "", [], [{"k": 1}]),
             "The budgets of the line: it was []; now it is [{k: 1}].",
         ),
         (
-            Structural("station", "x", "Old", None),
+            StructuralDifference("station", "x", "Old", None),
             "Station Old (x) is gone; tasks that stand there have no place in the new version.",
         ),
-        (Structural("station", "b", None, "Ship"), "Station Ship (b) is new."),
+        (StructuralDifference("station", "b", None, "Ship"), "Station Ship (b) is new."),
         (
-            Structural("station_gate", "a", "look", None),
+            StructuralDifference("station_gate", "a", "look", None),
             "Station Build had A look before its rules; now it has no gate.",
         ),
         (
-            Structural("station_gate", "a", None, "lead"),
+            StructuralDifference("station_gate", "a", None, "lead"),
             "Station Build had no gate before its rules; now it has The lead.",
         ),
         (
-            Structural("station_gate", "a", "look", "look"),
+            StructuralDifference("station_gate", "a", "look", "look"),
             "The gate A look of station Build is defined otherwise.",
         ),
-        (Structural("max_visits", "a", None, 3), "Entries allowed of Build: was none, now 3."),
-        (Structural("signal_reworks", "b", 1, 2), "Reworks by signal allowed at Ship: was 1, now 2."),
+        (StructuralDifference("max_visits", "a", None, 3), "Entries allowed of Build: was none, now 3."),
         (
-            Structural("result_document", "a", False, True),
+            StructuralDifference("signal_reworks", "b", 1, 2),
+            "Reworks by signal allowed at Ship: was 1, now 2.",
+        ),
+        (
+            StructuralDifference("result_document", "a", False, True),
             "Whether a result document is required of Build: was false, now true.",
         ),
         (
-            Structural("failed", "a", "failed", "error"),
+            StructuralDifference("failed", "a", "failed", "error"),
             "The eval of a failure at Build: was failed, now error.",
         ),
         (
-            Structural("join", "c", None, {"aggregation": "all", "wait_for": ["a"]}),
+            StructuralDifference("join", "c", None, {"aggregation": "all", "wait_for": ["a"]}),
             "The join of Fix: was none, now {aggregation: all, wait_for: [a]}.",
         ),
         (
-            Structural("approval", "look", VOTING, {**VOTING, "requester_may": True, "offers": []}),
+            StructuralDifference("approval", "look", VOTING, {**VOTING, "requester_may": True, "offers": []}),
             "Gate A look asks otherwise: requester_may was false, now true; offers was [approve], now [].",
         ),
-        (Structural("end", "out", "completed", None), "End out is gone."),
-        (Structural("end", "out", None, "failed"), "End out (failed) is new."),
-        (Structural("end", "out", "completed", "failed"), "End out was completed; now it is failed."),
+        (StructuralDifference("end", "out", "completed", None), "End out is gone."),
+        (StructuralDifference("end", "out", None, "failed"), "End out (failed) is new."),
+        (
+            StructuralDifference("end", "out", "completed", "failed"),
+            "End out was completed; now it is failed.",
+        ),
     ],
 )
-def test_what_is_defined_otherwise(found: Structural, sentence: str) -> None:
-    assert of_structural(PAIR, found) == sentence
+def test_what_is_defined_otherwise(found: StructuralDifference, sentence: str) -> None:
+    assert structural_sentence(PAIR, found) == sentence
 
 
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
         (
-            Structural("on_exhausted", "", "fail", "stuck"),
+            StructuralDifference("on_exhausted", "", "fail", "stuck"),
             "When a limit is used up: “The task fails” → “It is stuck, until somebody helps”.",
         ),
         (
-            Structural("jump_review", "", None, "rework"),
+            StructuralDifference("jump_review", "", None, "rework"),
             "When the review of a jump rejects: none → “It runs again with the reason”.",
         ),
         (
-            Structural("join", "c", None, {"aggregation": "all-pass", "wait_for": ["a"]}),
+            StructuralDifference("join", "c", None, {"aggregation": "all-pass", "wait_for": ["a"]}),
             "Fix, join: none → Continues when: all branches passed; Joins the branches from: Build.",
         ),
         (
-            Structural("expects", "a", None, {"expects": "change", "artifacts": ["a.txt"]}),
+            StructuralDifference("expects", "a", None, {"expects": "change", "artifacts": ["a.txt"]}),
             "Build, what is expected: none → What is expected of it: A change: otherwise it failed; "
             "Files that it has to leave: a.txt.",
         ),
         (
-            Structural("approval", "look", VOTING, {**VOTING, "requester_may": True, "offers": []}),
+            StructuralDifference("approval", "look", VOTING, {**VOTING, "requester_may": True, "offers": []}),
             "Gate A look asks otherwise: The requester can decide was “No”, now “Yes”; "
             "What they can say was Approve: the task goes on, now none.",
         ),
         (
-            Structural("approval", "look", VOTING, {**VOTING, "who": [["group", "leads", 2]]}),
+            StructuralDifference("approval", "look", VOTING, {**VOTING, "who": [["group", "leads", 2]]}),
             "Gate A look asks otherwise: who decides was Role: reviewer; How many of them: 1, "
             "now Group: leads; How many of them: 2.",
         ),
     ],
 )
-def test_people_read_no_key_of_what_is_defined_otherwise(found: Structural, sentence: str) -> None:
-    assert words(of_structural(PAIR, found)) == sentence
+def test_people_read_no_key_of_what_is_defined_otherwise(found: StructuralDifference, sentence: str) -> None:
+    assert people_text(structural_sentence(PAIR, found)) == sentence
 
 
 def test_what_is_defined_otherwise_is_followed_by_its_sample() -> None:
     given = {"station": "a", "outcome": {"result": "success"}}
     sample = Sample(given, decision("move", to=["b"]), decision("move", to=["c"]))
-    assert of_structural(PAIR, Structural("visit_cap", "", 5, 6, sample)) == (
+    assert structural_sentence(PAIR, StructuralDifference("visit_cap", "", 5, 6, sample)) == (
         "The cap of visits was 5; now it is 6. "
         "Outcomes of Build such as {result: success} went to Ship; now they go to Fix."
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pipelines.routing.__main__ import main
-from pipelines.routing.analysis.difference.change import Pair, Sample
+from pipelines.routing.analysis.difference.change import LinePair, Sample
 from pipelines.routing.analysis.difference.compare import difference
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.sentences.differences import of_sample
+from pipelines.routing.sentences.differences import sample_sentence
 from tests.effort import calls
 from tests.routing.support import document, line
 
@@ -58,13 +58,13 @@ def test_a_sentence_names_the_facts_that_it_takes() -> None:
 def test_people_read_where_a_signal_would_jump_by_name_and_machines_by_key() -> None:
     signal = {"verdict": "hold", "meta": {"targetState": "triage", "note": "deliver"}}
     situation = {"station": "security", "outcome": {"result": "success", "signals": [signal]}}
-    pair = Pair(secured(), secured())
+    pair = LinePair(secured(), secured())
     sample = Sample(
         situation, {"decision": "ask", "evaluation": ASKED}, {"decision": "ask", "evaluation": ASKED}
     )
-    said = of_sample(pair, sample)
+    said = sample_sentence(pair, sample)
     assert "meta: {targetState: triage, note: deliver}" in str(said)
-    assert "meta: {targetState: Triage, note: deliver}" in words(said)
+    assert "meta: {targetState: Triage, note: deliver}" in people_text(said)
 
 
 @pytest.fixture

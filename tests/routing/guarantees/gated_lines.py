@@ -150,7 +150,7 @@ def outcome(draw: Random, line: ParsedLine) -> Json:
 
 def step(draw: Random, line: ParsedLine, walk: SimulatedTask) -> ScenarioStep | None:
     """Of some living position; None where nothing is to be done."""
-    living = [each for each in walk.positions if each.here]
+    living = [each for each in walk.positions if each.is_active]
     position = draw.choice(living)
     at = position.station if len(living) > 1 else None
     if position.status == "queued":
@@ -174,7 +174,7 @@ def walked(line: ParsedLine, said: Json, draw: Random, most: int) -> tuple[int, 
     while taken < most and refused < 40 * most:
         observer = Observer(line, said)
         alive = 0
-        while not observer.walk.over and taken < most and alive < 60:
+        while not observer.walk.is_over and taken < most and alive < 60:
             made = step(draw, line, observer.walk)
             try:
                 if made is None:

@@ -15,8 +15,8 @@ from pipelines.routing.decide.decisions import Finish, Move, Wait
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, begin
-from pipelines.routing.simulate.walk import take
+from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, start_task
+from pipelines.routing.simulate.walk import take_step
 
 Json = dict[str, Any]
 WORDS = ("approve", "approve", "reject", "send_back", "rework", "abort")
@@ -36,7 +36,7 @@ class Observer:
 
     def __init__(self, line: ParsedLine, guarantee: Json) -> None:
         self.line, self.guarantee = line, guarantee
-        self.walk = begin(line, ScenarioScript("w", "w"))
+        self.walk = start_task(line, ScenarioScript("w", "w"))
         self.of: dict[int, History] = {1: History()}
         self.broken = False
         self._enter(line.start, self.of[1])
@@ -52,9 +52,9 @@ class Observer:
 
     def do(self, step: ScenarioStep) -> None:
         """Raises StepRefused."""
-        living = [each for each in self.walk.positions if each.here]
+        living = [each for each in self.walk.positions if each.is_active]
         moved = next((each for each in living if step.at in (None, each.station)), None)
-        taken = take(self.line, self.walk, step)
+        taken = take_step(self.line, self.walk, step)
         assert moved is not None
         old = self.of[moved.token]
         new = History([], (old,), old.moves)
@@ -99,7 +99,7 @@ class Observer:
                 self._enter(target, new)
 
     def _merged(self, taken: StepRecord) -> None:
-        living = {each.token for each in taken.walk.positions if not each.over}
+        living = {each.token for each in taken.walk.positions if not each.is_over}
         gone = tuple(self.of[token] for token in list(self.of) if token not in living)
         for token in [token for token in self.of if token not in living]:
             del self.of[token]
@@ -126,7 +126,7 @@ class Observer:
     def keeps(self, joined: Any, taken: StepRecord) -> list[int]:
         """Which position the join left its token at: at its station, or where its outcome led."""
         went = joined.decision.to if isinstance(joined.decision, Move) else (joined.station,)
-        return [each.token for each in taken.walk.positions if each.station in went and not each.over]
+        return [each.token for each in taken.walk.positions if each.station in went and not each.is_over]
 
     def _spoken(self, moved: Any, step: ScenarioStep) -> Iterator[tuple[str, str]]:
         if moved.asked is not None:
@@ -138,7 +138,7 @@ class Observer:
         outcome = (
             step.outcome if step.kind == "outcome" or not moved.asked else moved.asked.situation["outcome"]
         )
-        return derive(read_outcome(dict(outcome))).standing
+        return derive(read_outcome(dict(outcome))).outcome_state
 
     def _visit_passed(self, decision: Move | Finish, moved: Any, step: ScenarioStep) -> bool:
         """ "A visit passed if its outcome passed (§2) and nothing after it took that back: no check or person at its
@@ -230,7 +230,7 @@ def alphabet(line: ParsedLine, station: str) -> list[Json]:
 
 
 def steps(line: ParsedLine, walk: SimulatedTask) -> Iterator[ScenarioStep]:
-    living = [each for each in walk.positions if each.here]
+    living = [each for each in walk.positions if each.is_active]
     for index, each in enumerate(living):
         if each.station in (other.station for other in living[:index]):
             continue
@@ -250,7 +250,7 @@ def random_walk(line: ParsedLine, guarantee: Json, seed: int, most: int = 40) ->
     """Whether it broke the guarantee."""
     random, observer = Random(seed), Observer(line, guarantee)
     for _ in range(most):
-        if observer.broken or observer.walk.over:
+        if observer.broken or observer.walk.is_over:
             break
         tried = list(steps(line, observer.walk))
         random.shuffle(tried)
@@ -286,7 +286,7 @@ def brute_force(line: ParsedLine, guarantee: Json, most: int) -> bool:
                 if new.broken:
                     return True
                 place = _place(new)
-                if not new.walk.over and place not in seen:
+                if not new.walk.is_over and place not in seen:
                     seen.add(place)
                     after.append(new)
         level = after
@@ -315,7 +315,7 @@ def _place(observer: Observer) -> str:
             observer.guarantee.get("never") and _marked(observer, observer.of[each.token]),
         )
         for each in walk.positions
-        if not each.over and each.token in observer.of
+        if not each.is_over and each.token in observer.of
     ]
     return repr((counts, tokens, pasts, walk.spent, sorted(walk.context.items())))
 

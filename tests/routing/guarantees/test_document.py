@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from pipelines.formats.schema import json_schema
 from pipelines.routing.document.line import DocumentError, read_line
-from pipelines.routing.document.networks import to_publish
+from pipelines.routing.document.networks import document_to_publish
 from pipelines.routing.guarantees.proving import REFUTED, prove
 from tests.routing.support import decided, document, line
 
@@ -116,8 +116,8 @@ def test_who_rejects_a_jump_may_send_the_task_anywhere() -> None:
 
 def test_publishing_writes_nothing_of_jumps() -> None:
     promising = document({}, guarantees=[{"id": "p", "ends_within": 9}])
-    assert "jumps" not in to_publish(promising)
-    assert to_publish({**promising, "jumps": "all"})["jumps"] == "all"
+    assert "jumps" not in document_to_publish(promising)
+    assert document_to_publish({**promising, "jumps": "all"})["jumps"] == "all"
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.state import READY, begin
-from pipelines.routing.simulate.walk import StepRefused, take
+from pipelines.routing.simulate.state import READY, start_task
+from pipelines.routing.simulate.walk import StepRefused, take_step
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
 
@@ -102,7 +102,7 @@ def made(seed: int) -> ParsedLine:
 
 def spent(of: ParsedLine, random: Random) -> Decimal:
     """Of a walk in which each run costs at most what it may, and the step in which that was passed."""
-    walk, total = begin(of, ScenarioScript("walk", "Walk")), Decimal()
+    walk, total = start_task(of, ScenarioScript("walk", "Walk")), Decimal()
     for _step in range(60):
         position = next((each for each in walk.positions if each.status == READY), None)
         if position is None:
@@ -114,7 +114,7 @@ def spent(of: ParsedLine, random: Random) -> Decimal:
         outcome = {"result": random.choice(["failure", "failure", "success"])}
         facts = {"usage": {"cost_usd": float(cost), "price": "reported"}}
         try:
-            walk = take(of, walk, ScenarioStep("outcome", outcome={**outcome, "facts": facts})).walk
+            walk = take_step(of, walk, ScenarioStep("outcome", outcome={**outcome, "facts": facts})).walk
         except StepRefused:
             break
         total += cost

@@ -8,9 +8,9 @@ import pytest
 
 from pipelines.routing.analysis.lint import station_analysis
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.lint.standings import standings
+from pipelines.routing.analysis.lint.standings import station_liveness
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.lint.support import DOCS, examples
@@ -21,9 +21,9 @@ PAGES = sorted(page.stem for page in DOCS.glob("*.md") if page.stem != "README")
 
 def analysed(of: ParsedLine) -> int:
     """How many stations are analysed anew."""
-    before = station_analysis._remembered.cache_info().misses
+    before = station_analysis._cached_analysis.cache_info().misses
     lint(of)
-    return station_analysis._remembered.cache_info().misses - before
+    return station_analysis._cached_analysis.cache_info().misses - before
 
 
 def three(**more: Any) -> ParsedLine:
@@ -36,7 +36,7 @@ def three(**more: Any) -> ParsedLine:
 
 
 def test_an_edit_of_one_station_analyses_that_one_again() -> None:
-    station_analysis._remembered.cache_clear()
+    station_analysis._cached_analysis.cache_clear()
     assert analysed(three()) == 3
     assert analysed(three()) == 0
     edited = {"rules": [{"id": "r1", "when": {"eval": {"op": "equals", "value": "edited"}}, "to": "c"}]}
@@ -53,10 +53,10 @@ def test_an_excerpt_says_the_same_as_the_whole_line(check: str) -> None:
     for of in examples(check):
         subject = LintSubject(of)
         for station in of.stations:
-            whole = Analysis(of, station)
+            whole = FirstMatchAnalysis(of, station)
             part = subject.analysis(station)
-            assert part.standings == whole.standings
-            assert {s: part.rest(s) for s in STANDINGS} == {s: whole.rest(s) for s in STANDINGS}
+            assert part.standings == whole.rule_liveness
+            assert {s: part.remainder(s) for s in STANDINGS} == {s: whole.remainder(s) for s in STANDINGS}
 
 
 def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
@@ -64,7 +64,7 @@ def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
         {"id": f"r{n}", "when": {"output": {"path": f"$.k{n}", "op": "gt", "value": n}}, "to": "completed"}
         for n in range(1_000)
     ]
-    [station] = standings(LintSubject(line({"rules": rules})))
+    [station] = station_liveness(LintSubject(line({"rules": rules})))
     assert len(station.rules) == 1_000
     assert station.rules[0].standing == "live"
     assert {rule.why for rule in station.rules if rule.standing == "unknown"} == {
@@ -75,7 +75,7 @@ def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
 def test_what_deciding_costs_counts_too_where_many_paths_have_to_be_walked() -> None:
     paths = [{"output": {"path": f"$..a[?@.b=={n}]", "op": "contains", "value": "x"}} for n in range(20)]
     rules = [{"id": f"r{n}", "when": {"any": paths}, "to": "completed"} for n in range(40)]
-    [station] = standings(LintSubject(line({"rules": rules})))
+    [station] = station_liveness(LintSubject(line({"rules": rules})))
     bounded = [rule for rule in station.rules if rule.why == "it would take more work than the bounds allow"]
     assert len(bounded) > 30
 

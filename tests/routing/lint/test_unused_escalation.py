@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from tests.routing.lint.support import found, messages, the_page_is_right
 from tests.routing.support import line
 
@@ -60,8 +60,8 @@ def test_a_word_is_used_only_where_the_line_says_so(
 def test_people_read_what_happens_instead(trigger: str, policy: dict[str, str], why: str) -> None:
     made = line({}, {}, policy=policy, escalations=[{"trigger": trigger, **LEAD}])
     [finding] = found("unused-escalation", made)
-    assert words(finding.message).endswith(why)
-    assert "_" not in words(finding.message)
+    assert people_text(finding.message).endswith(why)
+    assert "_" not in people_text(finding.message)
 
 
 def test_words_of_ones_own_and_deadlocks_may_always_come() -> None:

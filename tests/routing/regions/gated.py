@@ -10,12 +10,12 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from pipelines.routing.analysis.regions.effort import at_most
+from pipelines.routing.analysis.regions.effort import limiting_effort
 from pipelines.routing.analysis.regions.liveness import DEAD, UNKNOWN
 from pipelines.routing.analysis.regions.situations import Witness
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.analysis.regions.statuses import STANDINGS
-from pipelines.routing.basics.outcome import Derived
+from pipelines.routing.basics.outcome import DerivedOutcome
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision, Wait
 from pipelines.routing.decide.situation import read_situation
@@ -43,11 +43,13 @@ class Claims:
         self.counted = counted
         self.random = Random(seed)
         station = self.line.station("a")
-        with at_most(UNITS):
-            self.analysis = Analysis(self.line, station)
-            self.standings = self.analysis.standings
-            self.rests = {name: self.analysis.rest(name) for name in STANDINGS}
-            self.constants = {each.rule.id: self.analysis.constant(each.rule) for each in self.standings}
+        with limiting_effort(UNITS):
+            self.analysis = FirstMatchAnalysis(self.line, station)
+            self.standings = self.analysis.rule_liveness
+            self.rests = {name: self.analysis.remainder(name) for name in STANDINGS}
+            self.constants = {
+                each.rule.id: self.analysis.constant_value(each.rule) for each in self.standings
+            }
 
     def hold(self, attempts: int) -> None:
         """Raises Refuted at the first that does not."""
@@ -85,14 +87,14 @@ class Claims:
                 self._decided(rest.witness)
                 walk = first_walk(self._decide(rest.witness.situation))
                 self._expect(walk is not None and walk.result is False, rest)
-                self._expect(seen_by(walk).standing == name, rest)
+                self._expect(seen_by(walk).outcome_state == name, rest)
 
     def _decided(self, witness: Witness) -> list[str]:
         """The rules that are true in it, one after the other. Both readings have to decide what is shown, and every
         word of people has to be said at a gate that asks."""
         self.counted["witnesses"] += 1
         decision = self._decide(witness.situation)
-        self._expect(decision.plain() == witness.decision, witness)
+        self._expect(decision.to_stored_dict() == witness.decision, witness)
         self._is_spoken(witness)
         if not any(gate.sample for gate in self.line.gates):
             self.counted["witnesses read twice"] += 1
@@ -136,7 +138,7 @@ class Claims:
         if walk is None or walk.result not in (True, False):
             return
         if walk.result is False:
-            rest = self.rests[seen_by(walk).standing]
+            rest = self.rests[seen_by(walk).outcome_state]
             self._expect(rest is not None or len(self.analysis.readable) < len(self.standings), situation)
         for standing in self.standings:
             constant = self.constants[standing.rule.id]
@@ -172,18 +174,18 @@ def first_walk(decision: Decision) -> TestedRules | None:
     return next((part for part in decision.trace.parts if isinstance(part, TestedRules)), None)
 
 
-def seen_by(walk: TestedRules | None) -> Derived:
+def seen_by(walk: TestedRules | None) -> DerivedOutcome:
     assert walk is not None
-    return Derived(walk.view.result, walk.view.verdict, walk.view.eval)
+    return DerivedOutcome(walk.view.result, walk.view.verdict, walk.view.eval)
 
 
 def matches(decision: Decision) -> list[str]:
-    return [rule for rule, result in decision.trace.tested if result is True]
+    return [rule for rule, result in decision.trace.rule_results if result is True]
 
 
 def _same(decision: Decision, second: Json) -> bool:
     """The second reading says no message."""
-    return _bare(decision.plain()) == _bare(second)
+    return _bare(decision.to_stored_dict()) == _bare(second)
 
 
 def _bare(decision: Json) -> Any:

@@ -6,14 +6,14 @@ from collections import Counter
 from typing import Any
 
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.regions.effort import at_most
+from pipelines.routing.analysis.regions.effort import limiting_effort
 from pipelines.routing.analysis.regions.liveness import DEAD, LIVE, UNKNOWN
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.analysis.regions.statuses import STANDINGS
-from pipelines.routing.basics.outcome import FORCED, Derived
+from pipelines.routing.basics.outcome import FORCED, DerivedOutcome
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import Situation, read_situation
-from pipelines.routing.decide.steps.context import Case, TakenRoute
+from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute
 from pipelines.routing.document.algebra import holds
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.regions.attacks import Attacker
@@ -40,8 +40,8 @@ def starting_points(drawn: dict[str, Any]) -> list[dict[str, Any]]:
     found = []
     for when in [*whens, *pairs, *apart]:
         alone = line_of({**drawn, "rules": [{"when": when}]})
-        with at_most(UNITS // 20):
-            witness = Analysis(alone, alone.station("a")).standings[0].witness
+        with limiting_effort(UNITS // 20):
+            witness = FirstMatchAnalysis(alone, alone.station("a")).rule_liveness[0].witness
         found += [witness.situation] if witness else []
     return found
 
@@ -55,7 +55,7 @@ def fired(of: ParsedLine, situation: Situation) -> list[str]:
     return (["none"] if none else []) + [str(e.rule) for e in tested if e.result is True]
 
 
-def seen_by_rules(of: ParsedLine, case: Case) -> Derived | None:
+def seen_by_rules(of: ParsedLine, case: RoutingContext) -> DerivedOutcome | None:
     """With which result, verdict and eval the rules are first tested; None: they are not."""
     outcome, recorded = case.situation.outcome, case.recorded
     word = outcome.signal["verdict"] if outcome.signal else None
@@ -63,11 +63,11 @@ def seen_by_rules(of: ParsedLine, case: Case) -> Derived | None:
         return FORCED["success"]
     if word == "rework":
         seen = recorded.with_verdict("fail")
-    elif recorded.standing == "blocked" or outcome.blockers:
+    elif recorded.outcome_state == "blocked" or outcome.blockers:
         return FORCED["blocked"]
     else:
         seen = recorded
-    return None if seen.standing == "failed" and not of.policy.failure_rules else seen
+    return None if seen.outcome_state == "failed" and not of.policy.failure_rules else seen
 
 
 def true_of(of: ParsedLine, situation: Situation) -> tuple[set[str], str] | None:
@@ -75,20 +75,20 @@ def true_of(of: ParsedLine, situation: Situation) -> tuple[set[str], str] | None
 
     None where the rules are not reached or output is no JSON.
     """
-    case = Case(of, situation)
+    case = RoutingContext(of, situation)
     seen = seen_by_rules(of, case)
     if seen is None or situation.outcome.output_error:
         return None
     view = case.view(TakenRoute(seen))
-    return {rule.id for rule in of.station("a").rules if holds(rule.when, view)}, seen.standing
+    return {rule.id for rule in of.station("a").rules if holds(rule.when, view)}, seen.outcome_state
 
 
-def holds_against(drawn: dict[str, Any], attempts: int, seed: int = 0) -> Analysis:
+def holds_against(drawn: dict[str, Any], attempts: int, seed: int = 0) -> FirstMatchAnalysis:
     """Raises AssertionError at the first claim that does not hold."""
     of = line_of(drawn)
     lint(of)
-    with at_most(UNITS):
-        analysis = Analysis(of, of.station("a"))
+    with limiting_effort(UNITS):
+        analysis = FirstMatchAnalysis(of, of.station("a"))
         _witnesses_do_what_is_claimed(of, analysis)
         claims = _Claims(of, analysis)
     attacker = Attacker(drawn["rules"], starting_points(drawn), seed)
@@ -101,17 +101,17 @@ def holds_against(drawn: dict[str, Any], attempts: int, seed: int = 0) -> Analys
 class _Claims:
     """What is said never to happen."""
 
-    def __init__(self, of: ParsedLine, analysis: Analysis) -> None:
+    def __init__(self, of: ParsedLine, analysis: FirstMatchAnalysis) -> None:
         self.of = of
-        standings = analysis.standings
+        standings = analysis.rule_liveness
         self.order = [s.rule.id for s in standings]
         self.dead = {s.rule.id for s in standings if s.status == DEAD}
         self.never = {s.rule.id for s in standings if s.never}
         self.alone = {s.rule.id for s in standings if s.status == LIVE and not s.why}
-        self.always = {s.rule.id for s in standings if analysis.constant(s.rule) is True}
-        self.never |= {s.rule.id for s in standings if analysis.constant(s.rule) is False}
+        self.always = {s.rule.id for s in standings if analysis.constant_value(s.rule) is True}
+        self.never |= {s.rule.id for s in standings if analysis.constant_value(s.rule) is False}
         self.killers = {s.rule.id: set(s.killers) for s in standings if s.status == DEAD and not s.never}
-        self.closed = {standing for standing in STANDINGS if analysis.rest(standing) is None}
+        self.closed = {standing for standing in STANDINGS if analysis.remainder(standing) is None}
 
     def hold_against(self, data: dict[str, Any]) -> None:
         situation = read_situation(data)
@@ -136,8 +136,8 @@ class _Claims:
                 assert true & self.killers[rule], (rule, self.killers[rule], data)
 
 
-def _witnesses_do_what_is_claimed(of: ParsedLine, analysis: Analysis) -> None:
-    for standing in analysis.standings:
+def _witnesses_do_what_is_claimed(of: ParsedLine, analysis: FirstMatchAnalysis) -> None:
+    for standing in analysis.rule_liveness:
         assert (standing.witness is None) == (standing.status in (DEAD, UNKNOWN)), standing
         if standing.witness is not None:
             expected = [standing.rule.id]
@@ -147,14 +147,14 @@ def _witnesses_do_what_is_claimed(of: ParsedLine, analysis: Analysis) -> None:
             assert fired(of, situation)[: len(expected)] == expected, standing
             _is_decided_as_shown(of, standing.witness)
     for name in STANDINGS:
-        rest = analysis.rest(name)
+        rest = analysis.remainder(name)
         if rest is not None and rest.witness is not None:
             situation = read_situation(rest.witness.situation)
             assert fired(of, situation)[:1] == ["none"], rest
             told = true_of(of, situation)
             assert told == (set(), name), rest
             _is_decided_as_shown(of, rest.witness)
-    for standing in analysis.standings:
+    for standing in analysis.rule_liveness:
         for shadow in analysis.shadows(standing.rule):
             assert shadow.witness is not None
             told = true_of(of, read_situation(shadow.witness.situation))
@@ -168,14 +168,14 @@ def _is_decided_as_shown(of: ParsedLine, witness: Any) -> None:
     assert shown == witness.decision
 
 
-def _count(analysis: Analysis, attempts: int) -> None:
+def _count(analysis: FirstMatchAnalysis, attempts: int) -> None:
     counted["stations"] += 1
     counted["outcomes"] += attempts
-    for standing in analysis.standings:
+    for standing in analysis.rule_liveness:
         counted["rules"] += 1
         counted[standing.status] += 1
-    counted["witnesses"] += sum(s.witness is not None for s in analysis.standings)
-    rests = [analysis.rest(name) for name in STANDINGS]
+    counted["witnesses"] += sum(s.witness is not None for s in analysis.rule_liveness)
+    rests = [analysis.remainder(name) for name in STANDINGS]
     counted["rests proved empty"] += rests.count(None)
     counted["rests with a witness"] += sum(rest is not None and rest.witness is not None for rest in rests)
     counted["rests unknown"] += sum(rest is not None and rest.witness is None for rest in rests)

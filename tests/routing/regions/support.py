@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import ruled
 
@@ -32,17 +32,17 @@ def without(member: When) -> When:
     return {"not": member}
 
 
-def analysed(*conditions: When, **more: Any) -> Analysis:
+def analysed(*conditions: When, **more: Any) -> FirstMatchAnalysis:
     of: ParsedLine = ruled(*({"when": when} for when in conditions), **more)
-    return Analysis(of, of.station("a"))
+    return FirstMatchAnalysis(of, of.station("a"))
 
 
 def statuses(*conditions: When, **more: Any) -> list[str]:
-    return [standing.status for standing in analysed(*conditions, **more).standings]
+    return [standing.status for standing in analysed(*conditions, **more).rule_liveness]
 
 
 def last(*conditions: When, **more: Any) -> str:
     """Of the last rule: its status, and in brackets the rules that kill it."""
-    standing = analysed(*conditions, **more).standings[-1]
+    standing = analysed(*conditions, **more).rule_liveness[-1]
     killers = f" ({' '.join(standing.killers)})" if standing.killers else ""
     return standing.status + (" in itself" if standing.never else "") + killers

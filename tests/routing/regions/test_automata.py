@@ -7,7 +7,7 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.analysis.regions.automata import searching
+from pipelines.routing.analysis.regions.automata import search_automaton
 from pipelines.routing.analysis.regions.outcomes import Unknown
 from pipelines.routing.analysis.regions.texts import NUMERAL, TextSet, TextTest
 from pipelines.routing.basics.values import number_in
@@ -37,8 +37,8 @@ texts = st.text(alphabet="abckoOK019 .xs\n\u212a\u017f-]", max_size=7)
 @settings(max_examples=60, deadline=None, database=None)
 @given(text=texts)
 def test_an_automaton_accepts_what_re2_finds(pattern: str, text: str) -> None:
-    automaton = searching(pattern)
-    state = automaton.begin()
+    automaton = search_automaton(pattern)
+    state = automaton.initial_state()
     for character in text:
         state = automaton.step(state, character)
     assert automaton.accepts(state) == (re2.search(pattern, text) is not None)
@@ -49,7 +49,7 @@ def test_an_automaton_accepts_what_re2_finds(pattern: str, text: str) -> None:
 )
 def test_outside_the_subset_nothing_is_claimed(pattern: str) -> None:
     with pytest.raises(Unknown):
-        searching(pattern)
+        search_automaton(pattern)
 
 
 @settings(max_examples=80, deadline=None, database=None)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.routing.analysis.regions.liveness import DEAD, UNKNOWN
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.decide.situation import read_situation
 from tests.routing.regions.attacks import Attacker
@@ -22,11 +22,11 @@ from tests.routing.regions.proving import fired, holds_against, line_of, startin
 seeds = st.integers(0, 1_000)
 
 
-def nothing_is_unknown(analysis: Analysis) -> None:
-    for standing in analysis.standings:
+def nothing_is_unknown(analysis: FirstMatchAnalysis) -> None:
+    for standing in analysis.rule_liveness:
         assert (standing.status == UNKNOWN, standing.why) == (False, ""), standing
     for name in STANDINGS:
-        rest = analysis.rest(name)
+        rest = analysis.remainder(name)
         assert rest is None or rest.witness is not None, rest
 
 
@@ -62,7 +62,9 @@ def test_a_rule_that_is_reached_when_the_gates_of_two_others_demanded_rework_is_
     facts = {"gates": {"g": {"decision": "rework"}}}
     outcome = {"result": "failure", "eval": "ab", "output": {"a": 2, "k": 2}}
     assert fired(of, read_situation({"station": "a", "outcome": outcome, "facts": facts}))[-1] == "r3"
-    assert [each.status == DEAD for each in Analysis(of, of.station("a")).standings] == [False] * 3
+    assert [each.status == DEAD for each in FirstMatchAnalysis(of, of.station("a")).rule_liveness] == [
+        False
+    ] * 3
 
 
 @pytest.mark.wide
@@ -74,7 +76,9 @@ def test_the_attacks_hit_what_can_be_hit() -> None:
     @given(drawn=listed_stations())
     def collect(drawn: dict[str, Any]) -> None:
         of = line_of(drawn)
-        wanted = {s.rule.id for s in Analysis(of, of.station("a")).standings if s.status != DEAD}
+        wanted = {
+            s.rule.id for s in FirstMatchAnalysis(of, of.station("a")).rule_liveness if s.status != DEAD
+        }
         attacker = Attacker(drawn["rules"], starting_points(drawn), 1)
         found = {rule for data in attacker.situations(400) for rule in fired(of, read_situation(data))}
         hits.extend(rule in found for rule in wanted)

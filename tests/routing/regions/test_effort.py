@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.routing.analysis.regions import effort, texts
 from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from tests.routing.support import ruled
 
 MANY = [{"when": {"output": {"path": f"$.k{n}", "op": "gt", "value": n}}} for n in range(40)]
@@ -14,8 +14,8 @@ MANY = [{"when": {"output": {"path": f"$.k{n}", "op": "gt", "value": n}}} for n 
 
 def test_beyond_the_bound_a_rule_is_unknown_and_says_why() -> None:
     line = ruled(*MANY)
-    with effort.at_most(5_000) as meter:
-        standings = Analysis(line, line.stations[0]).standings
+    with effort.limiting_effort(5_000) as meter:
+        standings = FirstMatchAnalysis(line, line.stations[0]).rule_liveness
     assert meter.left < 0
     assert standings[0].status == "live"
     assert standings[-1].status == "unknown"
@@ -24,20 +24,22 @@ def test_beyond_the_bound_a_rule_is_unknown_and_says_why() -> None:
 
 def test_what_is_decided_under_a_bound_is_what_is_decided_without() -> None:
     line = ruled(*MANY, {"when": MANY[3]["when"]})
-    free = [standing.status for standing in Analysis(line, line.stations[0]).standings]
+    free = [standing.status for standing in FirstMatchAnalysis(line, line.stations[0]).rule_liveness]
     for units in (500, 2_000, 20_000, 200_000):
-        with effort.at_most(units):
-            bounded = [standing.status for standing in Analysis(line, line.stations[0]).standings]
+        with effort.limiting_effort(units):
+            bounded = [
+                standing.status for standing in FirstMatchAnalysis(line, line.stations[0]).rule_liveness
+            ]
         assert all(b in (f, "unknown") for b, f in zip(bounded, free, strict=True)), units
 
 
 def test_a_bound_ends_with_its_block_and_binds_every_question_within() -> None:
-    with effort.at_most(10), pytest.raises(effort.EffortExhausted):
+    with effort.limiting_effort(10), pytest.raises(effort.EffortExhausted):
         effort.spend(11)
     effort.spend(10**12)
 
 
 def test_a_text_too_long_to_be_left_out_is_beyond_the_bound_at_once() -> None:
-    but_one = texts.listed(frozenset(["x" * 3_000])).no
+    but_one = texts.finite_sets(frozenset(["x" * 3_000])).no
     with pytest.raises(Unknown):
-        next(but_one.meet(texts.tested("ends_with", "z").yes).samples(1))
+        next(but_one.meet(texts.operator_sets("ends_with", "z").yes).samples(1))

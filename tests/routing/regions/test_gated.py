@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.regions.liveness import Liveness
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from tests.routing.regions.gated import Claims
 from tests.routing.regions.support import eval_, output
 from tests.routing.support import decided, ruled
@@ -30,7 +30,7 @@ def test_drawn_lines_are_decided_as_shown() -> None:
 
 def gated(gate: dict[str, Any], *rules: dict[str, Any], **more: Any) -> list[Liveness]:
     of = ruled(*rules, station={"gate": "g"}, gates=[{"key": "g", **gate}], **more)
-    standings = Analysis(of, of.station("a")).standings
+    standings = FirstMatchAnalysis(of, of.station("a")).rule_liveness
     for each in standings:
         if each.witness is not None:
             shown = each.witness.situation
@@ -119,7 +119,7 @@ def test_a_rule_above_is_reached_when_the_gate_of_one_below_demands_rework() -> 
         station={"gate": "g"},
         gates=[{"key": "g", "offers": ["reject"]}, {"key": "k", "offers": ["approve", "rework"]}],
     )
-    first, _ = Analysis(of, of.station("a")).standings
+    first, _ = FirstMatchAnalysis(of, of.station("a")).rule_liveness
     assert (first.status, first.after_rework) == ("partly shadowed", "r2")
     assert first.witness is not None
     assert [word.to_dict()["opening"] for word in first.witness.words] == ["rule"]
@@ -132,7 +132,7 @@ def test_a_rule_for_blocked_outcomes_is_reached_by_the_fallback_after_a_demanded
         gates=[{"key": "k", "offers": ["approve", "rework"]}],
         policy={"on_failure": "fallback"},
     )
-    assert Analysis(of, of.station("a")).standings[1].after_rework == "r1"
+    assert FirstMatchAnalysis(of, of.station("a")).rule_liveness[1].after_rework == "r1"
 
 
 def test_checks_and_conditions_read_the_same_output() -> None:
@@ -161,7 +161,7 @@ def test_nobody_says_rework_at_the_gate_of_a_rule_that_does_not_ask() -> None:
         failed,
         gates=[gate],
     )
-    standing = Analysis(of, of.station("a")).standings[1]
+    standing = FirstMatchAnalysis(of, of.station("a")).rule_liveness[1]
     assert standing.after_rework == "r1"
     assert standing.witness is not None
     assert standing.witness.situation["outcome"]["result"] == "failure"

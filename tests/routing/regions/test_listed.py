@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pipelines.formats import native
-from pipelines.routing.analysis.regions.effort import at_most
+from pipelines.routing.analysis.regions.effort import limiting_effort
 from pipelines.routing.analysis.regions.liveness import UNKNOWN
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from tests.routing.regions.proving import UNITS
 from tests.routing.regions.support import analysed, both, output, without
@@ -41,11 +41,11 @@ ALWAYS, MAY_BE = rows("What is always decided"), rows("What may stay unknown")
 EVERY = [(name, when) for name, whens in ALWAYS.items() for when in whens]
 
 
-def unknown(analysis: Analysis) -> list[str]:
+def unknown(analysis: FirstMatchAnalysis) -> list[str]:
     """Why anything about the station is not known."""
-    with at_most(UNITS):
-        whys = [standing.why for standing in analysis.standings]
-        rests = [analysis.rest(standing) for standing in STANDINGS]
+    with limiting_effort(UNITS):
+        whys = [standing.why for standing in analysis.rule_liveness]
+        rests = [analysis.remainder(standing) for standing in STANDINGS]
     return [why for why in whys if why] + [rest.why for rest in rests if rest and rest.why]
 
 
@@ -84,7 +84,7 @@ def _is_number_of_eval(when: When) -> bool:
 @pytest.mark.parametrize(("name", "when"), [(name, when) for name, whens in MAY_BE.items() for when in whens])
 def test_what_may_stay_unknown_does_and_says_why(name: str, when: When) -> None:
     """An example that is decided belongs into the other list."""
-    standing = analysed(when).standings[0]
+    standing = analysed(when).rule_liveness[0]
     assert standing.status == UNKNOWN
     assert standing.why
 

@@ -9,18 +9,18 @@ import pytest
 
 from pipelines.routing.analysis.regions import cells, choices, numbers, solver, texts
 from pipelines.routing.analysis.regions.automata import (
-    Beginning,
-    Containing,
-    ListedTexts,
+    ContainsAutomaton,
+    PrefixAutomaton,
+    TextListAutomaton,
+    accepted_texts,
     alphabet,
-    searching,
-    words,
+    search_automaton,
 )
 from pipelines.routing.analysis.regions.choices import ValueChoice
-from pipelines.routing.analysis.regions.evals import Evals
+from pipelines.routing.analysis.regions.evals import EvalSet
 from pipelines.routing.analysis.regions.formulas import formula_of
 from pipelines.routing.analysis.regions.numbers import Interval, NumberSet
-from pipelines.routing.analysis.regions.solver import Meets
+from pipelines.routing.analysis.regions.solver import IntersectionCache
 from pipelines.routing.basics.values import MISSING
 from tests.routing.support import ruled
 
@@ -35,24 +35,29 @@ from tests.routing.support import ruled
 def test_a_comparison_is_exact_at_its_border_and_so_is_what_it_leaves(
     op: str, holds: tuple[bool, ...]
 ) -> None:
-    held = numbers.compared(op, 5)
+    held = numbers.comparison_set(op, 5)
     assert tuple(map(held.holds, (4, 5, 6))) == holds
     assert tuple(map(held.complement().holds, (4, 5, 6))) == tuple(not each for each in holds)
     assert held.complement().complement() == held
 
 
 def test_a_range_has_both_its_ends_and_an_empty_one_nothing() -> None:
-    assert [numbers.between(1, 3).holds(n) for n in (0, 1, 2, 3, 4)] == [False, True, True, True, False]
-    assert [numbers.between(1, 3).complement().holds(n) for n in (0, 1, 3, 4)] == [True, False, False, True]
-    assert numbers.between(2, 2) == numbers.just(2)
-    assert numbers.between(3, 1).is_empty
+    assert [numbers.interval_set(1, 3).holds(n) for n in (0, 1, 2, 3, 4)] == [False, True, True, True, False]
+    assert [numbers.interval_set(1, 3).complement().holds(n) for n in (0, 1, 3, 4)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert numbers.interval_set(2, 2) == numbers.singleton(2)
+    assert numbers.interval_set(3, 1).is_empty
 
 
 def test_intervals_that_touch_share_the_point_only_if_both_have_it() -> None:
     def shared(left: str, right: str) -> NumberSet:
-        return numbers.compared(left, 2).meet(numbers.compared(right, 2))
+        return numbers.comparison_set(left, 2).meet(numbers.comparison_set(right, 2))
 
-    assert shared("lte", "gte") == numbers.just(2)
+    assert shared("lte", "gte") == numbers.singleton(2)
     assert shared("lt", "gte").is_empty
     assert shared("lte", "gt").is_empty
     assert Interval(2, 2).is_empty is False
@@ -66,7 +71,7 @@ def test_intervals_that_touch_share_the_point_only_if_both_have_it() -> None:
     ("low", "high"), [(1, 2), (1, 3), (-4, -3), (Decimal("0.5"), Decimal("0.6")), (7, 8)]
 )
 def test_between_two_ends_a_number_is_found(first: str, second: str, low: Any, high: Any) -> None:
-    held = numbers.compared(first, low).meet(numbers.compared(second, high))
+    held = numbers.comparison_set(first, low).meet(numbers.comparison_set(second, high))
     found = list(held.samples())
     assert found
     assert all(map(held.holds, found))
@@ -74,11 +79,11 @@ def test_between_two_ends_a_number_is_found(first: str, second: str, low: Any, h
 
 def test_the_simplest_number_is_shown_first() -> None:
     assert next(numbers.ANY.samples()) == 0
-    assert next(numbers.compared("gt", 0).samples()) == 1
-    assert next(numbers.compared("lt", 0).samples()) == -1
-    assert next(numbers.compared("gt", 9).samples()) == 10
-    assert next(numbers.compared("lt", -9).samples()) == -10
-    assert list(numbers.listed([3, 1, 3]).intervals) == [Interval(3, 3), Interval(1, 1)]
+    assert next(numbers.comparison_set("gt", 0).samples()) == 1
+    assert next(numbers.comparison_set("lt", 0).samples()) == -1
+    assert next(numbers.comparison_set("gt", 9).samples()) == 10
+    assert next(numbers.comparison_set("lt", -9).samples()) == -10
+    assert list(numbers.finite_set([3, 1, 3]).intervals) == [Interval(3, 3), Interval(1, 1)]
 
 
 # Choices, cells
@@ -152,7 +157,7 @@ TESTS: list[tuple[str, Any, list[Any]]] = [
 
 @pytest.mark.parametrize(("op", "value", "those"), TESTS)
 def test_an_operator_is_a_set_and_everything_else(op: str, value: Any, those: list[Any]) -> None:
-    yes, no = cells.tested(op, value)
+    yes, no = cells.operator_cells(op, value)
     expected = [any(type(v) is type(t) and v == t for t in those) for v in VALUES]
     assert [yes.holds(v) for v in VALUES] == expected
     assert [no.holds(v) for v in VALUES] == [not each for each in expected]
@@ -160,20 +165,20 @@ def test_an_operator_is_a_set_and_everything_else(op: str, value: Any, those: li
 
 
 def test_lists_that_have_and_have_not_a_member_are_none() -> None:
-    has, has_not = cells.tested("contains", 1)
+    has, has_not = cells.operator_cells("contains", 1)
     assert has.meet(has_not).is_empty
-    assert not has.meet(cells.tested("contains", 2)[0]).is_empty
-    assert has.meet(cells.tested("equals", [2])[0]).is_empty
-    assert not has.meet(cells.tested("equals", [1, 2])[0]).is_empty
-    assert has_not.meet(cells.tested("equals", [1, 2])[0]).is_empty
+    assert not has.meet(cells.operator_cells("contains", 2)[0]).is_empty
+    assert has.meet(cells.operator_cells("equals", [2])[0]).is_empty
+    assert not has.meet(cells.operator_cells("equals", [1, 2])[0]).is_empty
+    assert has_not.meet(cells.operator_cells("equals", [1, 2])[0]).is_empty
 
 
 # Evals
 
 
 def test_an_eval_says_a_number_or_none_at_all() -> None:
-    few = Evals(within=numbers.between(1, 3))
-    others = Evals(outside=numbers.between(1, 3))
+    few = EvalSet(within=numbers.interval_set(1, 3))
+    others = EvalSet(outside=numbers.interval_set(1, 3))
     assert [few.holds(text) for text in ("1", " 3 ", "2.5", "4", "x")] == [True, True, True, False, False]
     assert [others.holds(text) for text in ("1", " 3 ", "2.5", "4", "x")] == [False, False, False, True, True]
     assert few.meet(others).is_empty
@@ -184,18 +189,18 @@ def test_an_eval_says_a_number_or_none_at_all() -> None:
 
 
 def test_evals_that_meet_keep_only_what_both_allow() -> None:
-    met = Evals(within=numbers.between(1, 3)).meet(Evals(within=numbers.between(3, 5)))
+    met = EvalSet(within=numbers.interval_set(1, 3)).meet(EvalSet(within=numbers.interval_set(3, 5)))
     assert [met.holds(text) for text in ("1", "3", "5")] == [False, True, False]
-    listed = Evals(texts.listed(frozenset(["2", "9", "x"])).yes)
-    assert listed.meet(Evals(within=numbers.between(1, 3))).sample() == "2"
-    assert listed.meet(Evals(outside=numbers.between(1, 3))).texts.only == {"9", "x"}
-    both_out = Evals(outside=numbers.just(1)).meet(Evals(outside=numbers.just(2)))
+    listed = EvalSet(texts.finite_sets(frozenset(["2", "9", "x"])).yes)
+    assert listed.meet(EvalSet(within=numbers.interval_set(1, 3))).sample() == "2"
+    assert listed.meet(EvalSet(outside=numbers.interval_set(1, 3))).texts.only == {"9", "x"}
+    both_out = EvalSet(outside=numbers.singleton(1)).meet(EvalSet(outside=numbers.singleton(2)))
     assert [both_out.holds(text) for text in ("1", "2", "3", "x")] == [False, False, True, True]
 
 
 def test_a_number_whose_text_is_taken_is_spelled_otherwise() -> None:
-    taken = texts.listed(frozenset(["1", "1 ", "1  "])).no
-    among = Evals(taken, within=numbers.just(1))
+    taken = texts.finite_sets(frozenset(["1", "1 ", "1  "])).no
+    among = EvalSet(taken, within=numbers.singleton(1))
     assert among.sample().strip() == "1"
     assert among.sample() not in ("1", "1 ", "1  ")
 
@@ -205,14 +210,18 @@ def test_a_number_whose_text_is_taken_is_spelled_otherwise() -> None:
 
 def test_texts_are_shown_simplest_first_and_never_one_that_is_left_out() -> None:
     assert list(texts.ANY.samples(4)) == ["other", "", "other 2", "other 3"]
-    assert list(texts.listed(frozenset(["other", ""])).no.samples(2)) == ["other 2", "other 3"]
-    assert list(texts.listed(frozenset(["bb", "a", "b"])).yes.samples()) == ["a", "b", "bb"]
-    assert texts.tested("starts_with", "ab").yes.meet(texts.listed(frozenset(["ab"])).no).holds("abx")
+    assert list(texts.finite_sets(frozenset(["other", ""])).no.samples(2)) == ["other 2", "other 3"]
+    assert list(texts.finite_sets(frozenset(["bb", "a", "b"])).yes.samples()) == ["a", "b", "bb"]
+    assert (
+        texts.operator_sets("starts_with", "ab")
+        .yes.meet(texts.finite_sets(frozenset(["ab"])).no)
+        .holds("abx")
+    )
 
 
 def test_one_letter_stands_for_each_group_that_can_be_told_apart() -> None:
-    assert alphabet([Beginning("q")])[:3] == ["x", "a", "q"]
-    letters = alphabet([searching("[b-d]"), Beginning("c")])
+    assert alphabet([PrefixAutomaton("q")])[:3] == ["x", "a", "q"]
+    letters = alphabet([search_automaton("[b-d]"), PrefixAutomaton("c")])
     assert len(letters) == len(set(letters))
     assert letters[:3] == ["x", "a", "b"]
     assert "c" in letters
@@ -224,27 +233,41 @@ def test_one_letter_stands_for_each_group_that_can_be_told_apart() -> None:
 
 def test_the_last_character_of_all_is_a_letter_like_another() -> None:
     last = "\U0010ffff"
-    assert last in alphabet([Beginning(last)])
-    assert next(words([(Beginning(last), True)])) == last
-    assert "\x01" in alphabet([Beginning("\x01")])
-    assert "\ue000" in alphabet([Beginning("\ue000")])
-    assert "\ud7ff" in alphabet([Beginning("\ud7ff")])
+    assert last in alphabet([PrefixAutomaton(last)])
+    assert next(accepted_texts([(PrefixAutomaton(last), True)])) == last
+    assert "\x01" in alphabet([PrefixAutomaton("\x01")])
+    assert "\ue000" in alphabet([PrefixAutomaton("\ue000")])
+    assert "\ud7ff" in alphabet([PrefixAutomaton("\ud7ff")])
 
 
 @pytest.mark.parametrize(
     ("parts", "shortest"),
     [
-        ([(Containing("aab"), True)], "aab"),
-        ([(Containing("ab", at_end=True), True), (Containing("ba"), True)], "bab"),
-        ([(Containing("aa", at_end=True), True), (Containing("aaa"), False), (Beginning("b"), True)], "baa"),
-        ([(ListedTexts(frozenset(["", "x", "a"])), False)], "b"),
-        ([(ListedTexts(frozenset(["ab", "ba"])), True), (Beginning("b"), True)], "ba"),
-        ([(Beginning("ab"), True), (Beginning("a"), False)], None),
-        ([(searching("^a*$"), True), (Containing("aa"), False), (Beginning("a"), True)], "a"),
+        ([(ContainsAutomaton("aab"), True)], "aab"),
+        ([(ContainsAutomaton("ab", at_end=True), True), (ContainsAutomaton("ba"), True)], "bab"),
+        (
+            [
+                (ContainsAutomaton("aa", at_end=True), True),
+                (ContainsAutomaton("aaa"), False),
+                (PrefixAutomaton("b"), True),
+            ],
+            "baa",
+        ),
+        ([(TextListAutomaton(frozenset(["", "x", "a"])), False)], "b"),
+        ([(TextListAutomaton(frozenset(["ab", "ba"])), True), (PrefixAutomaton("b"), True)], "ba"),
+        ([(PrefixAutomaton("ab"), True), (PrefixAutomaton("a"), False)], None),
+        (
+            [
+                (search_automaton("^a*$"), True),
+                (ContainsAutomaton("aa"), False),
+                (PrefixAutomaton("a"), True),
+            ],
+            "a",
+        ),
     ],
 )
 def test_the_shortest_text_that_does_all_of_it_comes_first(parts: Any, shortest: str | None) -> None:
-    assert next(words(parts), None) == shortest
+    assert next(accepted_texts(parts), None) == shortest
 
 
 # What the stations of a line share
@@ -267,10 +290,10 @@ def test_equal_operands_are_one_literal_and_those_that_only_compare_equal_are_no
 
 def test_what_was_met_is_forgotten_beyond_the_bound_and_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "MAX_REMEMBERED", 2)
-    meets, sets = Meets(), [numbers.just(number) for number in range(3)]
-    first = meets.of(sets[0], numbers.ANY)
-    assert meets.of(sets[0], numbers.ANY) is first
-    assert meets.of(sets[1], sets[2]).is_empty
-    assert meets.of(None, sets[2]).common is sets[2]
-    assert meets.of(sets[0], numbers.ANY) is not first
-    assert meets.of(sets[0], numbers.ANY).is_all
+    meets, sets = IntersectionCache(), [numbers.singleton(number) for number in range(3)]
+    first = meets.intersection(sets[0], numbers.ANY)
+    assert meets.intersection(sets[0], numbers.ANY) is first
+    assert meets.intersection(sets[1], sets[2]).is_empty
+    assert meets.intersection(None, sets[2]).common is sets[2]
+    assert meets.intersection(sets[0], numbers.ANY) is not first
+    assert meets.intersection(sets[0], numbers.ANY).is_all

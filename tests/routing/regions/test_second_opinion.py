@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.routing.analysis.regions.liveness import DEAD, LIVE
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from tests.routing.regions import second_opinion
 from tests.routing.regions.drawing import (
@@ -63,14 +63,14 @@ def agree(rules: list[dict[str, Any]], failure_rules: bool, counted: Counter[str
     """Raises AssertionError where the two differ."""
     policy = {} if failure_rules else {"failure_rules": "no"}
     of = ruled(*({"when": when} for when in rules), policy=policy)
-    analysis = Analysis(of, of.station("a"))
+    analysis = FirstMatchAnalysis(of, of.station("a"))
     counted["stations"] += 1
     try:
         opinion = Opinion(rules, failure_rules=failure_rules)
     except NotExpressed:
         counted["stations not expressed"] += 1
         return
-    for index, standing in enumerate(analysis.standings):
+    for index, standing in enumerate(analysis.rule_liveness):
         taken = _asked(counted, "rules", opinion.takes, index)
         assert taken in (None, standing.status != DEAD), (standing, rules)
         counted["dead"] += taken is False
@@ -79,7 +79,7 @@ def agree(rules: list[dict[str, Any]], failure_rules: bool, counted: Counter[str
             assert shared in (None, standing.status != LIVE), (standing, rules)
     for name in STANDINGS:
         left = _asked(counted, "rests", opinion.leaves, name)
-        assert left in (None, analysis.rest(name) is not None), (name, rules)
+        assert left in (None, analysis.remainder(name) is not None), (name, rules)
 
 
 def _asked(counted: Counter[str], what: str, ask: Any, about: Any) -> bool | None:

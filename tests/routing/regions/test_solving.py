@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.regions import choices
-from pipelines.routing.analysis.regions.effort import EffortExhausted, at_most, spend
-from pipelines.routing.analysis.regions.formulas import Both, Either, Literal, negation
-from pipelines.routing.analysis.regions.guesses import around, guesses
+from pipelines.routing.analysis.regions.effort import EffortExhausted, limiting_effort, spend
+from pipelines.routing.analysis.regions.formulas import Conjunction, Disjunction, Literal, negation
+from pipelines.routing.analysis.regions.guesses import guess_documents, shapes_around
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
-from pipelines.routing.analysis.regions.rework import demands_rework
+from pipelines.routing.analysis.regions.rework import may_demand_rework
 from pipelines.routing.analysis.regions.solver import Box, solve
 from pipelines.routing.basics.values import MISSING
 from tests.routing.regions.support import analysed, both, either, output
@@ -29,25 +29,25 @@ from tests.routing.support import ruled
     ],
 )
 def test_a_leaf_is_wrapped_in_what_its_path_walks_through(path: str, leaf: Any, shapes: list[Any]) -> None:
-    assert list(around(path, leaf)) == shapes
+    assert list(shapes_around(path, leaf)) == shapes
 
 
 def test_what_a_filter_names_is_put_beside_the_leaf() -> None:
-    shapes = list(around("$.a[?@.kind == 'x'].b", 7))
+    shapes = list(shapes_around("$.a[?@.kind == 'x'].b", 7))
     assert shapes[0] == {"a": [{"b": 7}]}
     assert {"a": [{"kind": "x", "b": 7}]} in shapes
     assert {"a": [{"kind": True, "b": 7}]} in shapes
-    numbered = list(around('$[?@.n > 3 && @.m == "y"].b', 7))
+    numbered = list(shapes_around('$[?@.n > 3 && @.m == "y"].b', 7))
     assert numbered[0] == [{"b": 7}]
     for wanted in ({"n": "y"}, {"n": 3}, {"n": 4}, {"n": True}, {"m": "y"}, {"m": 3}, {"m": 4}, {"m": True}):
         assert [{**wanted, "b": 7}] in numbered, wanted
     assert len(numbered) <= 12
-    assert {"a": [{"n": -2, "b": 7}]} in list(around("$.a[?@.n == -2].b", 7))
+    assert {"a": [{"n": -2, "b": 7}]} in list(shapes_around("$.a[?@.n == -2].b", 7))
 
 
 def test_a_filter_is_met_by_a_document_made_for_it() -> None:
     analysis = analysed(output("$.a[?@.kind == 'x'].b", "equals", 7))
-    shown = analysis.standings[0].witness
+    shown = analysis.rule_liveness[0].witness
     assert shown is not None
     assert shown.situation["outcome"]["output"] == {"a": [{"kind": "x", "b": 7}]}
 
@@ -76,7 +76,7 @@ def test_all_that_a_condition_asks_for_is_answered(when: dict[str, Any], kinds: 
 
 
 def test_an_answer_is_shown_as_the_rule_wants_it_and_one_that_is_no_matter_is_the_usual_one() -> None:
-    standings = analysed(both(AGENTIC, {"not": HOOK}), HOOK, **FLAGS).standings
+    standings = analysed(both(AGENTIC, {"not": HOOK}), HOOK, **FLAGS).rule_liveness
     shown = [standing.witness.situation["facts"]["answers"] for standing in standings if standing.witness]
     told = [[(next(iter(each)), each["answer"]) for each in answers] for answers in shown]
     assert told == [[("agentic", "yes"), ("hook", "pass")], [("agentic", "yes"), ("hook", "block")]]
@@ -106,7 +106,7 @@ def checks(action: str, **more: Any) -> dict[str, Any]:
 )
 def test_who_can_demand_rework_at_a_gate(gate: dict[str, Any], demands: bool) -> None:
     of = ruled({"gates": ["g"]}, gates=[{"key": "g", **gate}])
-    assert demands_rework(of.gate("g")) is demands
+    assert may_demand_rework(of.gate("g")) is demands
 
 
 # The solver
@@ -129,15 +129,15 @@ def is_(variable: tuple[str], *values: int) -> Literal:
         ([negation(is_(X, 1))], (2, 1)),
         ([is_(X, 3)], None),
         ([is_(X, 1), is_(X, 2)], None),
-        ([Either((is_(X, 3), is_(Y, 2)))], (1, 2)),
-        ([Either((is_(X, 3), is_(Y, 3)))], None),
-        ([Either((is_(X, 1), is_(Y, 2))), is_(X, 2)], (2, 2)),
-        ([Either((Both((is_(X, 1), is_(Y, 2))), is_(X, 3)))], (1, 2)),
-        ([Either((Both((is_(X, 1), is_(Y, 3))), is_(X, 2))), negation(is_(X, 2))], None),
-        ([negation(Both((is_(X, 1), is_(Y, 1)))), is_(X, 1)], (1, 2)),
-        ([negation(Either((is_(X, 1), is_(Y, 1))))], (2, 2)),
-        ([Either((Either((is_(X, 3), is_(Y, 3))), Either((is_(X, 4), is_(Y, 2)))))], (1, 2)),
-        ([Either((Either((is_(X, 1, 2), is_(Y, 3))), is_(Y, 4)))], (1, 1)),
+        ([Disjunction((is_(X, 3), is_(Y, 2)))], (1, 2)),
+        ([Disjunction((is_(X, 3), is_(Y, 3)))], None),
+        ([Disjunction((is_(X, 1), is_(Y, 2))), is_(X, 2)], (2, 2)),
+        ([Disjunction((Conjunction((is_(X, 1), is_(Y, 2))), is_(X, 3)))], (1, 2)),
+        ([Disjunction((Conjunction((is_(X, 1), is_(Y, 3))), is_(X, 2))), negation(is_(X, 2))], None),
+        ([negation(Conjunction((is_(X, 1), is_(Y, 1)))), is_(X, 1)], (1, 2)),
+        ([negation(Disjunction((is_(X, 1), is_(Y, 1))))], (2, 2)),
+        ([Disjunction((Disjunction((is_(X, 3), is_(Y, 3))), Disjunction((is_(X, 4), is_(Y, 2)))))], (1, 2)),
+        ([Disjunction((Disjunction((is_(X, 1, 2), is_(Y, 3))), is_(Y, 4)))], (1, 1)),
     ],
 )
 def test_a_point_is_found_or_there_is_none(formulas: list[Any], found: tuple[int, int] | None) -> None:
@@ -158,9 +158,9 @@ def test_what_is_given_stays_as_it_was() -> None:
 
 
 def test_a_choice_that_holds_anyhow_binds_nothing() -> None:
-    choice = Either((is_(X, 1, 2), is_(Z, 1)))
+    choice = Disjunction((is_(X, 1, 2), is_(Z, 1)))
     assert solve([choice], GIVEN, dict) == GIVEN
-    assert solve([Either((Both((is_(X, 1, 2), is_(Y, 1, 2))), is_(Z, 1)))], GIVEN, dict) == GIVEN
+    assert solve([Disjunction((Conjunction((is_(X, 1, 2), is_(Y, 1, 2))), is_(Z, 1)))], GIVEN, dict) == GIVEN
 
 
 def test_a_doubt_is_told_only_where_nothing_else_was_found() -> None:
@@ -169,7 +169,7 @@ def test_a_doubt_is_told_only_where_nothing_else_was_found() -> None:
             raise Unknown("a doubt")
         return "found"
 
-    choice = Either((is_(X, 1), is_(X, 2)))
+    choice = Disjunction((is_(X, 1), is_(X, 2)))
     assert solve([choice], GIVEN, doubted) == "found"
     with pytest.raises(Unknown, match=r"^a doubt$"):
         solve([choice, is_(X, 1)], GIVEN, doubted)
@@ -179,7 +179,7 @@ def test_more_cases_than_the_bound_are_unknown() -> None:
     def refused(box: Box) -> None:
         raise Impossible
 
-    pairs = [Either((is_((f"v{i}",), 1), is_((f"w{i}",), 1))) for i in range(12)]
+    pairs = [Disjunction((is_((f"v{i}",), 1), is_((f"w{i}",), 1))) for i in range(12)]
     with pytest.raises(Unknown, match=r"^more cases than the bound allows$"):
         solve(pairs, {}, refused)
     with pytest.raises(Impossible):
@@ -190,7 +190,7 @@ def test_more_cases_than_the_bound_are_unknown() -> None:
 
 
 def test_the_last_unit_may_be_spent_and_not_one_more() -> None:
-    with at_most(10) as meter:
+    with limiting_effort(10) as meter:
         spend(4)
         spend(6)
         assert meter.left == 0
@@ -199,8 +199,8 @@ def test_the_last_unit_may_be_spent_and_not_one_more() -> None:
 
 
 def test_the_bound_within_a_bound_is_its_own() -> None:
-    with at_most(10) as outer:
-        with at_most(3) as inner:
+    with limiting_effort(10) as outer:
+        with limiting_effort(3) as inner:
             spend(2)
         spend(1)
     assert (outer.left, inner.left) == (9, 1)
@@ -212,24 +212,24 @@ def free_paths(*conditions: dict[str, Any]) -> list[tuple[Any, bool]]:
 
 def test_each_free_path_is_tried_with_each_value_that_it_could_want() -> None:
     one = free_paths(output("$.a[*].n", "in", [3, 4]))
-    tried = list(guesses(MISSING, one))
+    tried = list(guess_documents(MISSING, one))
     assert tried[0] is MISSING
     assert [each["a"][0]["n"] for each in tried[1:]] == [3, 4, "other"]
     number = [
         each["a"][0]
-        for each in guesses(MISSING, free_paths(output("$.a[*]", "gt", 5)))
+        for each in guess_documents(MISSING, free_paths(output("$.a[*]", "gt", 5)))
         if each is not MISSING
     ]
     assert number == [5, 6, 4]
     word = [
         each["a"][0]
-        for each in guesses(MISSING, free_paths(output("$.a[*]", "contains", "x")))
+        for each in guess_documents(MISSING, free_paths(output("$.a[*]", "contains", "x")))
         if each is not MISSING
     ]
     assert word == ["x", "other", 1]
     nothing = [
         each["a"][0]
-        for each in guesses(MISSING, free_paths(output("$.a[*]", "equals", None)))
+        for each in guess_documents(MISSING, free_paths(output("$.a[*]", "equals", None)))
         if each is not MISSING
     ]
     assert nothing == ["other", 1, None]
@@ -239,9 +239,9 @@ def test_what_is_tried_is_laid_over_the_document_and_over_each_other() -> None:
     free = free_paths(
         output("$.a[*].n", "equals", 1), output("$.a[*].m", "equals", 2), output("$.b", "equals", 3)
     )
-    tried = list(guesses({"a": [{"z": 0}], "c": 5}, free[:2]))
+    tried = list(guess_documents({"a": [{"z": 0}], "c": 5}, free[:2]))
     assert {"a": [{"z": 0}, {"n": 1}], "c": 5} in tried
     assert {"a": [{"z": 0}, {"n": 1}, {"m": 2}], "c": 5} in tried
-    assert {"a": {"k": 1}} in list(guesses({"a": {"k": 1}}, free[:1]))
-    assert list(guesses("a text", free)) == ["a text"]
-    assert list(guesses({"a": 1}, [])) == [{"a": 1}]
+    assert {"a": {"k": 1}} in list(guess_documents({"a": {"k": 1}}, free[:1]))
+    assert list(guess_documents("a text", free)) == ["a text"]
+    assert list(guess_documents({"a": 1}, [])) == [{"a": 1}]

@@ -7,15 +7,15 @@ from typing import Any
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.simulate.choices import SimulationChoice, choices
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.state import SimulatedTask, begin
-from pipelines.routing.simulate.walk import take
+from pipelines.routing.simulate.state import SimulatedTask, start_task
+from pipelines.routing.simulate.walk import take_step
 from tests.routing.support import line, ruled
 
 
 def after(of: ParsedLine, *steps: ScenarioStep) -> SimulatedTask:
-    walk = begin(of, ScenarioScript("s", "s"))
+    walk = start_task(of, ScenarioScript("s", "s"))
     for step in steps:
-        walk = take(of, walk, step).walk
+        walk = take_step(of, walk, step).walk
     return walk
 
 
@@ -175,7 +175,7 @@ def test_while_branches_run_side_by_side_a_step_names_its_station() -> None:
     assert {each.step.at for each in alone if each.step} == {None}
     walk = after(of, outcome(result="success"))
     for position in walk.positions:
-        if not position.over:
+        if not position.is_over:
             given = choices(of, walk, position)
             assert {each.step.at for each in given if each.step} == {position.station}
 

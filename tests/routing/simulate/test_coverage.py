@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipelines.routing.simulate.coverage import Coverage, ShownScenarios, shown_by, shown_by_all
-from pipelines.routing.simulate.report import report
+from pipelines.routing.simulate.coverage import Coverage, CoveredParts, parts_covered_by, parts_covered_by_all
+from pipelines.routing.simulate.report import run_report
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, said, walked
 from tests.routing.support import line, ruled
@@ -17,7 +17,7 @@ LINE = ruled(
 
 
 def test_it_tells_tested_taken_and_never_taken_apart() -> None:
-    coverage = Coverage.of(LINE, shown_by(walked(LINE, FAILED))).to_dict()
+    coverage = Coverage.of(LINE, parts_covered_by(walked(LINE, FAILED))).to_dict()
     assert coverage["rules"] == {
         "all": 3,
         "tested": ["r1"],
@@ -29,25 +29,25 @@ def test_it_tells_tested_taken_and_never_taken_apart() -> None:
 
 
 def test_a_gate_counts_as_opened_and_its_rule_as_taken_only_when_it_is_approved() -> None:
-    waiting = Coverage.of(LINE, shown_by(walked(LINE, OK))).to_dict()
+    waiting = Coverage.of(LINE, parts_covered_by(walked(LINE, OK))).to_dict()
     assert (waiting["gates"]["opened"], waiting["rules"]["taken"]) == (["review"], [])
-    through = shown_by(walked(LINE, OK, {"gates": {"review": "approve"}}))
+    through = parts_covered_by(walked(LINE, OK, {"gates": {"review": "approve"}}))
     assert through.taken == {"r2"}
 
 
 def test_the_policy_is_told_where_it_was_applied() -> None:
-    shown = shown_by_all([walked(line({}, {}), OK), walked(line({}, {}), FAILED)])
+    shown = parts_covered_by_all([walked(line({}, {}), OK), walked(line({}, {}), FAILED)])
     assert shown.policy == {"a: no_rules: advance", "a: on_failure: halt"}
 
 
 def test_several_scenarios_add_up_and_read_back() -> None:
-    shown = shown_by(walked(LINE, FAILED)) | shown_by(walked(LINE, OK))
+    shown = parts_covered_by(walked(LINE, FAILED)) | parts_covered_by(walked(LINE, OK))
     assert shown.tested == {"r1", "r2"}
-    assert ShownScenarios.of_dict(shown.to_dict()) == shown
+    assert CoveredParts.from_dict(shown.to_dict()) == shown
 
 
 def test_a_line_without_rules_is_covered() -> None:
-    assert Coverage.of(line({}), ShownScenarios()).percent == 100
+    assert Coverage.of(line({}), CoveredParts()).percent == 100
 
 
 def test_the_report_says_what_failed_and_what_was_never_taken() -> None:
@@ -55,8 +55,8 @@ def test_the_report_says_what_failed_and_what_was_never_taken() -> None:
         read_scenario({**said(FAILED, expect={"path": ["a", "b"]}), "key": "off", "name": "Off the way"}),
         read_scenario(said(OK)),
     ]
-    told = report(LINE, scenarios)
-    assert told.failed == 1
+    told = run_report(LINE, scenarios)
+    assert told.failed_count == 1
     assert told.problems(50) == [
         "1 of 2 scenarios failed",
         "33.3% of the rules are taken, fewer than 50%",

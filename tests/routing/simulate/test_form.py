@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.simulate.form import outcome_of, parts_of
+from pipelines.routing.simulate.form import outcome_from_form, path_parts
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from pipelines.routing.simulate.form import outcome_of, parts_of
     ],
 )
 def test_the_one_place_that_a_path_names(path: str, parts: tuple[Any, ...] | None) -> None:
-    assert parts_of(path) == parts
+    assert path_parts(path) == parts
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_one_place_that_a_path_names(path: str, parts: tuple[Any, ...] | Non
     ],
 )
 def test_a_form_says_an_outcome(form: dict[str, Any], outcome: dict[str, Any]) -> None:
-    assert outcome_of(form) == outcome
+    assert outcome_from_form(form) == outcome
 
 
 MISSING = "is missing: say a result, a verdict, an eval or an exit code"
@@ -91,15 +91,15 @@ FITS = "does not fit what another field says of the same place"
 )
 def test_what_is_at_fault_is_named_with_its_place(form: Any, path: str, message: str | None) -> None:
     with pytest.raises(Malformed) as caught:
-        outcome_of(form)
+        outcome_from_form(form)
     assert caught.value.path == path
     assert message is None or caught.value.message == message
 
 
 def test_a_fault_within_the_json_names_where_it_is() -> None:
     with pytest.raises(Malformed) as caught:
-        outcome_of({"json": '{"result": "done"}'}, "step")
+        outcome_from_form({"json": '{"result": "done"}'}, "step")
     assert caught.value.path == "step.json"
     assert caught.value.message.startswith("result: ")
     with pytest.raises(Malformed, match="is not JSON: "):
-        outcome_of({"json": "{"})
+        outcome_from_form({"json": "{"})

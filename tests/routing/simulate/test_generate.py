@@ -11,25 +11,25 @@ import pytest
 from pipelines.formats import native
 from pipelines.lines.demo import example
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.simulate.generate import NEVER, NOT_FOUND, Generated, generate
-from pipelines.routing.simulate.report import report
+from pipelines.routing.simulate.generate import NEVER, NOT_FOUND, GeneratedScenarios, generate_scenarios
+from pipelines.routing.simulate.report import run_report
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.support import line, ruled
 
 
-def steps(generated: Generated, rule: str) -> list[dict[str, Any]]:
+def steps(generated: GeneratedScenarios, rule: str) -> list[dict[str, Any]]:
     """Of the scenario whose last rule this is."""
     found = [each for each in generated.scenarios if each.expect.rules and each.expect.rules[-1] == rule]
     return found[0].to_dict()["steps"]
 
 
-def covered(of: ParsedLine, beyond: frozenset[str] = frozenset()) -> Generated:
+def covered(of: ParsedLine, beyond: frozenset[str] = frozenset()) -> GeneratedScenarios:
     """All rules but those `beyond` the bound have a scenario, each holds and takes its own rule last."""
-    generated = generate(of)
+    generated = generate_scenarios(of)
     assert {missing.rule for missing in generated.missing} == beyond
-    told = report(of, [read_scenario(each.to_dict()) for each in generated.scenarios])
+    told = run_report(of, [read_scenario(each.to_dict()) for each in generated.scenarios])
     assert told.problems(0 if beyond else 100) == []
-    assert {result.taken[-1] for result in told.results} == set(of.rules_by_id) - beyond
+    assert {result.matched_rules[-1] for result in told.results} == set(of.rules_by_id) - beyond
     return generated
 
 
@@ -184,7 +184,7 @@ def test_both_branches_of_a_fork_are_walked() -> None:
 
 class TestReasons:
     def missing(self, of: ParsedLine, **more: Any) -> dict[str, tuple[str, str]]:
-        return {each.rule: (each.kind, each.why) for each in generate(of, **more).missing}
+        return {each.rule: (each.kind, each.why) for each in generate_scenarios(of, **more).missing}
 
     def test_a_dead_rule_is_never_taken_and_its_killers_are_named(self) -> None:
         failed = {"when": {"result": "failure"}}
@@ -236,5 +236,5 @@ class TestReasons:
 
 def test_keys_are_made_of_ids_and_never_stand_twice() -> None:
     of = ruled({"id": "Größe>3", "when": {"result": "success"}}, {"id": "größe-3", "to": "c"})
-    keys = [each.key for each in generate(of, taken_keys=["takes-gr-e-3"]).scenarios]
+    keys = [each.key for each in generate_scenarios(of, taken_keys=["takes-gr-e-3"]).scenarios]
     assert keys == ["takes-gr-e-3-2", "takes-gr-e-3-3"]

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.simulate.candidates import Candidate, Candidates, plain
-from pipelines.routing.simulate.expect import Failure
-from pipelines.routing.simulate.report import report
-from pipelines.routing.simulate.run import expectation, run
-from pipelines.routing.simulate.scenario import Expect, ScenarioScript, read_scenario
-from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, begin
+from pipelines.routing.simulate.candidates import Candidate, Candidates, to_storable_json
+from pipelines.routing.simulate.expect import ExpectationFailure
+from pipelines.routing.simulate.report import run_report
+from pipelines.routing.simulate.run import expectation, run_scenario
+from pipelines.routing.simulate.scenario import Expectation, ScenarioScript, read_scenario
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, start_task
 from tests.routing.support import ruled
 
 
 def tried(*rules: dict[str, Any], **more: Any) -> list[Candidate]:
     of = ruled(*rules, **more)
-    return list(Candidates(of, LintSubject(of)).at(SimulatedPosition("a")))
+    return list(Candidates(of, LintSubject(of)).candidates_at(SimulatedPosition("a")))
 
 
 def outcomes(*rules: dict[str, Any], **more: Any) -> list[tuple[str | None, Any]]:
@@ -38,7 +38,7 @@ def test_each_rule_is_tried_with_what_it_takes_then_what_none_takes() -> None:
 
 def test_a_station_without_rules_is_tried_with_success_first() -> None:
     of = ruled({})
-    found = list(Candidates(of, LintSubject(of)).at(SimulatedPosition("b")))
+    found = list(Candidates(of, LintSubject(of)).candidates_at(SimulatedPosition("b")))
     assert found[0].step.to_dict()["outcome"] == {"result": "success"}
     assert found[0].rule is None
 
@@ -46,14 +46,14 @@ def test_a_station_without_rules_is_tried_with_success_first() -> None:
 @pytest.mark.parametrize("status", ["held", "stuck", "completed", "blocked"])
 def test_nothing_is_tried_where_nothing_new_can_come(status: str) -> None:
     of = ruled({})
-    assert list(Candidates(of, LintSubject(of)).at(SimulatedPosition("a", status=status))) == []
+    assert list(Candidates(of, LintSubject(of)).candidates_at(SimulatedPosition("a", status=status))) == []
 
 
 def test_an_evaluation_is_tried_with_each_of_its_words() -> None:
     of = ruled({})
     asked = {"agentic": {"question": "Good?"}}
     position = SimulatedPosition("a", status="blocked", wait={"evaluation": asked})
-    found = [each.step.answers for each in Candidates(of, LintSubject(of)).at(position)]
+    found = [each.step.answers for each in Candidates(of, LintSubject(of)).candidates_at(position)]
     assert found == [({**asked, "answer": "yes"},), ({**asked, "answer": "no"},)]
 
 
@@ -93,11 +93,11 @@ def test_what_the_outcome_says_already_stays() -> None:
 
 def test_numbers_that_no_store_holds_are_made_plain() -> None:
     given = {"a": [Decimal("2.0"), Decimal("0.5"), 3], "b": {"c": Decimal("1e3")}, "d": "x"}
-    made = plain(given)
+    made = to_storable_json(given)
     assert made == {"a": [2, 0.5, 3], "b": {"c": 1000}, "d": "x"}
     assert [type(each) for each in made["a"]] == [int, float, int]
-    assert type(plain(Decimal("1e299"))) is int
-    assert type(plain(Decimal("1e300"))) is float
+    assert type(to_storable_json(Decimal("1e299"))) is int
+    assert type(to_storable_json(Decimal("1e300"))) is float
 
 
 def test_a_position_tells_what_is_said_of_it_and_nothing_empty() -> None:
@@ -122,29 +122,29 @@ def test_a_task_is_over_when_its_last_branch_is_and_ends_as_the_worst() -> None:
         SimulatedPosition("c", "failed", end="broken"),
     )
     going = SimulatedTask((done, SimulatedPosition("c")), {})
-    assert (going.over, going.end, going.present) == (False, "", 1)
+    assert (going.is_over, going.end, going.first_active_index) == (False, "", 1)
     ended = SimulatedTask((done, failed), {})
-    assert (ended.over, ended.end) == (True, "broken")
+    assert (ended.is_over, ended.end) == (True, "broken")
 
 
 def test_a_task_begins_at_the_start_with_its_inputs() -> None:
     of = ruled({}, start="b", inputs=[{"key": "k", "default": "usual"}, {"key": "m"}])
-    walk = begin(of, ScenarioScript("s", "s", inputs={"m": 1}, task={"title": "t"}))
+    walk = start_task(of, ScenarioScript("s", "s", inputs={"m": 1}, task={"title": "t"}))
     assert (walk.inputs, walk.task, walk.visits) == ({"k": "usual", "m": 1}, {"title": "t"}, {"b": 1})
     assert walk.positions == (SimulatedPosition("b"),)
 
 
 def test_a_failure_is_one_line() -> None:
     assert (
-        str(Failure(2, "it went elsewhere", why="rules: r1 false"))
+        str(ExpectationFailure(2, "it went elsewhere", why="rules: r1 false"))
         == "step 2: it went elsewhere (rules: r1 false)"
     )
-    assert str(Failure(None, "it went elsewhere")) == "it went elsewhere"
+    assert str(ExpectationFailure(None, "it went elsewhere")) == "it went elsewhere"
 
 
 def test_a_report_of_nothing_says_so() -> None:
     of = ruled({"when": {"result": "failure"}}, {})
-    found = report(of, [], "my line")
+    found = run_report(of, [], "my line")
     assert found.to_text().splitlines() == [
         "0 of 0 scenarios hold.",
         "Rules taken: 0 of 2; never taken: r1, r2 (0.0%)",
@@ -156,13 +156,13 @@ def test_a_report_of_nothing_says_so() -> None:
     assert found.problems() == ["there are no scenarios"]
     few = "0.0% of the rules are taken, fewer than 0.5%"
     assert found.problems(min_coverage=0.5) == ["there are no scenarios", few]
-    assert (found.line, report(of, []).line) == ("my line", "line")
+    assert (found.line, run_report(of, []).line) == ("my line", "line")
 
 
 def test_a_result_says_what_became_of_the_scenario() -> None:
     of = ruled({"to": "completed"})
     scenario = read_scenario({"key": "s", "name": "All well", "steps": [{"outcome": {"result": "success"}}]})
-    found = run(of, scenario)
+    found = run_scenario(of, scenario)
     said = found.to_dict(traces=False)
     assert said == {
         "key": "s",
@@ -176,16 +176,16 @@ def test_a_result_says_what_became_of_the_scenario() -> None:
     }
     assert {**found.to_dict(), "steps": None} == {**said, "steps": None}
     assert len(found.to_dict()["steps"]) == len(found.steps) == 2
-    assert expectation(found) == Expect(("a",), ("r1",), "completed", "completed")
+    assert expectation(found) == Expectation(("a",), ("r1",), "completed", "completed")
 
 
 def test_of_a_walk_that_is_not_over_no_end_is_expected() -> None:
-    found = run(ruled({}), ScenarioScript("s", "s"))
-    assert expectation(found) == Expect(("a",), (), None, found.walk.status if found.walk else "")
+    found = run_scenario(ruled({}), ScenarioScript("s", "s"))
+    assert expectation(found) == Expectation(("a",), (), None, found.walk.status if found.walk else "")
 
 
 def test_a_scenario_that_cannot_begin_has_no_walk() -> None:
-    found = run(ruled({}), ScenarioScript("s", "s", inputs={"nobody": 1}))
+    found = run_scenario(ruled({}), ScenarioScript("s", "s", inputs={"nobody": 1}))
     assert (found.walk, found.steps, found.holds) == (None, (), False)
     assert (found.to_dict()["end"], found.to_dict()["status"]) == ("", "")
     assert found.failures[0].step is None and "nobody" in found.failures[0].message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.simulate.renaming import renamed
+from pipelines.routing.simulate.renaming import rename_keys
 from pipelines.routing.simulate.scenario import read_scenario
 
 SCRIPT = {
@@ -36,7 +36,7 @@ KEYS = {
 
 def test_every_key_is_the_new_one_and_no_other_text_changes() -> None:
     script = read_scenario(SCRIPT)
-    assert renamed(script, KEYS).to_dict() == {
+    assert rename_keys(script, KEYS).to_dict() == {
         "key": "s",
         "name": "build",
         "inputs": {"build": 1, "whom": "build"},
@@ -55,4 +55,4 @@ def test_every_key_is_the_new_one_and_no_other_text_changes() -> None:
         ],
         "expect": {"path": ["make", "build"], "rules": ["off", "build"], "end": "gone"},
     }
-    assert renamed(script, {("station", "other"): "x"}) == script
+    assert rename_keys(script, {("station", "other"): "x"}) == script

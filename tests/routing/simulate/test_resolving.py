@@ -78,7 +78,7 @@ def test_a_retry_by_hand_resolves_nothing_and_no_forward_move_is_made_meanwhile(
     assert held.walk is not None and held.walk.positions[0].wait["missing"] == ["no_open_escalation"]
     on = walked(of, OK, {"retry": True}, FAILED, resolve("go_on"))
     # What had only waited for the answer is decided again with it.
-    assert (standing(on), on.taken) == (("queued", "b"), ("r1",))
+    assert (standing(on), on.matched_rules) == (("queued", "b"), ("r1",))
     assert [at for at, _ in on.steps[-1].also] == ["a"]
 
 
@@ -188,7 +188,7 @@ class TestChoices:
     def words(self, of: ParsedLine, *steps: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
         walk = walked(of, *steps).walk
         assert walk is not None
-        found = choices(of, walk, walk.positions[walk.present])
+        found = choices(of, walk, walk.positions[walk.first_active_index])
         return [
             (each.kind, dict(each.step.said)) for each in found if each.kind in (RESOLVE, THERE) and each.step
         ]

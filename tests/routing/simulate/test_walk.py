@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines.routing.decide.decisions import Finish, Stuck
-from pipelines.routing.simulate.coverage import shown_by
-from pipelines.routing.simulate.run import ScenarioResult, run
+from pipelines.routing.simulate.coverage import parts_covered_by
+from pipelines.routing.simulate.run import ScenarioResult, run_scenario
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, messages, walked
 from tests.routing.support import line, ruled
@@ -60,13 +60,13 @@ def test_a_condition_on_an_edge_sees_what_was_counted() -> None:
 def test_a_spent_budget_takes_no_rule() -> None:
     result = walked(ruled({"to": "a", "max_retries": 1, "on_exhausted": {"to": "b"}}), OK, OK)
     assert result.path == ("a", "a", "b")
-    assert result.taken == ("r1",)
+    assert result.matched_rules == ("r1",)
 
 
 def test_an_opened_gate_waits_for_its_words() -> None:
     result = walked(gated(), OK, OK)
     assert messages(result) == ["step 2: a is awaiting_review at review: an outcome cannot come now"]
-    assert walked(gated(), OK, APPROVE).taken == ("r1",)
+    assert walked(gated(), OK, APPROVE).matched_rules == ("r1",)
 
 
 def test_two_gates_wait_for_both_approvals() -> None:
@@ -121,7 +121,7 @@ def test_rework_by_a_person_takes_the_failure_route() -> None:
         }
     )
     result = walked(of, OK, {"gates": {"review": {"decision": "rework", "reason": "again"}}})
-    assert (result.path, result.taken) == (("a", "c"), ("off",))
+    assert (result.path, result.matched_rules) == (("a", "c"), ("off",))
 
 
 def test_what_a_gate_led_to_takes_no_rule() -> None:
@@ -244,7 +244,7 @@ class TestForks:
     def test_a_join_waits_for_its_branches_and_goes_on_as_one(self) -> None:
         result = self.joined(OK, OK, OK, OK, expect={"end": "completed", "path": ["a", "b", "c", "d"]})
         assert result.holds, messages(result)
-        assert result.taken == ("fork", "b-on", "c-on", "up")
+        assert result.matched_rules == ("fork", "b-on", "c-on", "up")
         waiting = result.steps[2].walk.positions[0]
         assert (waiting.station, waiting.status) == ("d", "queued")
         assert waiting.arrival is not None and waiting.arrival.source == "b"
@@ -260,7 +260,7 @@ class TestForks:
         (joined,) = result.steps[-1].joined
         assert isinstance(joined.decision, Finish)
         assert (joined.merge.verdict, joined.decision.rule) == ("fail", "back")
-        assert {"up", "back"} <= shown_by(result).tested
+        assert {"up", "back"} <= parts_covered_by(result).tested
 
     def test_nothing_can_be_done_where_a_branch_waits(self) -> None:
         result = self.joined(OK, OK, {"at": "d", "outcome": OK["outcome"]})
@@ -357,5 +357,5 @@ def test_a_walk_reads_what_was_observed_at_another_station_until_the_files_chang
     changed = {"outcome": {"exit_code": 0, "facts": {"git": {"tree": "t2"}}}}
     same = {"outcome": {"exit_code": 0}}
     for last, taken in ((same, ("clean",)), (changed, ("back",))):
-        found = run(of, read_scenario({"key": "walk", "steps": [counted, last]}))
-        assert found.taken == taken
+        found = run_scenario(of, read_scenario({"key": "walk", "steps": [counted, last]}))
+        assert found.matched_rules == taken

@@ -80,5 +80,5 @@ def test_a_cap_is_told_to_a_program_that_knows_one() -> None:
 def test_an_agent_reaches_its_model_where_stored_variables_say(
     preset: str, variables: dict[str, str], hosts: tuple[str, ...]
 ) -> None:
-    assert PRESETS[preset].reaches(variables) == hosts
+    assert PRESETS[preset].model_hosts(variables) == hosts
     assert set(PRESETS[preset].addresses) <= set(PRESETS[preset].environment)

@@ -11,7 +11,7 @@ import pytest
 from pipelines.models import Job, Snapshot, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.outcome import read_outcome
-from pipelines.routing.decide.judging import judged
+from pipelines.routing.decide.judging import judge_outcome
 from tests.factories import World
 from tests.work.agents.test_recordings import RECORDINGS
 from tests.work.driving import Bench, done, drive, text_of
@@ -103,5 +103,5 @@ def test_no_claim_makes_a_success(
     drive(bench, task, station_path=(path, *os.environ["PATH"].split(os.pathsep)))
     job = done(task, "implement")
     line = versions.by_id(job.pinned_id)
-    told_by = judged(line, line.station("implement"), read_outcome(job.outcome)).by
+    told_by = judge_outcome(line, line.station("implement"), read_outcome(job.outcome)).by
     assert (job.result, told_by) == (result, why)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.basics.facts import read as read_facts
+from pipelines.routing.basics.facts import read_observed_facts as read_facts
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.work.agents.facts import facts_of
 from pipelines.work.agents.reading import read, whole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.formats.evidence.readers.report import ReadReport, UnreadableReport
-from pipelines.routing.basics.signatures import LEAD, content_of
+from pipelines.routing.basics.signatures import LEAD, content_kind
 
 KIND = "image"
 PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
@@ -11,6 +11,6 @@ PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
 
 def read(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
-    if content_of(data[:LEAD]) not in PICTURES:
+    if content_kind(data[:LEAD]) not in PICTURES:
         raise UnreadableReport("no PNG, JPEG, GIF or WebP picture")
     return ReadReport(KIND)

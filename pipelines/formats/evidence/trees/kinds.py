@@ -11,7 +11,7 @@ from typing import Final
 from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
 
 PICTURES: Final = frozenset(("png", "jpeg", "gif", "webp"))
-"""Of `signatures.content_of`, what holds no markup."""
+"""Of `signatures.content_kind`, what holds no markup."""
 _GENERATED: Final = [
     "*.lock",
     "*.min.js",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.formats.evidence.trees.lines import LineBlock, StepBudget, blocks
-from pipelines.routing.basics.signatures import BINARY, TEXT, content_of
+from pipelines.routing.basics.signatures import BINARY, TEXT, content_kind
 
 CONTEXT = 3
 MOST_LINES = 20_000
@@ -100,7 +100,7 @@ def side(data: bytes | None, size: int | None = None) -> FileSide:
     """`data`: the bytes, or None where there is no file. `size` may be more than what was read."""
     if data is None:
         return FileSide()
-    content = content_of(data[:1024])
+    content = content_kind(data[:1024])
     if content != TEXT:
         return FileSide(content, None)
     if (size or len(data)) > MOST_BYTES:

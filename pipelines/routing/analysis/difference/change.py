@@ -7,16 +7,22 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from pipelines.routing.analysis.difference.effects import Pair
-from pipelines.routing.analysis.difference.samples import Sample, Situation, passing, tried, with_facts
+from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference.samples import (
+    Sample,
+    Situation,
+    find_sample,
+    passing_outcome,
+    with_facts,
+)
 from pipelines.routing.analysis.regions.choices import ValueChoice
-from pipelines.routing.analysis.regions.evals import Evals
-from pipelines.routing.analysis.regions.formulas import EVAL, STATUS, Formula, eval_is
+from pipelines.routing.analysis.regions.evals import EvalSet
+from pipelines.routing.analysis.regions.formulas import EVAL, STATUS, Formula, eval_literal
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
-from pipelines.routing.analysis.regions.possible import COUPLED, counts, first
+from pipelines.routing.analysis.regions.possible import COUPLED, count_bounds, first_variable
 from pipelines.routing.analysis.regions.solver import Box, solve
 from pipelines.routing.analysis.regions.statuses import BLOCKED, EXHAUSTED, FORCED_FAILURE, RECORDED
-from pipelines.routing.analysis.regions.written import witness
+from pipelines.routing.analysis.regions.written import build_situations
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
@@ -35,7 +41,7 @@ class Change:
     says why).
 
     `old`, `new`: ids of the rules that take it, None where none does. `after`: the rules whose gate
-    demanded rework before. `differs_in`: parts of the effect (`effects.Effect`), or `asks` and
+    demanded rework before. `differing_fields`: parts of the effect (`effects.RoutingEffect`), or `asks` and
     `unreadable`.
     """
 
@@ -64,14 +70,14 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Sides:
+class StationPair:
     """Sides of one station, as both versions have it."""
 
-    pair: Pair
+    pair: LinePair
     old: Station
     new: Station
 
-    def change(
+    def build_change(
         self, old: Rule | None, new: Rule | None, differs_in: tuple[str, ...], after: Both | None
     ) -> Change:
         ids = None if after is None else (after[0].id, after[1].id)
@@ -98,10 +104,11 @@ class Sides:
         approved = {
             "gates": {gate.key: {"decision": "approve"} for gate in gates if "approve" in gate.offers}
         }
-        built = [with_facts(situation, approved) for situation in witness(line, both, box)]
+        built = [with_facts(situation, approved) for situation in build_situations(line, both, box)]
         checked = [gate for gate in gates if gate.enforces_checks]
         passing_them = [
-            {**situation, "outcome": reduce(passing, checked, situation["outcome"])} for situation in built
+            {**situation, "outcome": reduce(passing_outcome, checked, situation["outcome"])}
+            for situation in built
         ]
         return [*passing_them, *built] if checked else built
 
@@ -110,8 +117,8 @@ class _NoSample(Exception):
     """Enough parts of the region were tried."""
 
 
-def searched(
-    sides: Sides,
+def change_with_sample(
+    sides: StationPair,
     change: Change,
     formulas: Iterable[Formula],
     variants: Callable[[Situation, Box], Iterator[Situation]],
@@ -121,21 +128,21 @@ def searched(
     Exhausted `rework` signals are a last resort: what else is decided otherwise is the better sample.
     """
     every = [*formulas, COUPLED]
-    every += counts(every)
+    every += count_bounds(every)
     tries = 0
 
     def accept(box: Box) -> Sample:
         nonlocal tries
-        built = sides.situations(as_recorded(box))
+        built = sides.situations(recorded_box(box))
         tries += 1
         for situation in built[:MAX_TRIED]:
-            sample = tried(sides.pair, variants(situation, box))
+            sample = find_sample(sides.pair, variants(situation, box))
             if sample is not None:
                 return sample
         # By Unknown the solver goes on to other boxes, and nothing is proved any more.
         raise _NoSample if tries >= MAX_TRIED else Unknown(NO_SAMPLE)
 
-    recorded, all_statuses = _given(change)
+    recorded, all_statuses = _recorded_statuses(change)
     try:
         for statuses in (all_statuses - {EXHAUSTED}, all_statuses & {EXHAUSTED}):
             try:
@@ -150,24 +157,26 @@ def searched(
     return None
 
 
-def _given(change: Change) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
+def _recorded_statuses(change: Change) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
     """The variable of the outcome as it was recorded, and what it may be."""
     if change.after is None:
         return STATUS, EVERY_STATUS
-    return first(STATUS), RECORDED | {EXHAUSTED}
+    return first_variable(STATUS), RECORDED | {EXHAUSTED}
 
 
 _FORCED: dict[bool, Box] = {
     False: {},
-    True: {STATUS: ValueChoice(FORCED_FAILURE), EVAL: eval_is("error").yes},
+    True: {STATUS: ValueChoice(FORCED_FAILURE), EVAL: eval_literal("error").yes},
 }
 """What the rules see after a gate has demanded rework, by whether one has."""
 
 
-def as_recorded(box: Box) -> Box:
+def recorded_box(box: Box) -> Box:
     """Return the box without what the forced failure route put in the place of result, verdict and eval."""
     # No gate demanded rework: the rules saw the outcome as it was recorded.
-    if first(STATUS) not in box:
+    if first_variable(STATUS) not in box:
         return box
-    merged = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
-    return {variable: domain for variable, domain in merged.items() if variable != first(variable[:-1])}
+    merged = {**box, STATUS: box[first_variable(STATUS)], EVAL: box.get(first_variable(EVAL), EvalSet())}
+    return {
+        variable: domain for variable, domain in merged.items() if variable != first_variable(variable[:-1])
+    }

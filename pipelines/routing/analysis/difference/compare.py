@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.analysis.difference.change import Change
-from pipelines.routing.analysis.difference.effects import Pair
-from pipelines.routing.analysis.difference.samples import shared
+from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference.samples import shared_station_keys
 from pipelines.routing.analysis.difference.station import changes
-from pipelines.routing.analysis.difference.structure import Structural, structure
+from pipelines.routing.analysis.difference.structure import StructuralDifference, structural_differences
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import definitions, differences
 
@@ -23,10 +23,10 @@ class Difference:
     """`changes`: regions of situations that are decided otherwise, each with a sample that was run under both
     versions. `unknown`: regions of which that is not known, with the reason. `structure`: what else routes."""
 
-    pair: Pair
+    pair: LinePair
     changes: tuple[Change, ...]
     unknown: tuple[Change, ...]
-    structure: tuple[Structural, ...]
+    structure: tuple[StructuralDifference, ...]
 
     @property
     def verdict(self) -> str:
@@ -37,8 +37,11 @@ class Difference:
 
     def sentences(self) -> list[str]:
         return [
-            *(definitions.of_structural(self.pair, structural) for structural in self.structure),
-            *(differences.of_change(self.pair, change) for change in (*self.changes, *self.unknown)),
+            *(definitions.structural_sentence(self.pair, structural) for structural in self.structure),
+            *(
+                differences.region_change_sentence(self.pair, change)
+                for change in (*self.changes, *self.unknown)
+            ),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,19 +49,25 @@ class Difference:
         return {
             "difference": self.verdict,
             "structure": [
-                {**e.to_dict(), "sentence": definitions.of_structural(pair, e)} for e in self.structure
+                {**e.to_dict(), "sentence": definitions.structural_sentence(pair, e)} for e in self.structure
             ],
-            "changes": [{**e.to_dict(), "sentence": differences.of_change(pair, e)} for e in self.changes],
-            "unknown": [{**e.to_dict(), "sentence": differences.of_change(pair, e)} for e in self.unknown],
+            "changes": [
+                {**e.to_dict(), "sentence": differences.region_change_sentence(pair, e)} for e in self.changes
+            ],
+            "unknown": [
+                {**e.to_dict(), "sentence": differences.region_change_sentence(pair, e)} for e in self.unknown
+            ],
         }
 
 
 def difference(old: ParsedLine, new: ParsedLine) -> Difference:
     """Return the difference from `old` to `new`; stations, gates and ends are matched by key."""
-    pair, all_changes, left = Pair(old, new), list[Change](), WORK
-    for key in shared(pair):
+    pair, all_changes, left = LinePair(old, new), list[Change](), WORK
+    for key in shared_station_keys(pair):
         more, cost = changes(pair, key, left)
         all_changes += more
         left -= cost
     known = tuple(change for change in all_changes if change.is_known)
-    return Difference(pair, known, tuple(c for c in all_changes if not c.is_known), structure(pair))
+    return Difference(
+        pair, known, tuple(c for c in all_changes if not c.is_known), structural_differences(pair)
+    )

@@ -7,9 +7,15 @@ from dataclasses import dataclass, replace
 
 from pipelines.routing.analysis.difference import effects
 from pipelines.routing.analysis.difference.effects import RoutingEffect
-from pipelines.routing.analysis.regions.formulas import Either, Formula, formula_of, negation, status_in
+from pipelines.routing.analysis.regions.formulas import (
+    Disjunction,
+    Formula,
+    formula_of,
+    negation,
+    status_literal,
+)
 from pipelines.routing.analysis.regions.statuses import FAILED, PASSED, STANDINGS
-from pipelines.routing.basics.canonical import canonical
+from pipelines.routing.basics.canonical import canonical_json
 from pipelines.routing.document.algebra import OutputTest
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.paths import compile_path
@@ -35,12 +41,12 @@ class OutcomeRegion:
         return any((key, not sign) in other.holds for key, sign in self.holds)
 
 
-def text_of(rule: Rule) -> str:
+def condition_text(rule: Rule) -> str:
     """The condition as written, canonically; absent is `always`."""
-    return canonical(rule.source.get("when", {"always": True})).decode()
+    return canonical_json(rule.source.get("when", {"always": True})).decode()
 
 
-def readable(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+def readable_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """The rules above the first faulty one: there a decision stops."""
     readable_rules: list[Rule] = []
     for rule in rules:
@@ -50,7 +56,7 @@ def readable(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(readable_rules)
 
 
-def cells(
+def station_regions(
     line: ParsedLine, station: Station, left_out: Rule | None = None, rework_gate: str = ""
 ) -> list[OutcomeRegion]:
     """Return all regions of a station, the rules in order.
@@ -59,12 +65,12 @@ def cells(
     person's vote: on the route that a vote demands that gate is passed.
     """
     rules = [rule for rule in station.rules if rule is not left_out]
-    read = readable(rules)
-    reached = reaching(line)
+    read = readable_rules(rules)
+    reached = rules_reached_formula(line)
     before: Facts = {} if reached is None else {("reaches the rules", True): reached}
     regions = []
     for rule in read:
-        own = (text_of(rule), True)
+        own = (condition_text(rule), True)
         # A rule above with the same condition takes all that this one would.
         if (own[0], False) not in before:
             effect = effects.of_rule(line, station, rule)
@@ -74,23 +80,24 @@ def cells(
         before = {**before, (own[0], False): negation(formula_of(rule.when))}
     # law §5 step 6: a faulty rule that is reached makes the task stuck.
     if len(read) < len(rules):
-        return [*regions, OutcomeRegion(effects.unreadable(), before), *_stopped(line, station)]
-    return [*regions, *_unmatched(line, station, before)]
+        return [*regions, OutcomeRegion(effects.unreadable_effect(), before), *_failed_regions(line, station)]
+    return [*regions, *_unmatched_regions(line, station, before)]
 
 
-def reaching(line: ParsedLine) -> Formula | None:
-    """Under `failure_rules: no` failed outcomes do not reach the rules."""
-    return None if line.policy.failure_rules else negation(status_in(FAILED))
+def rules_reached_formula(line: ParsedLine) -> Formula | None:
+    """Return the formula of the outcomes that reach the rules; None: all do. Under `failure_rules: no` failed
+    ones do not."""
+    return None if line.policy.failure_rules else negation(status_literal(FAILED))
 
 
-def _stopped(line: ParsedLine, station: Station) -> list[OutcomeRegion]:
+def _failed_regions(line: ParsedLine, station: Station) -> list[OutcomeRegion]:
     if line.policy.failure_rules:
         return []
-    facts: Facts = {("failed", True): status_in(FAILED)}
+    facts: Facts = {("failed", True): status_literal(FAILED)}
     return [OutcomeRegion(effects.of_policy(line, station, "failed"), facts, None, "failed")]
 
 
-def _unmatched(line: ParsedLine, station: Station, before: Facts) -> list[OutcomeRegion]:
+def _unmatched_regions(line: ParsedLine, station: Station, before: Facts) -> list[OutcomeRegion]:
     regions = []
     for outcome_state, statuses in (
         ("passed", PASSED),
@@ -98,22 +105,22 @@ def _unmatched(line: ParsedLine, station: Station, before: Facts) -> list[Outcom
         ("blocked", STANDINGS["blocked"]),
     ):
         if outcome_state == "failed" and not line.policy.failure_rules:
-            regions += _stopped(line, station)
+            regions += _failed_regions(line, station)
             continue
-        facts: Facts = {**before, (outcome_state, True): status_in(statuses)}
+        facts: Facts = {**before, (outcome_state, True): status_literal(statuses)}
         regions.append(
             OutcomeRegion(effects.of_policy(line, station, outcome_state), facts, None, outcome_state)
         )
     return regions
 
 
-def may_fail(old: OutcomeRegion, new: OutcomeRegion) -> Formula | None:
+def compose_failure_formula(old: OutcomeRegion, new: OutcomeRegion) -> Formula | None:
     """Return where `compose` fails, if what follows then is all that differs; None: that is no condition on
     the output."""
-    if old.rule is None or new.rule is None or old.effect.differs_in(new.effect) != ("compose",):
+    if old.rule is None or new.rule is None or old.effect.differing_fields(new.effect) != ("compose",):
         return None
     entries = old.rule.compose
     if entries != new.rule.compose or any(entry.strategy for entry in entries):
         return None
     paths = [entry.path or compile_path("$") for entry in entries]
-    return Either(tuple(formula_of(OutputTest(path, "missing")) for path in paths))
+    return Disjunction(tuple(formula_of(OutputTest(path, "missing")) for path in paths))

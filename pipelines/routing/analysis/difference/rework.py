@@ -5,40 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pipelines.routing.analysis.difference.change import Both, Sides
-from pipelines.routing.analysis.difference.effects import can_be_told_to_rework, demands_rework, only_told
+from pipelines.routing.analysis.difference.change import Both, StationPair
+from pipelines.routing.analysis.difference.effects import (
+    may_demand_rework,
+    reviewer_may_demand_rework,
+    sole_rework_gate,
+)
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 
 
-def pairs_demanding(sides: Sides, old: Iterable[Rule], new: Iterable[Rule]) -> Iterator[Both]:
-    """Rules of the two versions that each have a gate that can demand it."""
-    before = [rule for rule in old if _demands(sides.pair.old, rule)]
-    now = [rule for rule in new if _demands(sides.pair.new, rule)]
+def rework_rule_pairs(sides: StationPair, old: Iterable[Rule], new: Iterable[Rule]) -> Iterator[Both]:
+    """Yield the pairs of an old and a new rule that each have a gate that can demand rework."""
+    before = [rule for rule in old if _may_demand_rework(sides.pair.old, rule)]
+    now = [rule for rule in new if _may_demand_rework(sides.pair.new, rule)]
     yield from ((a, b) for b in now for a in before)
 
 
-def _demands(line: ParsedLine, rule: Rule) -> bool:
-    return any(map(demands_rework, _gates(line, rule)))
+def _may_demand_rework(line: ParsedLine, rule: Rule) -> bool:
+    return any(map(may_demand_rework, _gates(line, rule)))
 
 
 def _gates(line: ParsedLine, rule: Rule) -> list[Gate]:
     return [line.gate(key) for key in rule.gates]
 
 
-def demanded(sides: Sides, after: Both) -> dict[str, Any]:
-    """Every gate at which a person can demand rework is told to; a check demands it by itself."""
+def rework_facts(sides: StationPair, after: Both) -> dict[str, Any]:
+    """Return the facts by which rework is demanded: a person says so at every gate of the two rules that lets
+    them; a check demands it by itself."""
     rework_gates = {
         gate.key
         for line, rule in zip((sides.pair.old, sides.pair.new), after, strict=True)
         for gate in _gates(line, rule)
-        if can_be_told_to_rework(gate)
+        if reviewer_may_demand_rework(gate)
     }
     return {"gates": {key: {"decision": "rework"} for key in sorted(rework_gates)}}
 
 
-def only_gate(sides: Sides, after: Both) -> str:
-    """The gate that alone can have demanded it, by a person's word, in both versions; else ""."""
-    gates = {only_told(sides.pair.old, after[0]), only_told(sides.pair.new, after[1])}
+def shared_rework_gate(sides: StationPair, after: Both) -> str:
+    """Return the key of the gate that in both versions is the only one that can have demanded rework, by a
+    person's vote; else ""."""
+    gates = {sole_rework_gate(sides.pair.old, after[0]), sole_rework_gate(sides.pair.new, after[1])}
     return gates.pop() if len(gates) == 1 else ""

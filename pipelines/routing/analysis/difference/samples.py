@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pipelines.routing.analysis.difference.effects import Pair
+from pipelines.routing.analysis.difference.effects import LinePair
 from pipelines.routing.analysis.regions.effort import spend
-from pipelines.routing.analysis.regions.guesses import around
+from pipelines.routing.analysis.regions.guesses import shapes_around
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import MISSING
@@ -22,7 +22,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.algebra import OutputTest, leaves
-from pipelines.routing.document.evaluations import key_of
+from pipelines.routing.document.evaluations import evaluation_key
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
@@ -46,7 +46,7 @@ class Sample:
         return {"situation": self.situation, "old": self.old, "new": self.new}
 
 
-def routed(decision: Decision) -> tuple[Any, ...]:
+def routing_key(decision: Decision) -> tuple[Any, ...]:
     """Return all of a decision that routes: no rule, no message, no `by`, no order within a fork."""
     if isinstance(decision, Move):
         variables = jsontext.dumps(sorted(decision.variables.items()))
@@ -54,21 +54,21 @@ def routed(decision: Decision) -> tuple[Any, ...]:
     if isinstance(decision, Finish):
         return ("finish", decision.end, decision.end_kind, decision.error)
     if isinstance(decision, Wait):
-        evaluation = _evaluation(decision.evaluation)
+        evaluation = _evaluation_key(decision.evaluation)
         return ("wait", decision.status, decision.gates, frozenset(decision.to), decision.missing, evaluation)
     if isinstance(decision, Ask):
-        return ("ask", _evaluation(decision.evaluation))
+        return ("ask", _evaluation_key(decision.evaluation))
     if isinstance(decision, Escalate):
         return ("escalate", decision.trigger)
     assert isinstance(decision, Stuck)
     return ("stuck", decision.error)
 
 
-def _evaluation(evaluation: Any) -> str | None:
-    return None if evaluation is None else key_of(*next(iter(evaluation.items())))
+def _evaluation_key(evaluation: Any) -> str | None:
+    return None if evaluation is None else evaluation_key(*next(iter(evaluation.items())))
 
 
-def tried(pair: Pair, situations: Iterator[Situation]) -> Sample | None:
+def find_sample(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
     """The first of the situations that the two versions decide otherwise."""
     for candidate in islice(situations, MAX_TRIES):
         spend(DECISION)
@@ -78,65 +78,68 @@ def tried(pair: Pair, situations: Iterator[Situation]) -> Sample | None:
         except Malformed:
             # A situation that was made up may be none at all.
             continue
-        if routed(old) != routed(new):
-            return Sample(candidate, _shown(old), _shown(new))
+        if routing_key(old) != routing_key(new):
+            return Sample(candidate, _plain_decision(old), _plain_decision(new))
     return None
 
 
-def _shown(decision: Decision) -> dict[str, Any]:
-    return decision.plain()
+def _plain_decision(decision: Decision) -> dict[str, Any]:
+    return decision.to_stored_dict()
 
 
-def variants(pair: Pair, situation: Situation, old: Rule | None, new: Rule | None) -> Iterator[Situation]:
+def variants(pair: LinePair, situation: Situation, old: Rule | None, new: Rule | None) -> Iterator[Situation]:
     """The situation, then the same with facts that could tell the effects of the two rules apart."""
     sides = [(line, rule) for line, rule in ((pair.old, old), (pair.new, new)) if rule is not None]
     gates = {key: (line.gate(key), line) for line, rule in sides for key in rule.gates}
     passed = {"gates": {key: {"decision": "approve"} for key in gates}}
-    for base in (situation, *_composable(situation, sides)):
+    for base in (situation, *_composable_situations(situation, sides)):
         yield base
         if gates:
             yield with_facts(base, passed)
-        yield _with_texts(with_facts(base, passed))
-        for facts in _origins(pair, sides):
+        yield _with_answer_texts(with_facts(base, passed))
+        for facts in _origin_facts(pair, sides):
             yield with_facts(base, {**passed, **facts})
-    for facts in _spent(pair, situation["station"], sides):
+    for facts in _budget_facts(pair, situation["station"], sides):
         yield with_facts(situation, {**passed, **facts})
     yield from (
-        with_facts(situation, {**passed, **refusal}) for refusal in words(pair, passed["gates"], gates)
+        with_facts(situation, {**passed, **refusal})
+        for refusal in refusal_facts(pair, passed["gates"], gates)
     )
     if "signals" not in situation["outcome"]:
         proceeds = {**situation["outcome"], "signals": [{"verdict": "proceed"}]}
         yield {**situation, "outcome": proceeds}
-    for outcome in checked(situation["outcome"], [gate for gate, _ in gates.values()]):
+    for outcome in check_variants(situation["outcome"], [gate for gate, _ in gates.values()]):
         yield {**situation, "outcome": outcome}
         yield with_facts({**situation, "outcome": outcome}, passed)
 
 
 def with_facts(situation: Situation, facts: dict[str, Any]) -> Situation:
-    """Maps are merged one level deep."""
+    """Return the situation with these facts added. Facts that are maps are merged one level deep."""
     have = dict(situation.get("facts", {}))
     for key, value in facts.items():
         have[key] = {**have.get(key, {}), **value} if isinstance(value, dict) else value
     return {**situation, "facts": have} if any(have.values()) else situation
 
 
-def _with_texts(situation: Situation) -> Situation:
+def _with_answer_texts(situation: Situation) -> Situation:
     """Return the situation with texts of its evaluations, which become feedback."""
     facts = situation.get("facts", {})
     answers = [{**answer, "text": "why"} for answer in facts.get("answers", ())]
     return {**situation, "facts": {**facts, "answers": answers}} if answers else situation
 
 
-def _origins(pair: Pair, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[dict[str, Any]]:
+def _origin_facts(pair: LinePair, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[dict[str, Any]]:
     if any(rule.to == (ORIGIN,) for _, rule in sides):
-        yield from ({"origin": key} for key in shared(pair))
+        yield from ({"origin": key} for key in shared_station_keys(pair))
 
 
-def shared(pair: Pair) -> list[str]:
+def shared_station_keys(pair: LinePair) -> list[str]:
     return [station.key for station in pair.new.stations if station.key in pair.old.stations_by_key]
 
 
-def _spent(pair: Pair, station: str, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[dict[str, Any]]:
+def _budget_facts(
+    pair: LinePair, station: str, sides: list[tuple[ParsedLine, Rule]]
+) -> Iterator[dict[str, Any]]:
     """Budgets of the rules and of what they lead to, each at its edge."""
     retry_limits = {limit for _, rule in sides if (limit := rule.max_retries) is not None}
     retry_limits |= {limit for line, _ in sides if (limit := line.policy.self_loop_limit) is not None}
@@ -154,8 +157,8 @@ def _spent(pair: Pair, station: str, sides: list[tuple[ParsedLine, Rule]]) -> It
     yield {"open_escalations": 1}
 
 
-def words(
-    pair: Pair, approved: dict[str, Any], gates: dict[str, tuple[Gate, ParsedLine]]
+def refusal_facts(
+    pair: LinePair, approved: dict[str, Any], gates: dict[str, tuple[Gate, ParsedLine]]
 ) -> Iterator[dict[str, Any]]:
     """Yield facts in which each gate refuses in each way, the others approve."""
     for key, (gate, _) in gates.items():
@@ -170,14 +173,16 @@ def words(
                 yield from ({**facts, "rounds": {key: count}} for count in sorted(rounds))
 
 
-def _composable(situation: Situation, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[Situation]:
+def _composable_situations(situation: Situation, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[Situation]:
     """Outputs in which the paths of `compose` find something, and none at all."""
     paths = {entry.path.text for _, rule in sides for entry in rule.compose if entry.path}
     if not any(rule.compose for _, rule in sides):
         return
     outcome = situation["outcome"]
     output = outcome.get("output", MISSING)
-    shapes = [shape for path in sorted(paths) if path.startswith("$") for shape in around(path, "found")]
+    shapes = [
+        shape for path in sorted(paths) if path.startswith("$") for shape in shapes_around(path, "found")
+    ]
     shapes += [{path: "found"} for path in sorted(paths) if not path.startswith("$")]
     merged_output: Any = output if type(output) is dict else {}
     for shape in shapes[:8]:
@@ -189,12 +194,12 @@ def _composable(situation: Situation, sides: list[tuple[ParsedLine, Rule]]) -> I
         yield {**situation, "outcome": {**outcome, "output": "found"}}
 
 
-def checked(outcome: dict[str, Any], gates: list[Gate]) -> Iterator[dict[str, Any]]:
-    """Outcomes with the values that the checks of the gates name, and with neighbours of these."""
+def check_variants(outcome: dict[str, Any], gates: list[Gate]) -> Iterator[dict[str, Any]]:
+    """Yield outcomes with the values that the checks of the gates compare with, and with neighbours of those."""
     for gate in gates:
         for check in gate.checks.checks() if gate.checks else ():
-            for value in _near(check.value):
-                variant = _set(outcome, check.field, value)
+            for value in _near_values(check.value):
+                variant = _with_field(outcome, check.field, value)
                 if variant is not None:
                     yield variant
 
@@ -208,27 +213,30 @@ _PASSES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def passing(outcome: dict[str, Any], gate: Gate) -> dict[str, Any]:
+def passing_outcome(outcome: dict[str, Any], gate: Gate) -> dict[str, Any]:
     """The outcome with what the checks of the gate ask for, as far as an outcome says it."""
     for check in gate.checks.checks() if gate.checks else ():
         value = _PASSES.get(check.operator, lambda value: value)(check.value)
-        outcome = _set(outcome, check.field, value) or outcome
+        outcome = _with_field(outcome, check.field, value) or outcome
     return outcome
 
 
-def wanted(rule: Rule) -> Iterator[dict[str, Any]]:
-    """Objects in which each operand of the rule's condition finds the value that it names, and neighbours."""
+def matching_outputs(rule: Rule) -> Iterator[dict[str, Any]]:
+    """Yield objects in which the operands of the rule's condition find the values that they compare with, and
+    neighbours of those."""
     for test in leaves(rule.when):
         if not isinstance(test, OutputTest):
             continue
-        for value in _near(test.value):
+        for value in _near_values(test.value):
             shapes = (
-                around(test.path.text, value) if not test.path.is_key else iter([{test.path.text: value}])
+                shapes_around(test.path.text, value)
+                if not test.path.is_key
+                else iter([{test.path.text: value}])
             )
             yield from (shape for shape in shapes if type(shape) is dict)
 
 
-def _near(value: Any) -> list[Any]:
+def _near_values(value: Any) -> list[Any]:
     if type(value) is int:
         return [value, value + 1, value - 1]
     if type(value) is float:
@@ -239,7 +247,7 @@ def _near(value: Any) -> list[Any]:
 _OUTCOME_FIELDS = ("exit_code", "failure_type", "eval")
 
 
-def _set(outcome: dict[str, Any], field: str, value: Any) -> dict[str, Any] | None:
+def _with_field(outcome: dict[str, Any], field: str, value: Any) -> dict[str, Any] | None:
     family, _, rest = field.partition(".")
     if field == "exit_code":
         return {**outcome, field: value} if type(value) is int else None

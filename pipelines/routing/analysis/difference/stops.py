@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipelines.routing.analysis.difference import hindered
-from pipelines.routing.analysis.difference.change import Both, Change, Sides, searched
-from pipelines.routing.analysis.difference.partition import reaching, readable, text_of
-from pipelines.routing.analysis.difference.rework import demanded, pairs_demanding
+from pipelines.routing.analysis.difference.change import Both, Change, StationPair, change_with_sample
+from pipelines.routing.analysis.difference.partition import (
+    condition_text,
+    readable_rules,
+    rules_reached_formula,
+)
+from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs
 from pipelines.routing.analysis.difference.samples import Situation, with_facts
 from pipelines.routing.analysis.regions import formulas
 from pipelines.routing.analysis.regions.formulas import FALSE, TRUE, Formula, negation
-from pipelines.routing.analysis.regions.possible import at_first
+from pipelines.routing.analysis.regions.possible import formula_at_stage
 from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
@@ -19,52 +23,61 @@ from pipelines.routing.document.rules import Rule
 Stops = dict[hindered.Stop, Formula]
 
 
-def changes(sides: Sides) -> Iterator[Change]:
-    """Nothing where both test the same conditions in the same order."""
-    old, new = readable(sides.old.rules), readable(sides.new.rules)
+def changes(sides: StationPair) -> Iterator[Change]:
+    """Yield the changes between two versions that test different conditions, or in another order; none where
+    both test the same."""
+    old, new = readable_rules(sides.old.rules), readable_rules(sides.new.rules)
     knobs = {line.policy.failure_rules for line in (sides.pair.old, sides.pair.new)}
-    if len(knobs) == 1 and list(map(text_of, old)) == list(map(text_of, new)):
+    if len(knobs) == 1 and list(map(condition_text, old)) == list(map(condition_text, new)):
         return
-    yield from _between(sides, old, new, None)
-    for after in pairs_demanding(sides, old, new):
-        yield from _between(sides, _without(old, after[0]), _without(new, after[1]), after)
+    yield from _changes_between(sides, old, new, None)
+    for after in rework_rule_pairs(sides, old, new):
+        yield from _changes_between(sides, _without(old, after[0]), _without(new, after[1]), after)
 
 
-def _between(sides: Sides, old: Sequence[Rule], new: Sequence[Rule], after: Both | None) -> Iterator[Change]:
-    before, now = _reached(sides.pair.old, old), _reached(sides.pair.new, new)
+def _changes_between(
+    sides: StationPair, old: Sequence[Rule], new: Sequence[Rule], after: Both | None
+) -> Iterator[Change]:
+    before, now = _reached_stop_formulas(sides.pair.old, old), _reached_stop_formulas(sides.pair.new, new)
     for stop in {**before, **now}:
         here, there = before.get(stop, FALSE), now.get(stop, FALSE)
         # One change for each stop, whichever version it is that stops.
-        change = _stopped(sides, stop, here, there, after) or _stopped(sides, stop, there, here, after)
+        change = _find_change(sides, stop, here, there, after) or _find_change(
+            sides, stop, there, here, after
+        )
         if change is not None:
             yield change
 
 
-def _reached(line: ParsedLine, rules: Sequence[Rule]) -> Stops:
-    reached = reaching(line) or TRUE
-    return {stop: formulas.Both((where, reached)) for stop, where in hindered.stops(rules).items()}
+def _reached_stop_formulas(line: ParsedLine, rules: Sequence[Rule]) -> Stops:
+    reached = rules_reached_formula(line) or TRUE
+    return {
+        stop: formulas.Conjunction((where, reached)) for stop, where in hindered.stop_formulas(rules).items()
+    }
 
 
-def _stopped(sides: Sides, stop: str, here: Formula, there: Formula, after: Both | None) -> Change | None:
+def _find_change(
+    sides: StationPair, stop: str, here: Formula, there: Formula, after: Both | None
+) -> Change | None:
     """A situation that `stop` stops `here` and not `there`."""
     word = "unreadable" if stop == hindered.UNREADABLE else "asks"
     conditions = [here, negation(there), hindered.SENSIBLE]
     if after is not None:
-        conditions += map(at_first, _taken_first(sides, after))
+        conditions += map(formula_at_stage, _first_match_formulas(sides, after))
 
     def variants(situation: Situation, box: Box) -> Iterator[Situation]:
         readability = box.get(hindered.READABLE)
-        variant = hindered.hindered(situation, readability is None or readability.holds(True))
-        yield with_facts(variant, demanded(sides, after)) if after else variant
+        variant = hindered.unsettled_situation(situation, readability is None or readability.holds(True))
+        yield with_facts(variant, rework_facts(sides, after)) if after else variant
 
-    return searched(sides, sides.change(None, None, (word,), after), conditions, variants)
+    return change_with_sample(sides, sides.build_change(None, None, (word,), after), conditions, variants)
 
 
-def _taken_first(sides: Sides, after: Both) -> Iterator[Formula]:
+def _first_match_formulas(sides: StationPair, after: Both) -> Iterator[Formula]:
     """The two rules are the matches of the first walks, whatever is readable or answered."""
     for rule, rules in zip(after, (sides.old.rules, sides.new.rules), strict=True):
-        yield hindered.three(rule.when).true
-        yield from (hindered.three(other.when).false for other in rules[: rules.index(rule)])
+        yield hindered.partition_condition(rule.when).true
+        yield from (hindered.partition_condition(other.when).false for other in rules[: rules.index(rule)])
 
 
 def _without(rules: Sequence[Rule], left_out: Rule) -> list[Rule]:

@@ -13,9 +13,15 @@ from itertools import islice
 from typing import Any
 
 from pipelines.routing.analysis.difference import effects, samples
-from pipelines.routing.analysis.difference.effects import Pair
-from pipelines.routing.analysis.difference.samples import Sample, Situation, shared, tried, with_facts
-from pipelines.routing.basics.canonical import canonical
+from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference.samples import (
+    Sample,
+    Situation,
+    find_sample,
+    shared_station_keys,
+    with_facts,
+)
+from pipelines.routing.basics.canonical import canonical_json
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Move
@@ -23,7 +29,7 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.budgets import BUDGET
 from pipelines.routing.document.escalations import ESCALATION
 from pipelines.routing.document.gates import JUMP, Gate
-from pipelines.routing.document.kinds import expects, failed
+from pipelines.routing.document.kinds import expected_result, failure_eval
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 from pipelines.routing.document.requirements import EVERYONE, Requirement
@@ -34,7 +40,7 @@ MAX_ENTRIES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Structural:
+class StructuralDifference:
     """Structural difference: `what` is defined otherwise of `key` (a station, gate or end; "" for the line);
     None: it is not there."""
 
@@ -49,198 +55,217 @@ class Structural:
         return {**entry, "sample": self.sample.to_dict() if self.sample else None}
 
 
-def structure(pair: Pair) -> tuple[Structural, ...]:
+def structural_differences(pair: LinePair) -> tuple[StructuralDifference, ...]:
     """Return the structural differences in the order: the line, its stations, its gates, its ends."""
     differences = [*_line(pair), *_stations(pair), *_gates(pair), *_ends(pair)]
     return tuple(differences)
 
 
-def _changed(what: str, key: str, old: Any, new: Any) -> Iterator[Structural]:
-    if canonical(old) != canonical(new):
-        yield Structural(what, key, old, new)
+def _value_difference(what: str, key: str, old: Any, new: Any) -> Iterator[StructuralDifference]:
+    if canonical_json(old) != canonical_json(new):
+        yield StructuralDifference(what, key, old, new)
 
 
 # The line
 
 
-def _line(pair: Pair) -> Iterator[Structural]:
+def _line(pair: LinePair) -> Iterator[StructuralDifference]:
     old, new = pair.old, pair.new
-    yield from _changed("start", "", old.start, new.start)
-    for change in _changed("revisit", "", old.policy.revisit, new.policy.revisit):
-        yield replace(change, sample=_first(pair, _revisits(pair)))
-    for change in _changed("visit_cap", "", old.policy.visit_cap, new.policy.visit_cap):
+    yield from _value_difference("start", "", old.start, new.start)
+    for change in _value_difference("revisit", "", old.policy.revisit, new.policy.revisit):
+        yield replace(change, sample=_first_sample(pair, _revisit_situations(pair)))
+    for change in _value_difference("visit_cap", "", old.policy.visit_cap, new.policy.visit_cap):
         least = min(old.policy.visit_cap, new.policy.visit_cap)
-        yield replace(change, sample=_first(pair, _entered(pair, shared(pair), [least])))
-    if _bounded(pair):
-        for change in _changed("on_exhausted", "", old.policy.on_exhausted, new.policy.on_exhausted):
-            yield replace(change, sample=_first(pair, _entered(pair, *_bounds(pair))))
-    for change in _changed("condition_scope", "", old.policy.condition_scope, new.policy.condition_scope):
-        yield replace(change, sample=_first(pair, _in_context(pair)))
-    yield from _changed("contradiction", "", old.policy.contradiction, new.policy.contradiction)
-    yield from _jumps_allowed(pair)
-    yield from _review_of_jumps(pair)
+        yield replace(
+            change, sample=_first_sample(pair, _visit_situations(pair, shared_station_keys(pair), [least]))
+        )
+    if _has_visit_limits(pair):
+        for change in _value_difference("on_exhausted", "", old.policy.on_exhausted, new.policy.on_exhausted):
+            yield replace(change, sample=_first_sample(pair, _visit_situations(pair, *_visit_limits(pair))))
+    for change in _value_difference(
+        "condition_scope", "", old.policy.condition_scope, new.policy.condition_scope
+    ):
+        yield replace(change, sample=_first_sample(pair, _context_situations(pair)))
+    yield from _value_difference("contradiction", "", old.policy.contradiction, new.policy.contradiction)
+    yield from _jump_target_differences(pair)
+    yield from _jump_review_differences(pair)
     yield from _order(pair)
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
-    yield from _changed("forbidden_parallel", "", *parallel)
-    yield from _changed(
+    yield from _value_difference("forbidden_parallel", "", *parallel)
+    yield from _value_difference(
         "budgets", "", *([BUDGET.write(limit) for limit in line.named_limits] for line in (old, new))
     )
     escalations = [[ESCALATION.write(escalation) for escalation in line.escalations] for line in (old, new)]
-    yield from _changed("escalations", "", *escalations)
-    yield from _changed("cost", "", old.limits.cost_usd, new.limits.cost_usd)
+    yield from _value_difference("escalations", "", *escalations)
+    yield from _value_difference("cost", "", old.limits.cost_usd, new.limits.cost_usd)
 
 
-def _bounded(pair: Pair) -> bool:
-    return bool(_bounds(pair)[0])
+def _has_visit_limits(pair: LinePair) -> bool:
+    return bool(_visit_limits(pair)[0])
 
 
-def _bounds(pair: Pair) -> tuple[list[str], list[int]]:
+def _visit_limits(pair: LinePair) -> tuple[list[str], list[int]]:
     """Stations with `max_visits` in either version, and the numbers."""
     limits = {
         key: {pair.old.station(key).limits.max_visits, pair.new.station(key).limits.max_visits} - {None}
-        for key in shared(pair)
+        for key in shared_station_keys(pair)
     }
     keys = [key for key, numbers in limits.items() if numbers]
     return keys, sorted({number for key in keys for number in limits[key] if number is not None})
 
 
-def _review_of_jumps(pair: Pair) -> Iterator[Structural]:
+def _jump_review_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     """A jump is reviewed in a line that asks people at all; a reject there follows the line's knob."""
     if not (pair.old.jump_targets and pair.new.jump_targets):
         return
     reject_policies = [line.policy.on_reject if line.asks_a_person else None for line in (pair.old, pair.new)]
-    for change in _changed("jump_review", "", *reject_policies):
-        jumps = [_jump(key, key) for key in shared(pair)[:MAX_ENTRIES]]
+    for change in _value_difference("jump_review", "", *reject_policies):
+        jumps = [_jump_situation(key, key) for key in shared_station_keys(pair)[:MAX_ENTRIES]]
         refused = {"gates": {JUMP: {"decision": "reject", "route": "fail"}}}
         # Without a word at the gate: where people are asked, the task waits.
         unreviewed = [{**jump, "facts": {}} for jump in jumps]
         tries = [*unreviewed, *jumps, *(with_facts(jump, refused) for jump in jumps)]
-        yield replace(change, sample=_first(pair, iter(tries)))
+        yield replace(change, sample=_first_sample(pair, iter(tries)))
 
 
-def _jumps_allowed(pair: Pair) -> Iterator[Structural]:
+def _jump_target_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     """Yield differences in the allowed jumps that both versions name or imply by naming none; a place that
     only one of them has is reported with the place."""
     known = (*pair.old.stations_by_key, *pair.old.ends_by_key)
     shared_places = {key for key in known if key in pair.new.stations_by_key or key in pair.new.ends_by_key}
     old, new = ([key for key in line.jump_targets if key in shared_places] for line in (pair.old, pair.new))
-    for change in _changed("jumps", "", sorted(old), sorted(new)):
+    for change in _value_difference("jumps", "", sorted(old), sorted(new)):
         apart = sorted({*old} ^ {*new})
         yield replace(
-            change, sample=_first(pair, (situation for key in apart for situation in _jumps(pair, key)))
+            change,
+            sample=_first_sample(
+                pair, (situation for key in apart for situation in _jump_situations(pair, key))
+            ),
         )
 
 
-def _order(pair: Pair) -> Iterator[Structural]:
+def _order(pair: LinePair) -> Iterator[StructuralDifference]:
     """Yield differences in which moves are forward ones (law §8): an open escalation blocks them."""
-    new = shared(pair)
+    new = shared_station_keys(pair)
     old = [station.key for station in pair.old.stations if station.key in pair.new.stations_by_key]
-    for change in _changed("order", "", old, new):
+    for change in _value_difference("order", "", old, new):
         jumps = (
-            _jump(a, b)
+            _jump_situation(a, b)
             for a in new
             for b in new
             if old.index(a) < old.index(b) and new.index(a) > new.index(b)
         )
         # law §8: an open escalation blocks a → b, which is forward in the old version alone.
         blocked = (with_facts(jump, {"open_escalations": 1}) for jump in jumps)
-        yield replace(change, sample=_first(pair, blocked))
+        yield replace(change, sample=_first_sample(pair, blocked))
 
 
 # Stations
 
 
-def _stations(pair: Pair) -> Iterator[Structural]:
+def _stations(pair: LinePair) -> Iterator[StructuralDifference]:
     for station in pair.old.stations:
         if station.key not in pair.new.stations_by_key:
-            sample = _first(pair, iter(_jumps(pair, station.key)))
-            yield Structural("station", station.key, station.name, None, sample)
+            sample = _first_sample(pair, iter(_jump_situations(pair, station.key)))
+            yield StructuralDifference("station", station.key, station.name, None, sample)
     for station in pair.new.stations:
         old = pair.old.stations_by_key.get(station.key)
         if old is None:
-            sample = _first(pair, iter(_jumps(pair, station.key)))
-            yield Structural("station", station.key, None, station.name, sample)
+            sample = _first_sample(pair, iter(_jump_situations(pair, station.key)))
+            yield StructuralDifference("station", station.key, None, station.name, sample)
         else:
             yield from _station(pair, old, station)
 
 
-def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
+def _station(pair: LinePair, old: Station, new: Station) -> Iterator[StructuralDifference]:
     key = new.key
-    gates = [_asked(line, station) for line, station in ((pair.old, old), (pair.new, new))]
+    gates = [_gate_signature(line, station) for line, station in ((pair.old, old), (pair.new, new))]
     if gates[0] != gates[1]:
-        sample = _first(pair, _at_gate(pair, old, new))
-        yield Structural("station_gate", key, old.gate, new.gate, sample)
-    for change in _changed("max_visits", key, old.limits.max_visits, new.limits.max_visits):
+        sample = _first_sample(pair, _gate_situations(pair, old, new))
+        yield StructuralDifference("station_gate", key, old.gate, new.gate, sample)
+    for change in _value_difference("max_visits", key, old.limits.max_visits, new.limits.max_visits):
         numbers = [n for n in (old.limits.max_visits, new.limits.max_visits) if n is not None]
-        yield replace(change, sample=_first(pair, _entered(pair, [key], numbers)))
-    for change in _changed("signal_reworks", key, old.limits.signal_retries, new.limits.signal_retries):
+        yield replace(change, sample=_first_sample(pair, _visit_situations(pair, [key], numbers)))
+    for change in _value_difference(
+        "signal_reworks", key, old.limits.signal_retries, new.limits.signal_retries
+    ):
         # As many as the stricter version allows: there one more is refused.
         done = min(old.limits.signal_retries, new.limits.signal_retries)
         outcome = {"result": "success", "signals": [{"verdict": "rework"}]}
-        yield replace(change, sample=_first(pair, _here(key, outcome, {"signal_reworks": done})))
+        yield replace(
+            change, sample=_first_sample(pair, _station_situation(key, outcome, {"signal_reworks": done}))
+        )
     required = [station.result_document == "required" for station in (old, new)]
-    for change in _changed("result_document", key, *required):
-        yield replace(change, sample=_first(pair, _here(key, {"exit_code": 0}, {})))
-    for change in _changed("failed", key, failed(old.kind), failed(new.kind)):
-        yield replace(change, sample=_first(pair, _here(key, {"result": "failure"}, {})))
-    for change in _changed("expects", key, *map(_expected, (old, new))):
-        yield replace(change, sample=_first(pair, _here(key, {"result": "success"}, {})))
-    yield from _changed("join", key, *map(_join, (old, new)))
-    yield from _changed("stage", key, pair.old.stage(key), pair.new.stage(key))
-    yield from _changed("requires", key, *(list(line.requires(key)) for line in (pair.old, pair.new)))
-    yield from _changed("agent", key, ", ".join(old.agents), ", ".join(new.agents))
-    if any(HANDOFF in line.requires(key) for line in (pair.old, pair.new)):
-        yield from _changed("handoff", key, pair.old.handoff_schema(key), pair.new.handoff_schema(key))
+    for change in _value_difference("result_document", key, *required):
+        yield replace(change, sample=_first_sample(pair, _station_situation(key, {"exit_code": 0}, {})))
+    for change in _value_difference("failed", key, failure_eval(old.kind), failure_eval(new.kind)):
+        yield replace(change, sample=_first_sample(pair, _station_situation(key, {"result": "failure"}, {})))
+    for change in _value_difference("expects", key, *map(_expectations, (old, new))):
+        yield replace(change, sample=_first_sample(pair, _station_situation(key, {"result": "success"}, {})))
+    yield from _value_difference("join", key, *map(_join_signature, (old, new)))
+    yield from _value_difference("stage", key, pair.old.stage_key(key), pair.new.stage_key(key))
+    yield from _value_difference(
+        "requires", key, *(list(line.requirements_of(key)) for line in (pair.old, pair.new))
+    )
+    yield from _value_difference("agent", key, ", ".join(old.agents), ", ".join(new.agents))
+    if any(HANDOFF in line.requirements_of(key) for line in (pair.old, pair.new)):
+        yield from _value_difference(
+            "handoff", key, pair.old.handoff_schema(key), pair.new.handoff_schema(key)
+        )
 
 
-def _asked(line: ParsedLine, station: Station) -> Any:
-    return effects.of_gate(line, line.gate(station.gate)) if station.gate else None
+def _gate_signature(line: ParsedLine, station: Station) -> Any:
+    return effects.gate_signature(line, line.gate(station.gate)) if station.gate else None
 
 
-def _expected(station: Station) -> Any:
+def _expectations(station: Station) -> Any:
     """Return what a fact decides by: what is expected, what it counts as, the files, the cost."""
     files = sorted(artifact.path for artifact in station.artifacts if artifact.required)
-    expectations = {"expects": expects(station), "outcome_of": dict(station.outcome_of), "artifacts": files}
+    expectations = {
+        "expects": expected_result(station),
+        "outcome_of": dict(station.outcome_of),
+        "artifacts": files,
+    }
     filled = {key: value for key, value in expectations.items() if value}
     cost = station.limits.cost_usd
     return {**filled, **({} if cost is None else {"cost_usd": cost})} or None
 
 
-def _join(station: Station) -> Any:
+def _join_signature(station: Station) -> Any:
     if station.join is None:
         return None
     return {"wait_for": sorted(station.join.wait_for), "aggregation": station.join.aggregation}
 
 
-def _at_gate(pair: Pair, old: Station, new: Station) -> Iterator[Situation]:
+def _gate_situations(pair: LinePair, old: Station, new: Station) -> Iterator[Situation]:
     gates = [
         (line.gate(station.gate), line)
         for line, station in ((pair.old, old), (pair.new, new))
         if station.gate
     ]
     approved = {gate.key: {"decision": "approve"} for gate, _ in gates}
-    outcomes = [*BASIC, *samples.checked({"result": "success"}, [gate for gate, _ in gates])]
+    outcomes = [*BASIC, *samples.check_variants({"result": "success"}, [gate for gate, _ in gates])]
     for outcome in outcomes:
         yield {"station": new.key, "outcome": outcome}
-        yield from _here(new.key, outcome, {"gates": approved})
+        yield from _station_situation(new.key, outcome, {"gates": approved})
     by_key = {gate.key: (gate, line) for gate, line in gates}
-    for facts in samples.words(pair, approved, by_key):
+    for facts in samples.refusal_facts(pair, approved, by_key):
         for outcome in outcomes:
-            yield from _here(new.key, outcome, facts)
+            yield from _station_situation(new.key, outcome, facts)
 
 
-def _here(key: str, outcome: dict[str, Any], facts: dict[str, Any]) -> Iterator[Situation]:
+def _station_situation(key: str, outcome: dict[str, Any], facts: dict[str, Any]) -> Iterator[Situation]:
     yield with_facts({"station": key, "outcome": outcome}, facts)
 
 
 # Gates: what a decision does not read, but the people at the gate do
 
 
-def _gates(pair: Pair) -> Iterator[Structural]:
+def _gates(pair: LinePair) -> Iterator[StructuralDifference]:
     for gate in pair.new.gates:
         old = pair.old.gates_by_key.get(gate.key)
         if old is not None and gate.mode != "skip" and _is_used(pair.new, gate.key):
-            yield from _changed("approval", gate.key, _voting(old), _voting(gate))
+            yield from _value_difference("approval", gate.key, _voting_terms(old), _voting_terms(gate))
 
 
 def _is_used(line: ParsedLine, key: str) -> bool:
@@ -249,16 +274,16 @@ def _is_used(line: ParsedLine, key: str) -> bool:
     )
 
 
-def _required(need: Requirement) -> list[Any]:
+def _requirement_values(need: Requirement) -> list[Any]:
     return [need.kind, need.name, EVERYONE if need.everyone else need.count, *filter(None, (need.agent,))]
 
 
-def _voting(gate: Gate) -> dict[str, Any]:
+def _voting_terms(gate: Gate) -> dict[str, Any]:
     approval = gate.approval
     # A reminder decides nothing.
     due = {"after": gate.due.after, "then": gate.due.then} if gate.due and gate.due.then != "remind" else None
     return {
-        "who": sorted(map(_required, approval.who), key=str),
+        "who": sorted(map(_requirement_values, approval.who), key=str),
         "requester_may": approval.requester_may,
         "producer_may": approval.producer_may,
         "reason_required": approval.reason_required,
@@ -270,61 +295,61 @@ def _voting(gate: Gate) -> dict[str, Any]:
 # Ends
 
 
-def _ends(pair: Pair) -> Iterator[Structural]:
+def _ends(pair: LinePair) -> Iterator[StructuralDifference]:
     for key in dict.fromkeys((*pair.old.ends_by_key, *pair.new.ends_by_key)):
         kinds = [
             line.ends_by_key[key].kind if key in line.ends_by_key else None for line in (pair.old, pair.new)
         ]
-        for change in _changed("end", key, *kinds):
-            yield replace(change, sample=_first(pair, iter(_jumps(pair, key))))
+        for change in _value_difference("end", key, *kinds):
+            yield replace(change, sample=_first_sample(pair, iter(_jump_situations(pair, key))))
 
 
 # Situations
 
 
-def _first(pair: Pair, situations: Iterator[Situation]) -> Sample | None:
-    return tried(pair, situations)
+def _first_sample(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
+    return find_sample(pair, situations)
 
 
-def _jump(source: str, target: str) -> Situation:
+def _jump_situation(source: str, target: str) -> Situation:
     """The work says that it is complete already, and where the task should be; the jump is approved."""
     signal = {"verdict": "hold", "reason": "already_complete", "meta": {"targetState": target}}
     facts = {"gates": {JUMP: {"decision": "approve"}}}
     return {"station": source, "outcome": {"result": "success", "signals": [signal]}, "facts": facts}
 
 
-def _jumps(pair: Pair, target: str) -> list[Situation]:
+def _jump_situations(pair: LinePair, target: str) -> list[Situation]:
     # Whether a jump is allowed depends on its target alone.
-    return [_jump(source, target) for source in shared(pair)[:1]]
+    return [_jump_situation(source, target) for source in shared_station_keys(pair)[:1]]
 
 
-def _entries(pair: Pair, key: str) -> Iterator[Situation]:
+def _entry_situations(pair: LinePair, key: str) -> Iterator[Situation]:
     """Situations that bring a task to the station in both versions: by a rule where a plain one does."""
     count = 0
-    for source in shared(pair):
+    for source in shared_station_keys(pair):
         for outcome in _outcomes(pair, source, key):
             situation = {"station": source, "outcome": outcome, "facts": {"gates": _approvals(pair)}}
             if count < MAX_ENTRIES and _reaches(pair, situation, key):
                 count += 1
                 yield situation
-    yield from _jumps(pair, key)
+    yield from _jump_situations(pair, key)
 
 
-def _outcomes(pair: Pair, source: str, key: str) -> Iterator[dict[str, Any]]:
+def _outcomes(pair: LinePair, source: str, key: str) -> Iterator[dict[str, Any]]:
     """Plain ones, and such as the rules that lead there look for."""
     yield from BASIC
     for rule in pair.new.station(source).rules:
         if key in rule.to:
-            for output in islice(samples.wanted(rule), MAX_ENTRIES):
+            for output in islice(samples.matching_outputs(rule), MAX_ENTRIES):
                 yield from ({**outcome, "output": output} for outcome in BASIC)
 
 
-def _approvals(pair: Pair) -> dict[str, Any]:
+def _approvals(pair: LinePair) -> dict[str, Any]:
     keys = {**pair.old.gates_by_key, **pair.new.gates_by_key}
     return {key: {"decision": "approve"} for key in keys}
 
 
-def _reaches(pair: Pair, situation: Situation, key: str) -> bool:
+def _reaches(pair: LinePair, situation: Situation, key: str) -> bool:
     try:
         decisions = [decide(line, read_situation(situation)) for line in (pair.old, pair.new)]
     except Malformed:
@@ -332,28 +357,28 @@ def _reaches(pair: Pair, situation: Situation, key: str) -> bool:
     return all(isinstance(decision, Move) and key in decision.to for decision in decisions)
 
 
-def _entered(pair: Pair, keys: list[str], counts: list[int]) -> Iterator[Situation]:
+def _visit_situations(pair: LinePair, keys: list[str], counts: list[int]) -> Iterator[Situation]:
     """Yield situations of stations entered so often already."""
     for key in keys[:MAX_ENTRIES]:
-        for situation in _entries(pair, key):
+        for situation in _entry_situations(pair, key):
             for count in counts:
                 yield with_facts(situation, {"visits": {key: count}})
 
 
-def _revisits(pair: Pair) -> Iterator[Situation]:
+def _revisit_situations(pair: LinePair) -> Iterator[Situation]:
     limits = [n for line in (pair.old, pair.new) if (n := line.policy.revisit_limit) is not None]
-    for key in shared(pair)[:MAX_ENTRIES]:
-        for situation in _entries(pair, key):
+    for key in shared_station_keys(pair)[:MAX_ENTRIES]:
+        for situation in _entry_situations(pair, key):
             # One visit breaks `forbid`, n + 1 break `limit:n`.
             for count in (1, *(n + 1 for n in limits)):
                 facts = {"visits": {key: count}, "visited": sorted({situation["station"], key})}
                 yield with_facts(situation, facts)
 
 
-def _in_context(pair: Pair) -> Iterator[Situation]:
+def _context_situations(pair: LinePair) -> Iterator[Situation]:
     """Yield situations in which what a rule looks for in the output stands in the context."""
-    for key in shared(pair)[:MAX_ENTRIES]:
+    for key in shared_station_keys(pair)[:MAX_ENTRIES]:
         for rule in (*pair.old.station(key).rules, *pair.new.station(key).rules):
-            for context in samples.wanted(rule):
+            for context in samples.matching_outputs(rule):
                 for outcome in BASIC[:2]:
-                    yield from _here(key, outcome, {"context": context})
+                    yield from _station_situation(key, outcome, {"context": context})

@@ -13,8 +13,8 @@ from decimal import Decimal
 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import unbounded_cycles, worst_visits
-from pipelines.routing.decide.judging import exactly
-from pipelines.routing.document.kinds import may_cost, unpriced
+from pipelines.routing.decide.judging import exact_amount
+from pipelines.routing.document.kinds import is_unpriced, may_cost
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 
@@ -37,7 +37,7 @@ class StationCost:
 @dataclass(frozen=True, slots=True)
 class CostBound:
     """`amount` in dollars, None where nothing limits it; `runs` may each cost a reported step more. `own`: the limit of
-    the task, and `by_own` whether it is the least."""
+    the task, and `is_task_limit` whether it is the least."""
 
     parts: tuple[StationCost, ...]
     own: Decimal | None
@@ -50,7 +50,7 @@ class CostBound:
         return sum(part.runs for part in self.parts)
 
     @property
-    def by_runs(self) -> Decimal | None:
+    def amount_by_runs(self) -> Decimal | None:
         """Bound without the limit of the task, except that no run may cost more than that."""
         amounts = [part.amount for part in self.parts]
         known = [amount for amount in amounts if amount is not None]
@@ -58,9 +58,9 @@ class CostBound:
         return sum(known, Decimal()) if len(known) == len(amounts) else None
 
     @property
-    def by_own(self) -> bool:
+    def is_task_limit(self) -> bool:
         """Branches that run side by side know of each other only when they have reported, so there it is no bound."""
-        amount = self.by_runs
+        amount = self.amount_by_runs
         return (
             self.own is not None
             and not self.forks
@@ -70,31 +70,31 @@ class CostBound:
 
     @property
     def amount(self) -> Decimal | None:
-        return self.own if self.by_own else self.by_runs
+        return self.own if self.is_task_limit else self.amount_by_runs
 
 
 def cost_bound(subject: LintSubject, runs: Mapping[str, int] | None = None) -> CostBound | None:
     """None where no station that is reached costs anything, as far as the line says. `runs`: of each station, where
     more is counted than rules and policy."""
     line = subject.line
-    own = None if line.limits.cost_usd is None else exactly(line.limits.cost_usd)
+    own = None if line.limits.cost_usd is None else exact_amount(line.limits.cost_usd)
     visits = worst_visits(subject) if runs is None else runs
     cycles = {key: cycle for cycle in unbounded_cycles(subject) for key in cycle}
     parts = tuple(
-        StationCost(station.key, visits[station.key], _most(station, own), cycles.get(station.key, ()))
+        StationCost(station.key, visits[station.key], _run_limit(station, own), cycles.get(station.key, ()))
         for station in line.stations
         if station.key in visits and may_cost(station)
     )
-    unknown = any(unpriced(line.station(part.station)) for part in parts)
-    return CostBound(parts, own, _forks(line), unknown) if parts else None
+    unknown = any(is_unpriced(line.station(part.station)) for part in parts)
+    return CostBound(parts, own, _has_forks(line), unknown) if parts else None
 
 
-def _most(station: Station, own: Decimal | None) -> Decimal | None:
-    if unpriced(station):
+def _run_limit(station: Station, own: Decimal | None) -> Decimal | None:
+    if is_unpriced(station):
         return None
-    station_limit = None if station.limits.cost_usd is None else exactly(station.limits.cost_usd)
+    station_limit = None if station.limits.cost_usd is None else exact_amount(station.limits.cost_usd)
     return min((limit for limit in (station_limit, own) if limit is not None), default=None)
 
 
-def _forks(line: ParsedLine) -> bool:
+def _has_forks(line: ParsedLine) -> bool:
     return any(len(rule.to) > 1 for station in line.stations for rule in station.rules)

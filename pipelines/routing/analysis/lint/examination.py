@@ -12,7 +12,7 @@ from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, WARNING, 
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.run import findings_of
-from pipelines.routing.analysis.lint.standings import StationStandings, standings
+from pipelines.routing.analysis.lint.standings import StationLiveness, station_liveness
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.problems import Problem
@@ -34,7 +34,7 @@ class Examination:
     findings: tuple[Finding, ...]
     line: ParsedLine | None = None
     visits: Mapping[str, int] = field(default_factory=dict)
-    stations: tuple[StationStandings, ...] = ()
+    stations: tuple[StationLiveness, ...] = ()
     subject: LintSubject | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -43,7 +43,7 @@ class Examination:
         return tuple(finding for finding in self.findings if finding.severity == ERROR)
 
     @property
-    def promises(self) -> tuple[GuaranteeFinding, ...]:
+    def guarantee_findings(self) -> tuple[GuaranteeFinding, ...]:
         """Findings on the guarantees, in their order."""
         return self.subject.promises if self.subject else ()
 
@@ -56,8 +56,8 @@ class Examination:
         by_severity = Counter(finding.severity for finding in self.findings)
         return {severity: by_severity[severity] for severity in SEVERITIES}
 
-    def adding(self, problems: Iterable[Problem]) -> Examination:
-        """The same with further things that keep the line from being published."""
+    def with_problems(self, problems: Iterable[Problem]) -> Examination:
+        """Return the examination with these problems as errors: they prevent publishing, too."""
         added = tuple(map(not_publishable.finding, problems))
         return replace(
             # Errors stay first, as in the order of lint.
@@ -65,13 +65,13 @@ class Examination:
             findings=(*self.errors, *added, *(f for f in self.findings if f.severity != ERROR)),
         )
 
-    def warning(self, warnings: Iterable[Finding]) -> Examination:
-        """The same with further things that are to be acknowledged."""
+    def with_warnings(self, warnings: Iterable[Finding]) -> Examination:
+        """Return the examination with these warnings, which have to be acknowledged before publishing."""
         grave = tuple(finding for finding in self.findings if finding.severity in (ERROR, WARNING))
         rest = tuple(finding for finding in self.findings if finding.severity not in (ERROR, WARNING))
         return replace(self, findings=(*grave, *warnings, *rest))
 
-    def located(self, locate: Locate) -> Examination:
+    def with_positions(self, locate: Locate) -> Examination:
         """Return the examination with line and column everywhere. A finding that knows its line already keeps
         it."""
         paths = [finding.path for finding in self.findings]
@@ -81,8 +81,8 @@ class Examination:
         findings = [(finding, next(places)) for finding in self.findings]
         return replace(
             self,
-            findings=tuple(f if f.line is not None else f.at(*place) for f, place in findings),
-            stations=tuple(station.at(places) for station in self.stations),
+            findings=tuple(f if f.line is not None else f.with_position(*place) for f, place in findings),
+            stations=tuple(station.with_positions(places) for station in self.stations),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Examination:
             "findings": [finding.to_dict() for finding in self.findings],
             "visits": dict(self.visits),
             "stations": [station.to_dict() for station in self.stations],
-            "guarantees": [promise.to_dict() for promise in self.promises],
+            "guarantees": [promise.to_dict() for promise in self.guarantee_findings],
         }
 
 
@@ -108,9 +108,9 @@ def examine(
     subject = LintSubject(line, people, required)
     # Before the checks: broken_guarantee and unproved_guarantee read them from the subject.
     subject.promises = prove(subject) if prove else ()
-    return Examination(findings_of(subject), line, worst_visits(subject), standings(subject), subject)
+    return Examination(findings_of(subject), line, worst_visits(subject), station_liveness(subject), subject)
 
 
-def unreadable(problems: Iterable[Problem]) -> Examination:
+def unreadable_examination(problems: Iterable[Problem]) -> Examination:
     """Return the examination of a document that is no line: its problems as findings."""
     return Examination(tuple(map(not_publishable.finding, problems)))

@@ -1,5 +1,5 @@
-"""Matching of people to a gate: whether those that there are can fill its places, by the exact matching of
-`approval`."""
+"""Matching of people to the requirements of a gate: whether the people of the project can decide it, by the
+exact matching of `approval`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
-from pipelines.routing.decide.approval import Voter, fills, satisfiable
+from pipelines.routing.decide.approval import Voter, fills, is_satisfiable
 from pipelines.routing.document.gates import Approval
 from pipelines.routing.document.requirements import OWNER, Requirement
 
@@ -18,38 +18,38 @@ MAX_TRIES = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
-    """`barred`: the requester, the producer, or both, without whom there are too few; none: there are too few anyhow.
-    `remedy`: whom to let decide, so that it no longer bars them what they did."""
+class ApproverShortage:
+    """Reason why too few people can decide at a gate. `barred`: the requester, the producer, or both, without whom
+    there are too few; empty: there are too few in any case. `remedy`: whom to let decide."""
 
     words: str
     barred: tuple[str, ...] = ()
     remedy: str | None = None
 
 
-def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
+def approver_shortage(approval: Approval, people: People, *, by_hand: bool) -> ApproverShortage | None:
     """Return what is missing; None if nothing is, or more than MAX_TRIES matchings would be needed to tell.
 
     `by_hand`: whether what is decided may have been produced by a person, who is barred then.
     """
-    able = _able(approval, people)
-    words = _too_few(approval, able)
+    able = _able_voters(approval, people)
+    words = _shortage_text(approval, able)
     if words is not None:
-        return Lack(words)
-    for tried, barred in enumerate(_barred(approval, people, able, by_hand)):
+        return ApproverShortage(words)
+    for tried, barred in enumerate(_barred_combinations(approval, people, able, by_hand)):
         # Beyond the bound nothing is said: a finding is never a guess (law §10).
         if tried >= MAX_TRIES:
             return None
-        if not satisfiable(approval.who, [voter for voter in able if voter.person not in barred]):
-            did, remedy = _did(approval, by_hand, barred)
+        if not is_satisfiable(approval.who, [voter for voter in able if voter.person not in barred]):
+            did, remedy = _barred_action(approval, by_hand, barred)
             people_barred = joined(barred, " and ")
-            return Lack(
+            return ApproverShortage(
                 _("can never be decided when %(who)s %(did)s", who=people_barred, did=did), barred, remedy
             )
     return None
 
 
-def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[str, str]:
+def _barred_action(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[str, str]:
     """Return what the barred people did that bars them, and whom to let decide."""
     if len(barred) == 2:
         return "request the task and do the work", "the requester or the producer"
@@ -60,13 +60,13 @@ def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[st
     return "requests or does the work", "the requester and the producer"
 
 
-def _able(approval: Approval, people: People) -> list[Voter]:
+def _able_voters(approval: Approval, people: People) -> list[Voter]:
     """Return the voters who fill some place; of people who fill the same places no more than could be needed."""
-    places = approval.votes
+    places = approval.min_votes
     voters: list[Voter] = []
     alike: dict[tuple[int, ...], int] = {}
     for voter in people.voters:
-        kind = _kind(approval, voter)
+        kind = _fillable_places(approval, voter)
         alike[kind] = alike.get(kind, 0) + 1
         # Two more than there are places: requester and producer may both be barred.
         if kind and alike[kind] <= places + 2:
@@ -74,24 +74,24 @@ def _able(approval: Approval, people: People) -> list[Voter]:
     return voters
 
 
-def _kind(approval: Approval, voter: Voter) -> tuple[int, ...]:
+def _fillable_places(approval: Approval, voter: Voter) -> tuple[int, ...]:
     return tuple(index for index, need in enumerate(approval.who) if fills(voter, need))
 
 
-def _too_few(approval: Approval, able: list[Voter]) -> str | None:
+def _shortage_text(approval: Approval, able: list[Voter]) -> str | None:
     """Return in words why too few people can decide, or None."""
     for need in approval.who:
         there = sum(fills(voter, need) for voter in able)
         if there < need.count:
-            return _short_of(need, there)
-    places = sum(need.places for need in approval.who)
+            return _missing_text(need, there)
+    places = sum(need.place_count for need in approval.who)
     # Each requirement can be filled by itself, but one person fills one seat only (law §12).
-    if places > len(able) or not satisfiable(approval.who, able):
+    if places > len(able) or not is_satisfiable(approval.who, able):
         return _("it needs %(places)s different people, and too few can decide", places=places)
     return None
 
 
-def _short_of(need: Requirement, there: int) -> str:
+def _missing_text(need: Requirement, there: int) -> str:
     words = {"name": need.name, "count": need.count, "there": there or "nobody"}
     if need.kind == "user":
         return _("%(name)s is not a member of the project", **words)
@@ -102,7 +102,7 @@ def _short_of(need: Requirement, there: int) -> str:
     return _("it needs %(count)s in the group %(name)s, and the project has %(there)s", **words)
 
 
-def _barred(
+def _barred_combinations(
     approval: Approval, people: People, able: list[Voter], by_hand: bool
 ) -> Iterator[tuple[str, ...]]:
     """Yield the people who may be barred at once: the requester, the producer, or both; one of each kind, who
@@ -112,7 +112,7 @@ def _barred(
     kinds: dict[tuple[int, ...], list[str]] = {}
     for voter in able:
         if voter.person in people.operators:
-            kinds.setdefault(_kind(approval, voter), []).append(voter.person)
+            kinds.setdefault(_fillable_places(approval, voter), []).append(voter.person)
     bars = int(not approval.requester_may) + int(by_hand and not approval.producer_may)
     if bars:
         yield from ((alike[0],) for alike in kinds.values())

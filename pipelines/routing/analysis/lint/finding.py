@@ -33,7 +33,7 @@ class Finding:
     line: int | None = None
     column: int | None = None
 
-    def at(self, line: int | None, column: int | None) -> Finding:
+    def with_position(self, line: int | None, column: int | None) -> Finding:
         return replace(self, line=line, column=column)
 
     def to_dict(self) -> dict[str, Any]:

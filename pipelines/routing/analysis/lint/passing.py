@@ -10,9 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipelines.routing.analysis.regions import cells
-from pipelines.routing.analysis.regions.check_groups import below, counts, eval_passes, operator_of
-from pipelines.routing.analysis.regions.documents import Place, document
-from pipelines.routing.analysis.regions.formulas import TRUE, Formula, Literal, at_places
+from pipelines.routing.analysis.regions.check_groups import (
+    below_rank_formula,
+    demands_rank,
+    eval_passing_formula,
+    operator_of,
+)
+from pipelines.routing.analysis.regions.documents import Place, build_document
+from pipelines.routing.analysis.regions.formulas import TRUE, Formula, Literal, formula_at_places
 from pipelines.routing.analysis.regions.solver import Box, is_impossible
 from pipelines.routing.basics.outcome import RESULTS, SIGNALS, VERDICTS
 from pipelines.routing.decide.check_fields import ALIASES
@@ -24,12 +29,12 @@ FLAT = ("input", "variables", "gates", "usage")
 DOTTED = ("output", "facts", "task", "context")
 
 
-def contradiction(group: CheckGroup, action: str) -> tuple[Check, ...]:
+def contradicting_checks(group: CheckGroup, action: str) -> tuple[Check, ...]:
     """Checks that cannot all hold, so that the group always asks for this action or a worse one; none where that is
     not proved. Each of them is needed for it. Raises Exhausted."""
     if not _always_fails(group, RANK[action], frozenset()):
         return ()
-    needed = [check for check in group.checks() if counts(check, RANK[action])]
+    needed = [check for check in group.checks() if demands_rank(check, RANK[action])]
     granted: frozenset[int] = frozenset()
     for check in needed:
         more = granted | {id(check)}
@@ -43,23 +48,23 @@ def _always_fails(group: CheckGroup, rank: int, granted: frozenset[int]) -> bool
     """`granted`: checks that are taken to hold, whatever they say."""
 
     def passes(check: Check) -> Formula:
-        return TRUE if id(check) in granted else _passes(check)
+        return TRUE if id(check) in granted else _pass_formula(check)
 
-    return is_impossible([below(group, rank, passes), *_given(group)], {}, _accept)
+    return is_impossible([below_rank_formula(group, rank, passes), *_known_literals(group)], {}, _accept)
 
 
 def _accept(box: Box) -> None:
-    document({variable[1]: cell for variable, cell in box.items() if variable[0] == "cell"})
+    build_document({variable[1]: cell for variable, cell in box.items() if variable[0] == "cell"})
 
 
-def _passes(check: Check) -> Formula:
+def _pass_formula(check: Check) -> Formula:
     op = operator_of(check)
     if check.field == "eval":
-        return eval_passes(op, check)
-    return at_places(_places(check.field), *cells.tested(op, check.value))
+        return eval_passing_formula(op, check)
+    return formula_at_places(_field_places(check.field), *cells.operator_cells(op, check.value))
 
 
-def _places(name: str) -> tuple[Place, ...]:
+def _field_places(name: str) -> tuple[Place, ...]:
     """Return the places where a field stands in one document of all fields: a dotted name flat, then through
     objects."""
     name = ALIASES.get(name, name)
@@ -71,13 +76,13 @@ def _places(name: str) -> tuple[Place, ...]:
     return ((family, rest),) if family in FLAT and rest else ((name,),)
 
 
-def _given(group: CheckGroup) -> list[Literal]:
+def _known_literals(group: CheckGroup) -> list[Literal]:
     """Return what is known of each field before any check: absent, or one of the words that it can be."""
     known = []
     for name in dict.fromkeys(check.field for check in group.checks()):
         words = WORDS if name.startswith("gates.") else WORDS_OF.get(name)
         if words is not None:
-            matching, others = cells.one_of(list(words))
+            matching, others = cells.membership_cells(list(words))
             absent_or = replace(matching, missing=True)
-            known.append(Literal(("cell", _places(name)[0]), absent_or, others.meet(cells.PRESENT)))
+            known.append(Literal(("cell", _field_places(name)[0]), absent_or, others.meet(cells.PRESENT)))
     return known

@@ -18,7 +18,7 @@ class People:
     operators: frozenset[str] = frozenset()
     groups: tuple[tuple[str, str], ...] = ()
 
-    def hold(self, role: str) -> bool:
+    def has_role(self, role: str) -> bool:
         """Return whether somebody stands for a role that a line names in words; else the administrators do."""
         groups, key = groups_of(role, self.groups), role_key(role)
         return any(groups & voter.groups or key in voter.roles for voter in self.voters)

@@ -12,7 +12,7 @@ PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 
 class GuaranteeFinding(Protocol):
     """`answer`: proved, refuted or unknown. `sentence`: the promise in words; `because`: what an unknown one is stopped
-    by, `tried`: how far it was searched for a path that breaks it, `why`: both."""
+    by, `tried`: how far it was searched for a path that breaks it, `explanation`: both."""
 
     @property
     def id(self) -> str: ...
@@ -25,7 +25,7 @@ class GuaranteeFinding(Protocol):
     @property
     def tried(self) -> str: ...
     @property
-    def why(self) -> str: ...
+    def explanation(self) -> str: ...
     @property
     def path(self) -> str:
         """The path of the walk that breaks it, in words; nothing for others."""
@@ -37,6 +37,6 @@ class GuaranteeFinding(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-def place_of(line: ParsedLine, index: int) -> str:
+def guarantee_path(line: ParsedLine, index: int) -> str:
     """Return the path of a promise: behind those of the line stand those that its repository asks for."""
     return f"guarantees[{index}]" if index < len(line.guarantees) else "workspace.git.repository"

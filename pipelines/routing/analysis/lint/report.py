@@ -17,10 +17,10 @@ def _as_json(examination: Examination) -> str:
 
 def _as_text(examination: Examination) -> str:
     total = ", ".join(f"{count} {severity}" for severity, count in examination.counts().items() if count)
-    return "\n".join([*map(_with_witness, examination.findings), total or "Nothing found."])
+    return "\n".join([*map(_finding_text, examination.findings), total or "Nothing found."])
 
 
-def _with_witness(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     if finding.witness is None:
         return str(finding)
     example = {

@@ -44,7 +44,7 @@ from pipelines.routing.analysis.lint.finding import SEVERITIES, WARNING, Finding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
-from pipelines.routing.basics.plugins import PluginFault, guarded, plugins
+from pipelines.routing.basics.plugins import PluginFault, guarded_call, load_plugins
 from pipelines.routing.document.model import ParsedLine
 
 
@@ -107,15 +107,20 @@ def lint(
 
 
 def findings_of(subject: LintSubject) -> tuple[Finding, ...]:
-    with _uncollected():
+    with _pausing_garbage_collection():
         findings = [finding for check_module in CHECKS for finding in check_module.check(subject)]
-        findings += [finding for name, check in plugins(GROUP) for finding in _added(name, check, subject)]
+        findings += [
+            finding
+            for name, check in load_plugins(GROUP)
+            for finding in _plugin_findings(name, check, subject)
+        ]
     # The sort is stable: within one severity the order of CHECKS and of the document stays.
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
-def _added(name: str, check: Any, subject: LintSubject) -> list[Finding]:
-    """Findings of a check of an installed package, or that it failed: it takes none away, and decides nothing."""
+def _plugin_findings(name: str, check: Any, subject: LintSubject) -> list[Finding]:
+    """Return the findings of a check of an installed package, or one finding that the check failed. It cannot
+    remove findings of other checks."""
 
     def findings() -> list[Finding]:
         made = [replace(finding, check=f"{INSTALLED}{name}") for finding in check.check(subject)]
@@ -126,7 +131,7 @@ def _added(name: str, check: Any, subject: LintSubject) -> list[Finding]:
         # A package that could not be loaded stands as its fault in the list.
         if isinstance(check, PluginFault):
             raise check
-        return guarded(name, findings)()
+        return guarded_call(name, findings)()
     except PluginFault as fault:
         return [Finding(f"{INSTALLED}{name}", WARNING, "", fault.message)]
 
@@ -136,9 +141,9 @@ def cause_of(check: str) -> str:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Within it nothing looks for garbage in circles: an analysis makes millions of values and none. Of several at once
-    the one that found the collector at work sets it going again."""
+def _pausing_garbage_collection() -> Iterator[None]:
+    """Pause the garbage collector: an analysis makes millions of values and no cycles. If several run at once,
+    the one that paused it resumes it."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -148,6 +153,6 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def visits(line: ParsedLine) -> dict[str, int]:
+def worst_visits_of(line: ParsedLine) -> dict[str, int]:
     """Return how often each station that is reached can be entered at most."""
     return worst_visits(LintSubject(line))

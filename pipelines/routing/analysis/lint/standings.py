@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.analysis.lint.policy_outcome import then
+from pipelines.routing.analysis.lint.policy_outcome import policy_outcome_text
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.liveness import Liveness, Rest
+from pipelines.routing.analysis.regions.liveness import Liveness, Remainder
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.document.model import ParsedLine
@@ -19,7 +19,7 @@ Place = tuple[int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class RuleStanding:
+class RuleLiveness:
     """`standing`: live, partly shadowed, dead, unknown. `witness`: a situation that it takes. `killers`: earlier rules
     that together leave a dead one nothing, none where its condition is never true. `shadowed_by`: earlier rules that
     take a part. `after_rework`: the rule whose gate has to demand rework before this one is tried. `why`: of unknown.
@@ -51,9 +51,9 @@ class RuleStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Untaken:
-    """Outcomes (passed, failed or blocked) that no rule takes. `then`: what the policy does with the witness; where
-    it is not known whether there are any, there is no witness and `why` says what stood in the way."""
+class UntakenOutcomes:
+    """Outcomes (passed, failed or blocked) that no rule takes. `then`: what the policy does with the witness.
+    Without a witness it is unknown whether there are any, and `why` says what prevented the proof."""
 
     outcomes: str
     witness: Witness | None
@@ -66,11 +66,11 @@ class Untaken:
 
 
 @dataclass(frozen=True, slots=True)
-class StationStandings:
+class StationLiveness:
     station: str
     path: str
-    rules: tuple[RuleStanding, ...]
-    untaken: tuple[Untaken, ...]
+    rules: tuple[RuleLiveness, ...]
+    untaken: tuple[UntakenOutcomes, ...]
     place: Place = (None, None)
 
     def paths(self) -> Iterator[str]:
@@ -78,7 +78,7 @@ class StationStandings:
         yield self.path
         yield from (rule.path for rule in self.rules)
 
-    def at(self, places: Iterator[Place]) -> StationStandings:
+    def with_positions(self, places: Iterator[Place]) -> StationLiveness:
         """Return the standings with the places of `paths`, in their order."""
         here = next(places)
         return replace(
@@ -96,24 +96,24 @@ class StationStandings:
         }
 
 
-def standings(subject: LintSubject) -> tuple[StationStandings, ...]:
+def station_liveness(subject: LintSubject) -> tuple[StationLiveness, ...]:
     """Return the standings of all stations, in the order of the line."""
     return tuple(_of_station(subject, station) for station in subject.line.stations)
 
 
-def _of_station(subject: LintSubject, station: Station) -> StationStandings:
+def _of_station(subject: LintSubject, station: Station) -> StationLiveness:
     study = subject.analysis(station)
-    rests = (study.rest(outcomes) for outcomes in STANDINGS)
-    return StationStandings(
+    rests = (study.remainder(outcomes) for outcomes in STANDINGS)
+    return StationLiveness(
         station=station.key,
         path=subject.path(station),
         rules=tuple(_of_rule(subject, station, i, liveness) for i, liveness in enumerate(study.standings)),
-        untaken=tuple(_untaken(subject.line, rest) for rest in rests if rest is not None),
+        untaken=tuple(_untaken_outcomes(subject.line, rest) for rest in rests if rest is not None),
     )
 
 
-def _of_rule(subject: LintSubject, station: Station, index: int, liveness: Liveness) -> RuleStanding:
-    return RuleStanding(
+def _of_rule(subject: LintSubject, station: Station, index: int, liveness: Liveness) -> RuleLiveness:
+    return RuleLiveness(
         rule=liveness.rule.id,
         path=subject.path(station, index),
         standing=liveness.status,
@@ -125,6 +125,6 @@ def _of_rule(subject: LintSubject, station: Station, index: int, liveness: Liven
     )
 
 
-def _untaken(line: ParsedLine, rest: Rest) -> Untaken:
-    after = then(line, rest.witness.decision) if rest.witness else ""
-    return Untaken(rest.standing, rest.witness, after, rest.why)
+def _untaken_outcomes(line: ParsedLine, rest: Remainder) -> UntakenOutcomes:
+    after = policy_outcome_text(line, rest.witness.decision) if rest.witness else ""
+    return UntakenOutcomes(rest.standing, rest.witness, after, rest.why)

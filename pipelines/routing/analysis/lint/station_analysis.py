@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from pipelines.routing.analysis.regions.effort import at_most
-from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, Liveness, Rest, Shadow
-from pipelines.routing.analysis.regions.stations import Analysis
+from pipelines.routing.analysis.regions.effort import limiting_effort
+from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, Liveness, Remainder, Shadow
+from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.document.ends import END
 from pipelines.routing.document.gates import GATE
@@ -40,21 +40,22 @@ class StationAnalysis:
     standings: tuple[Liveness, ...]
     shadowing: dict[str, tuple[Shadow, ...]]
     constants: dict[str, bool]
-    rests: dict[str, Rest]
+    rests: dict[str, Remainder]
     cost: int
 
     def shadows(self, rule: Rule) -> tuple[Shadow, ...]:
         return self.shadowing.get(rule.id, ())
 
-    def constant(self, rule: Rule) -> bool | None:
+    def constant_value(self, rule: Rule) -> bool | None:
         return self.constants.get(rule.id)
 
-    def rest(self, outcome_state: str) -> Rest | None:
+    def remainder(self, outcome_state: str) -> Remainder | None:
         return self.rests.get(outcome_state)
 
 
 class RememberedAnalysis:
-    """A study by identity: it is remembered, so the same one stands for the same excerpt of a line."""
+    """An analysis that is compared and hashed by identity: it is cached, so the same excerpt of a line always
+    has the same one."""
 
     def __init__(self, study: StationAnalysis) -> None:
         self.study = study
@@ -66,18 +67,20 @@ class RememberedAnalysis:
         return id(self.study)
 
 
-def study(
+def analyse_station(
     line: ParsedLine, station: Station, units: int, excerpts: Excerpts | None = None
 ) -> StationAnalysis:
-    """`units`: how much work is left for the whole line. What costs more than allowed is unknown. `excerpts`: of this
-    line, where more than one of its stations is studied."""
+    """Return the analysis of one station. `units`: the work that is left for the whole line; what costs more is
+    unknown. `excerpts`: of this line, where several stations are analysed."""
     excerpts = excerpts or Excerpts(line)
     part = excerpts.of(station)
     allowed = min(units, MAX_STATION)
     if allowed < MAX_STATION:
         # Not remembered: with the full amount of work more may be known.
-        return _study(part, station.key, allowed)
-    return _remembered(_Excerpt(excerpts.common, _text(part, station.key), part, station.key))
+        return _analyse_excerpt(part, station.key, allowed)
+    return _cached_analysis(
+        _Excerpt(excerpts.common_text, _excerpt_text(part, station.key), part, station.key)
+    )
 
 
 def excerpt(line: ParsedLine, station: Station) -> ParsedLine:
@@ -110,7 +113,7 @@ class Excerpts:
         )
 
     @cached_property
-    def common(self) -> str:
+    def common_text(self) -> str:
         """Return all of it as a text, to know it again by."""
         return repr(self._everywhere)
 
@@ -131,11 +134,13 @@ class Excerpts:
             stations=stations,
             gates=tuple(gate for gate in line.gates if gate.key in gates),
             ends=tuple(end for end in line.ends if end.key in targets),
-            forbidden_parallel=tuple(pair for pair in line.forbidden_parallel if _are_there(stations, pair)),
+            forbidden_parallel=tuple(
+                pair for pair in line.forbidden_parallel if _has_stations(stations, pair)
+            ),
         )
 
 
-def _are_there(stations: Iterable[Station], keys: Iterable[str]) -> bool:
+def _has_stations(stations: Iterable[Station], keys: Iterable[str]) -> bool:
     return set(keys) <= {station.key for station in stations}
 
 
@@ -164,7 +169,7 @@ def _targets(line: ParsedLine, station: Station) -> Iterator[str]:
         yield after.key
 
 
-def _text(part: ParsedLine, key: str) -> str:
+def _excerpt_text(part: ParsedLine, key: str) -> str:
     """Return what an excerpt says of its station, and is not common to all of the line."""
     others = [
         [station.key, LIMITS.write(station.limits), station.join is not None] if station.key != key else key
@@ -175,10 +180,10 @@ def _text(part: ParsedLine, key: str) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, default=_exact)
+    return json.dumps(value, default=_exact_number)
 
 
-def _exact(number: Any) -> dict[str, str]:
+def _exact_number(number: Any) -> dict[str, str]:
     """A number with more digits than a double holds."""
     return {"number": str(number)}
 
@@ -193,17 +198,17 @@ class _Excerpt:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(part: _Excerpt) -> StationAnalysis:
-    return _study(part.line, part.station, MAX_STATION)
+def _cached_analysis(part: _Excerpt) -> StationAnalysis:
+    return _analyse_excerpt(part.line, part.station, MAX_STATION)
 
 
-def _study(line: ParsedLine, key: str, units: int) -> StationAnalysis:
+def _analyse_excerpt(line: ParsedLine, key: str, units: int) -> StationAnalysis:
     station = line.station(key)
-    analysis = Analysis(line, station)
-    with at_most(units) as meter:
-        standings = analysis.standings
-        rests = {outcome_state: analysis.rest(outcome_state) for outcome_state in STANDINGS}
-        constants = {rule.id: analysis.constant(rule) for rule in analysis.readable}
+    analysis = FirstMatchAnalysis(line, station)
+    with limiting_effort(units) as meter:
+        standings = analysis.rule_liveness
+        rests = {outcome_state: analysis.remainder(outcome_state) for outcome_state in STANDINGS}
+        constants = {rule.id: analysis.constant_value(rule) for rule in analysis.readable}
         targets = {rule.id: set(rule.to) for rule in station.rules}
         shadowing = {liveness.rule.id: _shadows(analysis, liveness, targets) for liveness in standings}
     return StationAnalysis(
@@ -217,7 +222,9 @@ def _study(line: ParsedLine, key: str, units: int) -> StationAnalysis:
     )
 
 
-def _shadows(analysis: Analysis, liveness: Liveness, targets: dict[str, set[str]]) -> tuple[Shadow, ...]:
+def _shadows(
+    analysis: FirstMatchAnalysis, liveness: Liveness, targets: dict[str, set[str]]
+) -> tuple[Shadow, ...]:
     """Return the shadows of rules that can be taken. Situations are stored only of the first and where a gate
     could be gone round."""
     rule = liveness.rule

@@ -8,15 +8,15 @@ from functools import cached_property
 
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.promises import GuaranteeFinding
-from pipelines.routing.analysis.lint.station_analysis import Excerpts, StationAnalysis, study
-from pipelines.routing.analysis.lint.transitions import CyclePath, onward, transitions
+from pipelines.routing.analysis.lint.station_analysis import Excerpts, StationAnalysis, analyse_station
+from pipelines.routing.analysis.lint.transitions import LintTransition, onward_target, transitions
 from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
 from pipelines.routing.basics.problems import join
 from pipelines.routing.document.algebra import (
     All,
     Always,
     Condition,
-    EdgeTaken,
+    EdgeTest,
     OutputTest,
     PathTest,
     leaves,
@@ -46,71 +46,71 @@ class LintSubject:
         self.promises: tuple[GuaranteeFinding, ...] = ()
 
     def analysis(self, station: Station) -> StationAnalysis:
-        return self._studies[station.key]
+        return self._analyses[station.key]
 
     @cached_property
-    def _studies(self) -> dict[str, StationAnalysis]:
+    def _analyses(self) -> dict[str, StationAnalysis]:
         studies: dict[str, StationAnalysis] = {}
         left, excerpts = MAX_LINE, Excerpts(self.line)
         for station in self.line.stations:
-            studies[station.key] = study(self.line, station, left, excerpts)
+            studies[station.key] = analyse_station(self.line, station, left, excerpts)
             left = max(left - studies[station.key].cost, 0)
         return studies
 
-    def standings(self) -> Iterator[tuple[Station, int, Liveness]]:
+    def rule_liveness(self) -> Iterator[tuple[Station, int, Liveness]]:
         for station in self.line.stations:
             for index, liveness in enumerate(self.analysis(station).standings):
                 yield station, index, liveness
 
     @cached_property
-    def dead(self) -> frozenset[str]:
+    def dead_rules(self) -> frozenset[str]:
         """Ids of rules that can never be taken."""
-        return frozenset(s.rule.id for _, _, s in self.standings() if s.status == DEAD)
+        return frozenset(s.rule.id for _, _, s in self.rule_liveness() if s.status == DEAD)
 
     @cached_property
-    def transitions(self) -> tuple[CyclePath, ...]:
+    def transitions(self) -> tuple[LintTransition, ...]:
         """Transitions from station to station and to ends, those of dead rules left out."""
-        return tuple(transitions(self.line, self.dead, self.unmatched))
+        return tuple(transitions(self.line, self.dead_rules, self.unmatched_outcomes))
 
     @cached_property
-    def unmatched(self) -> frozenset[tuple[str, str]]:
+    def unmatched_outcomes(self) -> frozenset[tuple[str, str]]:
         """(station, passed or failed) for which some outcome is taken by no rule, or may be."""
         return frozenset(
             (station.key, outcome_state)
             for station in self.line.stations
             for outcome_state in ("passed", "failed")
-            if self._is_open(station, outcome_state)
+            if self._has_unmatched(station, outcome_state)
         )
 
-    def _is_open(self, station: Station, outcome_state: str) -> bool:
+    def _has_unmatched(self, station: Station, outcome_state: str) -> bool:
         # `failure_rules: no` sends failed outcomes past the rules to `on_failure` (law §4).
         failed_go_past = outcome_state == "failed" and not self.line.policy.failure_rules
         faulty = any(rule.fault for rule in station.rules)
-        return failed_go_past or faulty or self.analysis(station).rest(outcome_state) is not None
+        return failed_go_past or faulty or self.analysis(station).remainder(outcome_state) is not None
 
     @cached_property
-    def onward(self) -> dict[str, str]:
+    def onward_targets(self) -> dict[str, str]:
         """Targets to which the policy leads passed outcomes on, by key of the station that they leave. A
         station with rules is included where an outcome is known that no rule takes and that goes on in the
         order of the line."""
         targets: dict[str, str] = {}
         for station in self.line.stations:
-            target = onward(self.line, station)
-            if target is not None and (not station.rules or self._goes_on(station)):
+            target = onward_target(self.line, station)
+            if target is not None and (not station.rules or self._continues_unmatched(station)):
                 targets[station.key] = target
         return targets
 
-    def _goes_on(self, station: Station) -> bool:
+    def _continues_unmatched(self, station: Station) -> bool:
         # What the form of a rule says needs no analysis of the line, which pages that only draw it have not.
         if self.line.policy.no_match != "default" or any(map(is_unconditional, station.rules)):
             return False
-        rest = self.analysis(station).rest("passed")
+        rest = self.analysis(station).remainder("passed")
         return rest is not None and rest.witness is not None
 
     @cached_property
-    def reached(self) -> frozenset[str]:
+    def reached_keys(self) -> frozenset[str]:
         """Stations and ends to which transitions lead from the start."""
-        return spread(
+        return reachable_from(
             {self.line.start}, [(transition.source, transition.target) for transition in self.transitions]
         )
 
@@ -119,7 +119,7 @@ class LintSubject:
         return place if index is None else f"{place}.rules[{index}]"
 
 
-def spread(begin: set[str], pairs: list[tuple[str, str]]) -> frozenset[str]:
+def reachable_from(begin: set[str], pairs: list[tuple[str, str]]) -> frozenset[str]:
     """Everything that the pairs lead to, step by step, the beginning included."""
     after: dict[str, list[str]] = {}
     for source, target in pairs:
@@ -166,5 +166,5 @@ def checks_in(line: ParsedLine) -> Iterator[tuple[str, Gate, Check]]:
                 yield f"gates[{index}].{place}", gate, check
 
 
-def edges_in(condition: Condition) -> Iterator[EdgeTaken]:
-    return (leaf for leaf in leaves(condition) if isinstance(leaf, EdgeTaken))
+def edges_in(condition: Condition) -> Iterator[EdgeTest]:
+    return (leaf for leaf in leaves(condition) if isinstance(leaf, EdgeTest))

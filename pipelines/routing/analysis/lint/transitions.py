@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.analysis.regions.rework import demands_rework
+from pipelines.routing.analysis.regions.rework import may_demand_rework
 from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
@@ -22,7 +22,7 @@ the places to which work may jump."""
 
 
 @dataclass(frozen=True, slots=True)
-class CyclePath:
+class LintTransition:
     """Transition from a station. `by`: rule, exhausted, policy, gate or jump. `rule`: the one that is taken,
     whose budgets bind."""
 
@@ -34,7 +34,7 @@ class CyclePath:
 
 def transitions(
     line: ParsedLine, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]
-) -> Iterator[CyclePath]:
+) -> Iterator[LintTransition]:
     """`unmatched`: (station, passed or failed) for which an outcome may be taken by no rule."""
     origins = _origins(line, dead)
     for station in line.stations:
@@ -45,13 +45,13 @@ def transitions(
             yield from _of_gate(line, station, line.gate(station.gate))
         yield from _of_policy(line, station, unmatched)
         if line.jump_targets:
-            yield CyclePath(station.key, JUMPED, "jump")
+            yield LintTransition(station.key, JUMPED, "jump")
             # Jumps are reviewed in a line with a gate that always asks a person (law §5, step 3).
             if line.asks_a_person:
                 yield from _of_gate(line, station, JUMP_GATE)
     # A node between takes n + m transitions where direct ones would be n × m.
-    yield from (CyclePath(JUMPED, place, "jump") for place in line.jump_targets)
-    yield from (CyclePath(ANYWHERE, station.key, "gate") for station in line.stations)
+    yield from (LintTransition(JUMPED, place, "jump") for place in line.jump_targets)
+    yield from (LintTransition(ANYWHERE, station.key, "gate") for station in line.stations)
 
 
 def _origins(line: ParsedLine, dead: frozenset[str]) -> dict[str, list[str]]:
@@ -69,35 +69,35 @@ def _origins(line: ParsedLine, dead: frozenset[str]) -> dict[str, list[str]]:
 
 def _of_rule(
     line: ParsedLine, station: Station, rule: Rule, origins: dict[str, list[str]]
-) -> Iterator[CyclePath]:
+) -> Iterator[LintTransition]:
     targets = origins.get(station.key, []) if rule.to == (ORIGIN,) else rule.to
-    yield from (CyclePath(station.key, target, "rule", rule) for target in targets if target != BLOCKED)
+    yield from (LintTransition(station.key, target, "rule", rule) for target in targets if target != BLOCKED)
     if rule.exhausted_to:
         # Without the rule: its budgets are used up here, so they bound nothing.
-        yield CyclePath(station.key, rule.exhausted_to, "exhausted")
+        yield LintTransition(station.key, rule.exhausted_to, "exhausted")
     for key in rule.gates:
         yield from _of_gate(line, station, line.gate(key))
     # After a demanded rework the other rules may leave the outcome to the policy, as after a compose that fails.
-    if rule.compose or any(demands_rework(line.gate(key)) for key in rule.gates):
+    if rule.compose or any(may_demand_rework(line.gate(key)) for key in rule.gates):
         yield from _of_failure(line, station)
 
 
-def _of_gate(line: ParsedLine, station: Station, gate: Gate) -> Iterator[CyclePath]:
+def _of_gate(line: ParsedLine, station: Station, gate: Gate) -> Iterator[LintTransition]:
     if gate.mode == "skip":
         return
     if "reject" in gate.offers:
         knob = gate.on_reject or line.policy.on_reject
-        if (target := rejected(line, gate)) is not None:
-            yield CyclePath(station.key, target, "gate")
+        if (target := rejection_target(line, gate)) is not None:
+            yield LintTransition(station.key, target, "gate")
         elif knob == "reviewer_chooses":
-            yield CyclePath(station.key, ANYWHERE, "gate")
+            yield LintTransition(station.key, ANYWHERE, "gate")
         elif knob == "fail":
-            yield CyclePath(station.key, "failed", "gate")
+            yield LintTransition(station.key, "failed", "gate")
     if "abort" in gate.offers:
-        yield CyclePath(station.key, "failed", "gate")
+        yield LintTransition(station.key, "failed", "gate")
 
 
-def rejected(line: ParsedLine, gate: Gate) -> str | None:
+def rejection_target(line: ParsedLine, gate: Gate) -> str | None:
     """The station that a rejection leads to (law §5); None: it ends the task, runs its station again, is not offered,
     or the reviewer chooses."""
     knob = gate.on_reject or line.policy.on_reject
@@ -105,9 +105,9 @@ def rejected(line: ParsedLine, gate: Gate) -> str | None:
     return knob.removeprefix("route:") if routed else None
 
 
-def rejections(line: ParsedLine) -> dict[str, str]:
+def rejection_targets(line: ParsedLine) -> dict[str, str]:
     """Return the station to which the rejection of a gate leads, by key of each gate where it leads to one."""
-    pairs = ((gate.key, rejected(line, gate)) for gate in line.gates)
+    pairs = ((gate.key, rejection_target(line, gate)) for gate in line.gates)
     return {key: target for key, target in pairs if target is not None}
 
 
@@ -119,17 +119,19 @@ of what its gates reject (static/editor/drawing/graph.ts)."""
 def edge_of(line: ParsedLine, station: str, by: str, rule: str, target: str) -> str:
     """The drawn edge of a move from a station, by what a decision says of it; "": no edge stands for it, as for the
     policy after a failure, a signal, a word that sends back, or an origin."""
-    if by == "policy" and not rule and onward(line, line.station(station)) == target:
+    if by == "policy" and not rule and onward_target(line, line.station(station)) == target:
         return f"{station}{ONWARD}"
     _source, parsed_rule = line.rules_by_id.get(rule, (None, None))
     if parsed_rule is None:
         return ""
-    if by == "gate" and target in {rejected(line, line.gate(key)) for key in parsed_rule.gates} - {station}:
+    if by == "gate" and target in {rejection_target(line, line.gate(key)) for key in parsed_rule.gates} - {
+        station
+    }:
         return f"{rule}{REJECTED}"
     return rule if by == "rule" and target in parsed_rule.to else ""
 
 
-def onward(line: ParsedLine, station: Station) -> str | None:
+def onward_target(line: ParsedLine, station: Station) -> str | None:
     """Return where the policy leads a passed outcome that no rule takes; None: nowhere by itself."""
     knob = line.policy.no_match if station.rules else line.policy.no_rules
     if knob in ("default", "advance"):
@@ -141,19 +143,19 @@ def onward(line: ParsedLine, station: Station) -> str | None:
 
 def _of_policy(
     line: ParsedLine, station: Station, unmatched: frozenset[tuple[str, str]]
-) -> Iterator[CyclePath]:
+) -> Iterator[LintTransition]:
     if (station.key, "failed") in unmatched:
         yield from _of_failure(line, station)
     if (station.key, "passed") not in unmatched:
         return
-    target = onward(line, station)
+    target = onward_target(line, station)
     if target is not None:
-        yield CyclePath(station.key, target, "policy")
+        yield LintTransition(station.key, target, "policy")
 
 
-def _of_failure(line: ParsedLine, station: Station) -> Iterator[CyclePath]:
+def _of_failure(line: ParsedLine, station: Station) -> Iterator[LintTransition]:
     knob = line.policy.on_failure
     if knob == "halt":
-        yield CyclePath(station.key, "failed", "policy")
+        yield LintTransition(station.key, "failed", "policy")
     elif knob.startswith("station:"):
-        yield CyclePath(station.key, knob.removeprefix("station:"), "policy")
+        yield LintTransition(station.key, knob.removeprefix("station:"), "policy")

@@ -14,47 +14,47 @@ NO_LIMIT = Wording.of(
 )
 
 
-def cannot(line: ParsedLine, trigger: str) -> str:
+def never_triggered_reason(line: ParsedLine, trigger: str) -> str:
     """Return why nothing in the line escalates with this trigger; "" where something may, or where it is a
     word of its own."""
     policy = line.policy
     match trigger:
         case "no_match":
-            return "" if policy.no_match == "escalate" else _unmatched(line)
+            return "" if policy.no_match == "escalate" else _no_match_reason(line)
         case "on_failure":
-            return "" if policy.on_failure == "escalate" else _unmatched_failure(line)
+            return "" if policy.on_failure == "escalate" else _on_failure_reason(line)
         case "compose_failed":
-            return _cannot_compose(line)
+            return _compose_reason(line)
         case "RetryLimitExceeded":
             return "" if _limits_escalate(line) else NO_LIMIT
         case "contradiction":
-            return _cannot_contradict(line)
+            return _contradiction_reason(line)
         case "gate_overdue":
             late = any(gate.due is not None and gate.due.then == "escalate" for gate in line.gates)
             return "" if late else "no gate of it has a time after which it escalates"
     return ""
 
 
-def _unmatched(line: ParsedLine) -> str:
+def _no_match_reason(line: ParsedLine) -> str:
     option = line.policy.no_match
     people = _("where no rule matches a passed outcome: %(then)s", then=named.option(line, option))
     return Wording.of(f"no_match is {option}", people)
 
 
-def _unmatched_failure(line: ParsedLine) -> str:
+def _on_failure_reason(line: ParsedLine) -> str:
     option = line.policy.on_failure
     people = _("where no rule matches a failure: %(then)s", then=named.option(line, option))
     return Wording.of(f"on_failure is {option}", people)
 
 
-def _cannot_compose(line: ParsedLine) -> str:
+def _compose_reason(line: ParsedLine) -> str:
     if not any(rule.compose for station in line.stations for rule in station.rules):
         return "no rule of it sets variables"
     # A compose that fails is routed by `on_failure` (law §5, step 7).
-    return "" if line.policy.on_failure == "escalate" else _unmatched_failure(line)
+    return "" if line.policy.on_failure == "escalate" else _on_failure_reason(line)
 
 
-def _cannot_contradict(line: ParsedLine) -> str:
+def _contradiction_reason(line: ParsedLine) -> str:
     # Only two branches that a join merges can contradict each other (law §7).
     if not any(station.join and len(station.join.wait_for) > 1 for station in line.stations):
         return "no station of it joins branches"

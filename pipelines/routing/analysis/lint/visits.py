@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.transitions import CyclePath
-from pipelines.routing.decide.budget_usage import MoveTarget, spends
-from pipelines.routing.document.algebra import All, Condition, FailureTypeIs
+from pipelines.routing.analysis.lint.transitions import LintTransition
+from pipelines.routing.decide.budget_usage import MoveTarget, consumes_budget
+from pipelines.routing.document.algebra import All, Condition, FailureTypeTest
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.model import ParsedLine
 
@@ -20,10 +20,10 @@ PATIENCE = 150
 """Rounds of counting in a cycle; the usual cap of 100 visits is reached before."""
 
 
-def bound(line: ParsedLine, transition: CyclePath) -> int | None:
+def transition_limit(line: ParsedLine, transition: LintTransition) -> int | None:
     """Return how often the transition can be taken, by its own budgets and those of its target; None: only
     the cap binds."""
-    bounds = [_entries(line, transition)]
+    bounds = [_entry_limit(line, transition)]
     if transition.rule is not None:
         bounds += [transition.rule.max_retries, transition.rule.max_visits]
         free = transition.rule.max_retries is None and transition.rule.max_visits is None
@@ -35,20 +35,20 @@ def bound(line: ParsedLine, transition: CyclePath) -> int | None:
     return min(limits) if limits else None
 
 
-def _binds(line: ParsedLine, budget: Budget, transition: CyclePath) -> bool:
+def _binds(line: ParsedLine, budget: Budget, transition: LintTransition) -> bool:
     """Return whether each use of the transition spends of the named budget, whatever the outcome."""
     rule = transition.rule
     kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
     rule_id = rule.id if rule is not None else None
     return all(
-        spends(line, budget, MoveTarget(transition.source, transition.target, rule_id, kind))
+        consumes_budget(line, budget, MoveTarget(transition.source, transition.target, rule_id, kind))
         for kind in kinds
     )
 
 
 def _failure_types(condition: Condition) -> tuple[str, ...]:
     """The types of failure that the condition needs one of; none where it takes outcomes of any type."""
-    if isinstance(condition, FailureTypeIs):
+    if isinstance(condition, FailureTypeTest):
         return condition.types
     if isinstance(condition, All):
         # All members have to hold, so one that needs a type is enough.
@@ -56,7 +56,7 @@ def _failure_types(condition: Condition) -> tuple[str, ...]:
     return ()
 
 
-def _entries(line: ParsedLine, transition: CyclePath) -> int | None:
+def _entry_limit(line: ParsedLine, transition: LintTransition) -> int | None:
     """Return how many entries the target and the revisit policy allow."""
     if transition.target not in line.stations_by_key:
         return 1
@@ -73,57 +73,57 @@ def _entries(line: ParsedLine, transition: CyclePath) -> int | None:
 
 def unbounded_cycles(subject: LintSubject) -> list[tuple[str, ...]]:
     """Groups of stations that can be gone round without a budget, each in the order of the line."""
-    return _cycles(subject.line, _unbounded(subject))
+    return _cycles(subject.line, _unbounded_targets(subject))
 
 
-def breaking(subject: LintSubject, station: str) -> tuple[str, ...]:
+def cycle_breakers(subject: LintSubject, station: str) -> tuple[str, ...]:
     """Return the stations that break the unbounded cycles that the station is the first of: once each has a
     limit of visits, no such cycle is left. Those that a task comes back to are chosen first; not always as
     few as would do."""
-    after, limited = _unbounded(subject), list[str]()
+    after, limited = _unbounded_targets(subject), list[str]()
     group = next((set(cycle) for cycle in _cycles(subject.line, after) if cycle[0] == station), set())
-    while left := _cycles(subject.line, _within(after, group)):
+    while left := _cycles(subject.line, _restricted_to(after, group)):
         limited.append(left[0][0])
         group.discard(left[0][0])
     return tuple(limited)
 
 
-def _within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
+def _restricted_to(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
     return {key: targets & group for key, targets in after.items() if key in group}
 
 
-def _unbounded(subject: LintSubject) -> dict[str, set[str]]:
+def _unbounded_targets(subject: LintSubject) -> dict[str, set[str]]:
     """Return where each station leads without a budget."""
     after: dict[str, set[str]] = {}
-    for transition in _moves(subject):
-        if bound(subject.line, transition) is None:
+    for transition in _station_transitions(subject):
+        if transition_limit(subject.line, transition) is None:
             after.setdefault(transition.source, set()).add(transition.target)
     return after
 
 
 def _cycles(line: ParsedLine, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
-    groups = [g for g in components(after) if len(g) > 1 or g[0] in after.get(g[0], ())]
+    groups = [g for g in strong_components(after) if len(g) > 1 or g[0] in after.get(g[0], ())]
     return sorted((tuple(sorted(g, key=line.position)) for g in groups), key=lambda g: line.position(g[0]))
 
 
-def endless(subject: LintSubject) -> dict[str, tuple[str, ...]]:
+def endless_targets(subject: LintSubject) -> dict[str, tuple[str, ...]]:
     """Return the targets that go on round an unbounded cycle, by id of each rule that lies in it."""
     group = {key: at for at, keys in enumerate(unbounded_cycles(subject)) for key in keys}
     targets: dict[str, tuple[str, ...]] = {}
-    for transition in _moves(subject):
+    for transition in _station_transitions(subject):
         inside = transition.source in group and group[transition.source] == group.get(transition.target)
-        if inside and transition.rule is not None and bound(subject.line, transition) is None:
+        if inside and transition.rule is not None and transition_limit(subject.line, transition) is None:
             targets[transition.rule.id] = (*targets.get(transition.rule.id, ()), transition.target)
     return targets
 
 
-def _moves(subject: LintSubject) -> list[CyclePath]:
+def _station_transitions(subject: LintSubject) -> list[LintTransition]:
     """Between stations, by rules and policy."""
     return [
         transition
         for transition in subject.transitions
         if transition.by not in ("gate", "jump")
-        and transition.source in subject.reached
+        and transition.source in subject.reached_keys
         and transition.target in subject.line.stations_by_key
     ]
 
@@ -133,10 +133,10 @@ def worst_visits(subject: LintSubject) -> dict[str, int]:
     line = subject.line
     into: dict[str, list[tuple[str, int | None]]] = {}
     after: dict[str, set[str]] = {}
-    for transition in _moves(subject):
-        into.setdefault(transition.target, []).append((transition.source, bound(line, transition)))
+    for transition in _station_transitions(subject):
+        into.setdefault(transition.target, []).append((transition.source, transition_limit(line, transition)))
         after.setdefault(transition.source, set()).add(transition.target)
-    most = {station.key: 0 for station in line.stations if station.key in subject.reached}
+    most = {station.key: 0 for station in line.stations if station.key in subject.reached_keys}
     for target in line.jump_targets:
         if target in most:
             # A visit is left once, so that it jumps to each place at most once.
@@ -145,12 +145,12 @@ def worst_visits(subject: LintSubject) -> dict[str, int]:
                 after.setdefault(source, set()).add(target)
     after |= {key: set() for key in most if key not in after}
     # Sources before targets: what leads into a group is final when the group is counted.
-    for group in reversed(components(after)):
+    for group in reversed(strong_components(after)):
         raise_bounds(
             sorted(group, key=line.position),
             most,
             partial(visit_limit, line),
-            lambda key: _entered(line, key, into.get(key, []), most),
+            lambda key: _entry_count(line, key, into.get(key, []), most),
         )
     return most
 
@@ -181,12 +181,12 @@ def visit_limit(line: ParsedLine, key: str) -> int:
     return min(limit for limit in bounds if limit is not None)
 
 
-def _entered(line: ParsedLine, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]) -> int:
+def _entry_count(line: ParsedLine, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]) -> int:
     total = int(key == line.start)
     return total + sum(most[source] if own is None else min(own, most[source]) for source, own in ways)
 
 
-def components(after: dict[str, set[str]]) -> list[list[str]]:
+def strong_components(after: dict[str, set[str]]) -> list[list[str]]:
     """Strongly connected groups, those that others lead to first (Tarjan, without recursion)."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -217,11 +217,11 @@ def components(after: dict[str, set[str]]) -> list[list[str]]:
                 if todo:
                     low[todo[-1][0]] = min(low[todo[-1][0]], low[key])
                 if low[key] == order[key]:
-                    groups.append(_closed(open_, inside, key))
+                    groups.append(_pop_component(open_, inside, key))
     return groups
 
 
-def _closed(open_: list[str], inside: set[str], key: str) -> list[str]:
+def _pop_component(open_: list[str], inside: set[str], key: str) -> list[str]:
     group = []
     while True:
         group.append(open_.pop())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.routing.basics.canonical import canonical
+from pipelines.routing.basics.canonical import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +31,23 @@ def effect_of(answer: Mapping[str, Any]) -> DecidedEffect:
     if kind == "finish":
         return DecidedEffect("finish", (answer["end"],), answer["kind"], rule)
     if kind == "wait":
-        return _waiting(answer)
+        return _wait_effect(answer)
     if kind == "ask":
-        return DecidedEffect("ask", (), _evaluation(answer["evaluation"]))
+        return DecidedEffect("ask", (), _evaluation_text(answer["evaluation"]))
     if kind == "escalate":
         return DecidedEffect("escalate", (), "", rule)
     return DecidedEffect("stuck", (), answer["error"], rule)
 
 
-def _waiting(answer: Mapping[str, Any]) -> DecidedEffect:
+def _wait_effect(answer: Mapping[str, Any]) -> DecidedEffect:
     status, rule = answer["status"], answer.get("rule")
     if status == "awaiting_review":
         return DecidedEffect("review", tuple(sorted(answer["gates"])), "", rule)
     if status == "held":
         return DecidedEffect("held", tuple(sorted(answer["to"])), ", ".join(answer["missing"]), rule)
     evaluation = answer.get("evaluation")
-    return DecidedEffect("blocked", (), _evaluation(evaluation) if evaluation else "", rule)
+    return DecidedEffect("blocked", (), _evaluation_text(evaluation) if evaluation else "", rule)
 
 
-def _evaluation(evaluation: Mapping[str, Any]) -> str:
-    return canonical(evaluation).decode()
+def _evaluation_text(evaluation: Mapping[str, Any]) -> str:
+    return canonical_json(evaluation).decode()

@@ -11,11 +11,11 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.model import ParsedLine
 
 
-def again(line: ParsedLine, situation: Mapping[str, Any]) -> Decision:
-    """The decision on a stored situation. Raises Malformed where it is none, or does not fit the line."""
+def decide_again(line: ParsedLine, situation: Mapping[str, Any]) -> Decision:
+    """Decide a stored situation again. Raises Malformed where it is no situation, or does not fit the line."""
     return decide(line, read_situation(situation))
 
 
-def said(decision: Decision) -> dict[str, Any]:
-    """The answer as it is stored: without its trace."""
-    return decision.plain()
+def stored_answer(decision: Decision) -> dict[str, Any]:
+    """Return the decision in its stored form: without its trace."""
+    return decision.to_stored_dict()

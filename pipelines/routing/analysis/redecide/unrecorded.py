@@ -14,14 +14,14 @@ from pipelines.routing.decide.situation import Situation
 from pipelines.routing.document.checks import CheckResult
 from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.operand_trace import ObservedOperand
 
 MOST_VALUES = 100
 """A counter that nobody kept is tried with so many values at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unrecorded:
+class UnrecordedFact:
     """`reason` is the code that reports name; `message` a sentence, `about` the keys that it names."""
 
     reason: str
@@ -30,37 +30,39 @@ class Unrecorded:
 
 
 Again = Callable[[Situation], RedecidedWalk]
-Finding = Iterator[Unrecorded]
+Finding = Iterator[UnrecordedFact]
 
 
-def unrecorded(
+def find_unrecorded(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk, again: Again
-) -> Unrecorded | None:
+) -> UnrecordedFact | None:
     """The first fact that is missing, if one is. `old`: the version that was recorded; `walked`: the walk under
     `new`; `again` walks under it on another situation."""
-    # Lazy, and the dearest last: `_counters` decides again for each count that is possible.
+    # Lazy, and the dearest last: `_missing_counters` decides again for each count that is possible.
     missing_facts = chain(
-        _origin(new, situation, walked.last),
-        _words(old, new, situation, walked),
-        _fields(old, situation, walked),
-        _observed(old, new, situation, walked),
-        _spent(old, new, situation),
-        _counters(old, new, situation, walked, again),
+        _missing_origin(new, situation, walked.last),
+        _incomparable_votes(old, new, situation, walked),
+        _missing_fields(old, situation, walked),
+        _missing_observations(old, new, situation, walked),
+        _missing_cost(old, new, situation),
+        _missing_counters(old, new, situation, walked, again),
     )
     return next(missing_facts, None)
 
 
-def _origin(new: ParsedLine, situation: Situation, last: Decision) -> Finding:
+def _missing_origin(new: ParsedLine, situation: Situation, last: Decision) -> Finding:
     origin = situation.facts.origin
     if origin and isinstance(last, Stuck) and last.error == "NoOrigin" and origin not in new.stations_by_key:
         message = f"It came from {origin}, a station that this version does not have."
-        yield Unrecorded("origin_gone", message, {"origin": origin})
+        yield UnrecordedFact("origin_gone", message, {"origin": origin})
 
 
 # People's words
 
 
-def _words(old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
+def _incomparable_votes(
+    old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk
+) -> Finding:
     """A word is worth what the policy was worth under which it was said."""
     for key in walked.asked:
         # The review of a jump is no gate of the document, and has no policy to compare.
@@ -69,15 +71,15 @@ def _words(old: ParsedLine, new: ParsedLine, situation: Situation, walked: Redec
         before, now = old.gates_by_key.get(key), new.gate(key)
         word = situation.facts.gates[key].decision
         about = {"gates": (key,), "word": word}
-        if before is None or _policy(before) != _policy(now):
+        if before is None or _vote_policy(before) != _vote_policy(now):
             message = f"“{word}” was said at {key} under another approval policy."
-            yield Unrecorded("other_approval", message, about)
+            yield UnrecordedFact("other_approval", message, about)
         elif word not in now.offers:
             message = f"“{word}” was said at {key}, which does not offer it any more."
-            yield Unrecorded("word_not_offered", message, about)
+            yield UnrecordedFact("word_not_offered", message, about)
 
 
-def _policy(gate: Gate) -> object:
+def _vote_policy(gate: Gate) -> object:
     """Return what decides whether a vote counts. How many rounds there are is `decide`'s to read."""
     return replace(gate.approval, max_rounds=0)
 
@@ -85,23 +87,23 @@ def _policy(gate: Gate) -> object:
 # Fields that checks read
 
 
-def _fields(old: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
-    for result in _checked(walked):
-        if result.saw is MISSING and not _could_be_there(result.check.field, old, situation, walked):
+def _missing_fields(old: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
+    for result in _check_results(walked):
+        if result.saw is MISSING and not _may_be_recorded(result.check.field, old, situation, walked):
             message = f"A check reads {result.check.field}, which the version of that time did not have."
-            yield Unrecorded("field_not_recorded", message, {"field": result.check.field})
+            yield UnrecordedFact("field_not_recorded", message, {"field": result.check.field})
 
 
-def _could_be_there(path: str, old: ParsedLine, situation: Situation, walked: RedecidedWalk) -> bool:
+def _may_be_recorded(path: str, old: ParsedLine, situation: Situation, walked: RedecidedWalk) -> bool:
     family, _, name = path.partition(".")
     if family == "input":
         return name in situation.facts.inputs or any(name == line_input.key for line_input in old.inputs)
     if family == "variables":
-        return name in situation.facts.variables or name in _composed(old)
+        return name in situation.facts.variables or name in _composed_variables(old)
     return family != "gates" or name in old.gates_by_key or name in walked.assumed or name == JUMP
 
 
-def _composed(line: ParsedLine) -> Iterator[str]:
+def _composed_variables(line: ParsedLine) -> Iterator[str]:
     for station in line.stations:
         for rule in station.rules:
             yield from (entry.var for entry in rule.compose)
@@ -110,40 +112,42 @@ def _composed(line: ParsedLine) -> Iterator[str]:
 # Facts of other stations, and cost
 
 
-def _observed(old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
+def _missing_observations(
+    old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk
+) -> Finding:
     # `observed` is recorded only where a rule or check names other stations (law §13).
     if old.reads_stations or not new.reads_stations:
         return
     paths = (
         observation.path
-        for observation in _seen(walked)
+        for observation in _observations(walked)
         if observation.operand == "fact" and observation.path
     )
-    fields = (result.check.field for result in _checked(walked))
+    fields = (result.check.field for result in _check_results(walked))
     foreign_path = next((path for path in (*paths, *fields) if "stations" in path), None)
     if foreign_path:
         message = f"{foreign_path} reads other stations, which the version of that time did not."
-        yield Unrecorded("other_stations_not_recorded", message)
+        yield UnrecordedFact("other_stations_not_recorded", message)
 
 
-def _spent(old: ParsedLine, new: ParsedLine, situation: Situation) -> Finding:
+def _missing_cost(old: ParsedLine, new: ParsedLine, situation: Situation) -> Finding:
     cost = situation.outcome.facts.get("usage", {}).get("cost_usd")
     if cost and old.limits.cost_usd is None and new.limits.cost_usd is not None:
         message = (
             "It depends on what the task had cost by then, which the version of that time did not count."
         )
-        yield Unrecorded("cost_not_recorded", message)
+        yield UnrecordedFact("cost_not_recorded", message)
 
 
 # Counters
 
 
-def _counters(
+def _missing_counters(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk, again: Again
 ) -> Finding:
     """Yield what is unrecorded of counters: what was counted under a name that is gone may belong to a name
     that is new; decided only where no such count changes anything."""
-    names = [*_edges(old, new, situation, walked), *_rules(old, new, situation, walked)]
+    names = [*_edge_counters(old, new, situation, walked), *_rule_counters(old, new, situation, walked)]
     if not names:
         return
     counted_names = ", ".join(name for _, name, _ in names)
@@ -151,36 +155,38 @@ def _counters(
         f"It depends on how often {counted_names} was taken, which was counted under a name that is gone."
     )
     # Of several counters every combination would have to be tried.
-    if len(names) > 1 or names[0][2] > MOST_VALUES or _matters(situation, walked, names[0], again):
-        yield Unrecorded("counter_not_recorded", message, {"counters": [counter[:2] for counter in names]})
+    if len(names) > 1 or names[0][2] > MOST_VALUES or _changes_result(situation, walked, names[0], again):
+        yield UnrecordedFact(
+            "counter_not_recorded", message, {"counters": [counter[:2] for counter in names]}
+        )
 
 
 Counter = tuple[str, str, int]
 """Which counters, the name in it, and how high it can be."""
 
 
-def _edges(
+def _edge_counters(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk
 ) -> Iterator[Counter]:
     """Edges that conditions read, to or from a station that the recorded version did not have."""
     counted = situation.facts.edges
-    gone = sum(count for edge, count in counted.items() if not _knows(new, edge))
+    gone = sum(count for edge, count in counted.items() if not _has_edge_ends(new, edge))
     if not gone:
         return
     read = dict.fromkeys(
         observation.path
-        for observation in _seen(walked)
+        for observation in _observations(walked)
         if observation.operand == "edge" and observation.path
     )
-    strange = [edge for edge in read if edge not in counted and not _knows(old, edge)]
+    strange = [edge for edge in read if edge not in counted and not _has_edge_ends(old, edge)]
     yield from (("edges", edge, gone) for edge in strange)
 
 
-def _knows(line: ParsedLine, edge: str) -> bool:
+def _has_edge_ends(line: ParsedLine, edge: str) -> bool:
     return all(end in line.stations_by_key or end in line.ends_by_key for end in edge.split("->"))
 
 
-def _rules(
+def _rule_counters(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk
 ) -> Iterator[Counter]:
     """Rules that the recorded version did not have, where the counter of one of its rules at this station is left
@@ -194,16 +200,16 @@ def _rules(
     yield from (("rules", rule, gone) for rule in strange if gone)
 
 
-def _matters(situation: Situation, walked: RedecidedWalk, counter: Counter, again: Again) -> bool:
+def _changes_result(situation: Situation, walked: RedecidedWalk, counter: Counter, again: Again) -> bool:
     kind, name, most = counter
     for count in range(1, most + 1):
-        other = again(_counted(situation, kind, name, count))
+        other = again(_with_count(situation, kind, name, count))
         if (other.effect, other.asked) != (walked.effect, walked.asked):
             return True
     return False
 
 
-def _counted(situation: Situation, kind: str, name: str, count: int) -> Situation:
+def _with_count(situation: Situation, kind: str, name: str, count: int) -> Situation:
     facts = situation.facts
     if kind == "edges":
         return replace(situation, facts=replace(facts, edges={**facts.edges, name: count}))
@@ -212,14 +218,14 @@ def _counted(situation: Situation, kind: str, name: str, count: int) -> Situatio
     return replace(situation, facts=replace(facts, now=now))
 
 
-def _checked(walked: RedecidedWalk) -> Iterator[CheckResult]:
+def _check_results(walked: RedecidedWalk) -> Iterator[CheckResult]:
     """Yield what checks of gates saw; no rule has any."""
     for step in walked.steps:
-        for entry in step.trace.noted:
+        for entry in step.trace.step_entries:
             yield from (result for result in entry.saw if isinstance(result, CheckResult))
 
 
-def _seen(walked: RedecidedWalk) -> Iterator[Seen]:
+def _observations(walked: RedecidedWalk) -> Iterator[ObservedOperand]:
     for step in walked.steps:
         for entry in step.trace:
-            yield from (observation for observation in entry.saw if isinstance(observation, Seen))
+            yield from (observation for observation in entry.saw if isinstance(observation, ObservedOperand))

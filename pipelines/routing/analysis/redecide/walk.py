@@ -1,4 +1,5 @@
-"""Through the gates of one decision: whom it asks, and where it leads when those who have not spoken approve."""
+"""A recorded decision led through its gates: whom it asks, and where it leads when everybody approves whose
+vote is not recorded."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
-from pipelines.routing.analysis.redecide.recorded import said
+from pipelines.routing.analysis.redecide.recorded import stored_answer
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision, Wait
 from pipelines.routing.decide.situation import GateWord, Situation
@@ -31,21 +32,21 @@ class RedecidedWalk:
 
     @cached_property
     def effect(self) -> DecidedEffect:
-        return effect_of(said(self.last))
+        return effect_of(stored_answer(self.last))
 
 
-def walk(
+def walk_gates(
     line: ParsedLine, situation: Situation, initial_words: Mapping[str, GateWord] | None = None
 ) -> RedecidedWalk:
-    """A recorded word counts only at a gate that this line asks at: what was said where nobody would be asked was
-    never said. `kept`: words that count from the start. Raises SituationError."""
+    """Lead the decision on this situation through its gates under this line. A recorded vote counts only at a
+    gate that this line asks at. `initial_words`: votes that count from the start. Raises SituationError."""
     words = dict(initial_words or {})
     gate_keys: list[str] = []
     assumed: list[str] = []
     steps: list[Decision] = []
     while True:
         steps.append(decide(line, with_words(situation, words)))
-        fresh = [key for key in _gates(steps[-1]) if key not in words]
+        fresh = [key for key in _asking_gates(steps[-1]) if key not in words]
         if not fresh:
             return RedecidedWalk(tuple(gate_keys), tuple(assumed), tuple(steps))
         for key in fresh:
@@ -64,6 +65,6 @@ def with_words(situation: Situation, words: Mapping[str, GateWord]) -> Situation
     return replace(situation, facts=replace(situation.facts, gates=dict(words)))
 
 
-def _gates(decision: Decision) -> tuple[str, ...]:
+def _asking_gates(decision: Decision) -> tuple[str, ...]:
     asks = isinstance(decision, Wait) and decision.status == "awaiting_review"
     return decision.gates if isinstance(decision, Wait) and asks else ()

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from pipelines.routing.analysis.regions.effort import spend
 from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.analysis.regions.regex import END, MAX_CHARACTER, START, Nfa, compiled
+from pipelines.routing.analysis.regions.regex import END, MAX_CHARACTER, START, Nfa, compile_nfa
 
 MAX_PRODUCT = 4_000
 """States of one product; beyond it the answer is unknown."""
@@ -33,7 +33,7 @@ _PLEASANT = "xabcdefghijklmnopqrstuvwyz0123456789 -_.,:ABCDEFGHIJKLMNOPQRSTUVWXY
 class Automaton(Protocol):
     """Deterministic: states are hashable values."""
 
-    def begin(self) -> Hashable: ...
+    def initial_state(self) -> Hashable: ...
 
     def step(self, state: Any, character: str) -> Hashable: ...
 
@@ -44,14 +44,14 @@ class Automaton(Protocol):
         ...
 
 
-class Containing:
+class ContainsAutomaton:
     """`contains`, by the failure links of Knuth, Morris and Pratt; `at_end`: ends with it."""
 
     def __init__(self, text: str, *, at_end: bool = False) -> None:
         self.text, self.at_end = text, at_end
-        self.links = _links(text)
+        self.links = _failure_links(text)
 
-    def begin(self) -> int:
+    def initial_state(self) -> int:
         return 0
 
     def step(self, state: int, character: str) -> int:
@@ -70,7 +70,7 @@ class Containing:
         return _borders_of(self.text)
 
 
-def _links(text: str) -> list[int]:
+def _failure_links(text: str) -> list[int]:
     # `links[n]`: length of the longest proper prefix of text[:n] that is also its suffix
     links = [0, 0]
     for end in range(1, len(text)):
@@ -81,13 +81,13 @@ def _links(text: str) -> list[int]:
     return links
 
 
-class Beginning:
+class PrefixAutomaton:
     """`starts_with`; the state is how much was read, or -1: lost."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def begin(self) -> int:
+    def initial_state(self) -> int:
         return 0
 
     def step(self, state: int, character: str) -> int:
@@ -102,7 +102,7 @@ class Beginning:
         return _borders_of(self.text)
 
 
-class ListedTexts:
+class TextListAutomaton:
     """Automaton of listed texts; the state is what was read as long as a text begins so, else None."""
 
     def __init__(self, texts: frozenset[str]) -> None:
@@ -112,7 +112,7 @@ class ListedTexts:
         self.texts = texts
         self.beginnings = {text[:end] for text in texts for end in range(len(text) + 1)}
 
-    def begin(self) -> str | None:
+    def initial_state(self) -> str | None:
         return "" if self.texts else None
 
     def step(self, state: str | None, character: str) -> str | None:
@@ -129,7 +129,7 @@ class ListedTexts:
 MATCHED = "matched"
 
 
-class Searching:
+class SearchAutomaton:
     """`matches`: the states of an NFA that a search may be in; MATCHED once it has found something.
 
     What follows on what is worked out once: the same few steps are asked for in one product after the other.
@@ -140,8 +140,8 @@ class Searching:
         self._after: dict[tuple[Any, str], Hashable] = {}
         self._remembered = 0
 
-    def begin(self) -> Hashable:
-        return self._settled(frozenset([self.nfa.start]), first=True)
+    def initial_state(self) -> Hashable:
+        return self._closed_state(frozenset([self.nfa.start]), first=True)
 
     def step(self, state: Any, character: str) -> Hashable:
         if state == MATCHED:
@@ -169,9 +169,9 @@ class Searching:
             if any(low <= code <= high for low, high in ranges)
         }
         # `matches` searches anywhere: a match may begin at every character (law §3).
-        return self._settled(frozenset(moved | {self.nfa.start}), first=False)
+        return self._closed_state(frozenset(moved | {self.nfa.start}), first=False)
 
-    def _settled(self, states: frozenset[int], *, first: bool) -> Hashable:
+    def _closed_state(self, states: frozenset[int], *, first: bool) -> Hashable:
         closed = self._closure(states, {"", START} if first else {""})
         return MATCHED if self.nfa.final in closed else (closed, first)
 
@@ -206,9 +206,9 @@ def _borders_of(text: str) -> set[int]:
 
 
 @lru_cache(maxsize=300)
-def searching(pattern: str) -> Searching:
+def search_automaton(pattern: str) -> SearchAutomaton:
     """Raises Unknown outside the subset of RE2."""
-    return Searching(compiled(pattern))
+    return SearchAutomaton(compile_nfa(pattern))
 
 
 def alphabet(automata: list[Automaton]) -> list[str]:
@@ -225,22 +225,22 @@ def _letters(of: frozenset[int]) -> list[str]:
         for i, low in enumerate(borders)
         if low <= MAX_CHARACTER and not 0xD800 <= low <= 0xDFFF
     ]
-    chosen = [_pleasant(low, high) for low, high in groups if low <= high]
+    chosen = [_preferred_character(low, high) for low, high in groups if low <= high]
     return sorted(chosen, key=lambda c: (_PLEASANT.find(c) < 0, _PLEASANT.find(c), c))
 
 
-def _pleasant(low: int, high: int) -> str:
+def _preferred_character(low: int, high: int) -> str:
     return next((c for c in _PLEASANT if low <= ord(c) <= high), chr(low))
 
 
-def _cost(automaton: Automaton) -> int:
+def _step_cost(automaton: Automaton) -> int:
     """Return the cost of one step, in the units of `effort`; the failure links of a long text may be many."""
-    if isinstance(automaton, Searching):
+    if isinstance(automaton, SearchAutomaton):
         return STEP_OF_SEARCH
-    return 1 + len(automaton.text) // 100 if isinstance(automaton, Containing) else 1
+    return 1 + len(automaton.text) // 100 if isinstance(automaton, ContainsAutomaton) else 1
 
 
-class _Part:
+class _ProductPart:
     """Part of a product: an automaton. What it says of a state is the same wherever the state stands in the
     product."""
 
@@ -253,7 +253,7 @@ class _Part:
         self._rows: dict[Any, list[Hashable]] = {}
         self._verdicts: dict[Any, bool] = {}
 
-    def after(self, state: Any) -> list[Hashable]:
+    def states_after(self, state: Any) -> list[Hashable]:
         """The states after each letter; letters of one group lead to the same."""
         row = self._rows.get(state)
         if row is None:
@@ -262,40 +262,40 @@ class _Part:
             row = self._rows[state] = [by_group[group] for group in self.groups]
         return row
 
-    def is_content(self, state: Any) -> bool:
+    def is_satisfied(self, state: Any) -> bool:
         verdict = self._verdicts.get(state)
         if verdict is None:
             verdict = self._verdicts[state] = self.automaton.accepts(state) == self.sign
         return verdict
 
 
-def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
+def accepted_texts(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
     """Texts that each automaton accepts where its sign is true and refuses where it is false, shortest first.
 
     One for each state of the product, so: none means that there is none. Raises Unknown beyond the bound.
     """
     automata = [automaton for automaton, _ in parts]
     letters = alphabet(automata)
-    cost = len(letters) * sum(map(_cost, automata))
-    product = [_Part(automaton, sign, letters) for automaton, sign in parts]
-    first = tuple(automaton.begin() for automaton in automata)
+    cost = len(letters) * sum(map(_step_cost, automata))
+    product = [_ProductPart(automaton, sign, letters) for automaton, sign in parts]
+    first = tuple(automaton.initial_state() for automaton in automata)
     visited = {first}
     queue = deque([(first, "")])
-    if _are_content(product, first):
+    if _are_satisfied(product, first):
         yield ""
     while queue:
         states, text = queue.popleft()
         spend(cost)
-        rows = [part.after(state) for part, state in zip(product, states, strict=True)]
+        rows = [part.states_after(state) for part, state in zip(product, states, strict=True)]
         for letter, after in zip(letters, zip(*rows, strict=True), strict=True):
             if after not in visited:
                 if len(visited) >= MAX_PRODUCT:
                     raise Unknown("the texts that are left need an automaton beyond the bound")
                 visited.add(after)
                 queue.append((after, text + letter))
-                if _are_content(product, after):
+                if _are_satisfied(product, after):
                     yield text + letter
 
 
-def _are_content(product: list[_Part], states: tuple[Any, ...]) -> bool:
-    return all(part.is_content(state) for part, state in zip(product, states, strict=True))
+def _are_satisfied(product: list[_ProductPart], states: tuple[Any, ...]) -> bool:
+    return all(part.is_satisfied(state) for part, state in zip(product, states, strict=True))

@@ -16,7 +16,7 @@ from pipelines.routing.document.operators import ALONE, ORDERED, OUTPUT
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Lists:
+class ListSet:
     """`literals`, frozen, of which each `has` (sign true) or has not (false) the frozen members named."""
 
     literals: ValueChoice = choices.ANY
@@ -27,9 +27,9 @@ class Lists:
         return self.literals.is_empty or any((member, not sign) in self.has for member, sign in self.has)
 
     def holds(self, frozen: Frozen) -> bool:
-        return self.literals.holds(frozen) and _has(frozen, self.has)
+        return self.literals.holds(frozen) and _has_members(frozen, self.has)
 
-    def meet(self, other: Lists) -> Lists:
+    def meet(self, other: ListSet) -> ListSet:
         if self is other or other is ANY_LIST or self is NO_LIST:
             return self
         if self is ANY_LIST or other is NO_LIST:
@@ -37,16 +37,18 @@ class Lists:
         literals, has = self.literals.meet(other.literals), self.has | other.has
         # Finitely many lists are tested at once, which keeps `is_empty` exact.
         if literals.only is not None:
-            return Lists(ValueChoice(frozenset(literal for literal in literals.only if _has(literal, has))))
-        return Lists(literals, has)
+            return ListSet(
+                ValueChoice(frozenset(literal for literal in literals.only if _has_members(literal, has)))
+            )
+        return ListSet(literals, has)
 
 
-def _has(frozen: Frozen, has: frozenset[tuple[Frozen, bool]]) -> bool:
+def _has_members(frozen: Frozen, has: frozenset[tuple[Frozen, bool]]) -> bool:
     return all((member in frozen[1]) == sign for member, sign in has)
 
 
-NO_LIST = Lists(choices.NONE)
-ANY_LIST = Lists()
+NO_LIST = ListSet(choices.NONE)
+ANY_LIST = ListSet()
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -58,7 +60,7 @@ class Cell:
     booleans: frozenset[bool] = frozenset([True, False])
     numbers: NumberSet = numbers.ANY
     texts: TextSet = texts.ANY
-    lists: Lists = ANY_LIST
+    lists: ListSet = ANY_LIST
     objects: ValueChoice = choices.ANY
 
     @property
@@ -136,63 +138,67 @@ def _with_missing(cell: Cell) -> Cell:
     return Cell(True, cell.null, cell.booleans, cell.numbers, cell.texts, cell.lists, cell.objects)
 
 
-def exists() -> Pair:
+def existence_cells() -> Pair:
     return PRESENT, MISSING_ONLY
 
 
-def nothing() -> Pair:
+def empty_cells() -> Pair:
     return _NOTHING, ANY
 
 
-def one_of(values: list[Any]) -> Pair:
+def membership_cells(values: list[Any]) -> Pair:
     """Equal to one of them."""
     spend(2 * len(values))
     by_kind: dict[str, list[Any]] = {}
     for value in values:
         by_kind.setdefault(kind(value), []).append(value)
-    number_set = numbers.listed(map(exact, by_kind.get("number", ())))
-    text_sets = texts.listed(frozenset(by_kind.get("string", ())))
+    number_set = numbers.finite_set(map(exact, by_kind.get("number", ())))
+    text_sets = texts.finite_sets(frozenset(by_kind.get("string", ())))
     arrays = ValueChoice(frozenset(map(freeze, by_kind.get("array", ()))))
     objects = ValueChoice(frozenset(map(freeze, by_kind.get("object", ()))))
     booleans = frozenset(by_kind.get("boolean", ()))
-    yes = Cell(False, "null" in by_kind, booleans, number_set, text_sets.yes, Lists(arrays), objects)
+    yes = Cell(False, "null" in by_kind, booleans, number_set, text_sets.yes, ListSet(arrays), objects)
     no = Cell(
         True,
         "null" not in by_kind,
         frozenset([True, False]) - booleans,
         number_set.complement(),
         text_sets.no,
-        Lists(arrays.complement()),
+        ListSet(arrays.complement()),
         objects.complement(),
     )
     return yes, no
 
 
-def compared(op: str, value: Any) -> Pair:
+def comparison_cells(op: str, value: Any) -> Pair:
     # Order is for numbers; for anything else it is false (law §3).
     if kind(value) != "number":
-        return nothing()
-    number_set = numbers.compared(op, exact(value))
+        return empty_cells()
+    number_set = numbers.comparison_set(op, exact(value))
     return _cell(numbers=number_set), Cell(numbers=number_set.complement())
 
 
-def containing(part: Any) -> Pair:
+def containing_cells(part: Any) -> Pair:
     member = freeze(part)
-    text_sets = texts.tested("contains", part) if type(part) is str else texts.Just(texts.NONE, texts.ANY)
-    yes = _cell(texts=text_sets.yes, lists=Lists(has=frozenset([(member, True)])))
-    return yes, Cell(texts=text_sets.no, lists=Lists(has=frozenset([(member, False)])))
+    text_sets = (
+        texts.operator_sets("contains", part)
+        if type(part) is str
+        else texts.TextSetPair(texts.NONE, texts.ANY)
+    )
+    yes = _cell(texts=text_sets.yes, lists=ListSet(has=frozenset([(member, True)])))
+    return yes, Cell(texts=text_sets.no, lists=ListSet(has=frozenset([(member, False)])))
 
 
-def text_tested(op: str, value: Any) -> Pair:
+def text_test_cells(op: str, value: Any) -> Pair:
     """`starts_with`, `ends_with`, `matches`."""
     # These operators are for strings; of anything else they are false (law §3).
     if type(value) is not str:
-        return nothing()
-    text_sets = texts.tested(op, value)
+        return empty_cells()
+    text_sets = texts.operator_sets(op, value)
     return _cell(texts=text_sets.yes), Cell(texts=text_sets.no)
 
 
-def of_type(name: str) -> Pair:
+def type_cells(name: str) -> Pair:
     part = {"null": "null", "boolean": "booleans", "number": "numbers", "string": "texts"}
     part |= {"array": "lists", "object": "objects"}
     full = {slot: getattr(ANY, slot) for slot in Cell.__slots__}
@@ -206,23 +212,23 @@ _KNOWN = frozenset(
 )
 
 
-def knows(op: str) -> bool:
-    """Return whether `tested` can express an operator: those here, those with a pattern, and what denies one
+def can_express(op: str) -> bool:
+    """Return whether `operator_cells` can express an operator: those here, those with a pattern, and what denies one
     of them."""
     base = op.removeprefix("not_")
     return base in _KNOWN or (base in OUTPUT and OUTPUT[base].pattern is not None)
 
 
-def tested(op: str, value: Any) -> Pair:
+def operator_cells(op: str, value: Any) -> Pair:
     """Return where the operator is true of one node, and everywhere else, no node included."""
     if op.startswith("not_"):
-        return negated(tested(op.removeprefix("not_"), value))
+        return negated(operator_cells(op.removeprefix("not_"), value))
     if op in ALONE:
-        return exists() if op == "exists" else swapped(exists())
+        return existence_cells() if op == "exists" else swapped(existence_cells())
     if op in ("equals", "in"):
-        return one_of(value if op == "in" else [value])
+        return membership_cells(value if op == "in" else [value])
     if op == "contains":
-        return containing(value)
+        return containing_cells(value)
     if op == "type":
-        return of_type(value)
-    return compared(op, value) if op in ORDERED else text_tested(op, value)
+        return type_cells(value)
+    return comparison_cells(op, value) if op in ORDERED else text_test_cells(op, value)

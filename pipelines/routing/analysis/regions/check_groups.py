@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipelines.routing.analysis.regions import numbers, texts
-from pipelines.routing.analysis.regions.evals import Evals
+from pipelines.routing.analysis.regions.evals import EvalSet
 from pipelines.routing.analysis.regions.formulas import (
     EVAL,
     FALSE,
     TRUE,
-    Both,
-    Either,
+    Conjunction,
+    Disjunction,
     Formula,
     Literal,
     Variable,
@@ -24,57 +24,63 @@ Passes = Callable[[Check], Formula]
 """Where a check passes."""
 
 
-def below(member: CheckGroup | Check, rank: int, passes: Passes) -> Formula:
+def below_rank_formula(member: CheckGroup | Check, rank: int, passes: Passes) -> Formula:
     """Return where the member asks for less than this rank (checks.py, `_worst`)."""
     if isinstance(member, Check):
-        return passes(member) if counts(member, rank) else TRUE
-    every = Both(tuple(below(one, rank, passes) for one in member.counted))
+        return passes(member) if demands_rank(member, rank) else TRUE
+    every = Conjunction(tuple(below_rank_formula(one, rank, passes) for one in member.counting_members))
     # A passed `any` group counts as nothing, a failed one as its worst member.
-    return Either((_passing(member, passes), every)) if member.kind == "any" else every
+    return Disjunction((_passing_formula(member, passes), every)) if member.kind == "any" else every
 
 
-def counts(check: Check, rank: int) -> bool:
+def demands_rank(check: Check, rank: int) -> bool:
     """Return whether a check that fails asks for this rank or a worse one."""
     return check.severity != "warn" and RANK.get(check.action, 0) >= rank
 
 
-def _passing(member: CheckGroup | Check, passes: Passes) -> Formula:
+def _passing_formula(member: CheckGroup | Check, passes: Passes) -> Formula:
     if isinstance(member, Check):
         return passes(member)
-    every = tuple(_passing(one, passes) for one in member.counted)
-    return Both(every) if member.kind == "all" else Either(every)
+    every = tuple(_passing_formula(one, passes) for one in member.counting_members)
+    return Conjunction(every) if member.kind == "all" else Disjunction(every)
 
 
-def eval_passes(op: str, check: Check, variable: Variable = EVAL) -> Formula:
+def eval_passing_formula(op: str, check: Check, variable: Variable = EVAL) -> Formula:
     """An eval is always there; it compares by its number where the check's value is one, else as text. `op`: as
     conditions call it."""
     if op == "exists":
         return TRUE
     if op == "not_equals":
-        return negation(eval_passes("equals", check, variable))
+        return negation(eval_passing_formula("equals", check, variable))
     value = check.value
     if is_number(value):
         if op == "equals":
-            return _number(numbers.just(exact(value)), variable)
-        return FALSE if op == "contains" else _number(numbers.compared(op, exact(value)), variable)
+            return _eval_number_literal(numbers.singleton(exact(value)), variable)
+        return (
+            FALSE
+            if op == "contains"
+            else _eval_number_literal(numbers.comparison_set(op, exact(value)), variable)
+        )
     if op == "equals":
-        return _text(texts.listed(frozenset([value] if type(value) is str else [])), variable)
+        return _eval_text_literal(
+            texts.finite_sets(frozenset([value] if type(value) is str else [])), variable
+        )
     if op == "in":
-        words = texts.listed(frozenset(item for item in value if type(item) is str))
+        words = texts.finite_sets(frozenset(item for item in value if type(item) is str))
         listed = [exact(item) for item in value if is_number(item)]
-        by_number = [_number(numbers.listed(listed), variable)] if listed else []
-        return Either((_text(words, variable), *by_number))
+        by_number = [_eval_number_literal(numbers.finite_set(listed), variable)] if listed else []
+        return Disjunction((_eval_text_literal(words, variable), *by_number))
     if type(value) is not str or op not in ("contains", "matches"):
         return FALSE
-    return _text(texts.tested(op, value), variable)
+    return _eval_text_literal(texts.operator_sets(op, value), variable)
 
 
-def _number(numbers_in: numbers.NumberSet, variable: Variable) -> Formula:
-    return Literal(variable, Evals(within=numbers_in), Evals(outside=numbers_in))
+def _eval_number_literal(numbers_in: numbers.NumberSet, variable: Variable) -> Formula:
+    return Literal(variable, EvalSet(within=numbers_in), EvalSet(outside=numbers_in))
 
 
-def _text(words: texts.Just, variable: Variable) -> Formula:
-    return Literal(variable, Evals(words.yes), Evals(words.no))
+def _eval_text_literal(words: texts.TextSetPair, variable: Variable) -> Formula:
+    return Literal(variable, EvalSet(words.yes), EvalSet(words.no))
 
 
 def operator_of(check: Check) -> str:

@@ -17,7 +17,7 @@ from pipelines.routing.analysis.regions.effort import spend
 from pipelines.routing.analysis.regions.frozen import Frozen, freeze, thaw
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.basics.values import MAX_DEPTH, MISSING, check
+from pipelines.routing.basics.values import MAX_DEPTH, MISSING, check_storable
 from pipelines.routing.basics.wording import Wording as _
 
 Step = str | int
@@ -28,14 +28,14 @@ MAX_LENGTH = 40
 
 
 @dataclass
-class Tree:
+class CellTree:
     cell: Cell = cells.ANY
-    below: dict[Step, Tree] = field(default_factory=dict)
+    below: dict[Step, CellTree] = field(default_factory=dict)
 
-    def at(self, place: Place) -> Tree:
+    def subtree_at(self, place: Place) -> CellTree:
         tree = self
         for step in place:
-            tree = tree.below.setdefault(step, Tree())
+            tree = tree.below.setdefault(step, CellTree())
         return tree
 
     def admits(self, value: Any) -> bool:
@@ -43,11 +43,11 @@ class Tree:
             return False
         return not self.below or all(t.admits(member(value, s)) for s, t in self.below.items())
 
-    def meet(self, other: Tree) -> Tree:
+    def meet(self, other: CellTree) -> CellTree:
         below = dict(self.below)
         for step, tree in other.below.items():
             below[step] = below[step].meet(tree) if step in below else tree
-        return Tree(self.cell.meet(other.cell), below)
+        return CellTree(self.cell.meet(other.cell), below)
 
 
 def member(value: Any, step: Step) -> Any:
@@ -59,32 +59,32 @@ def member(value: Any, step: Step) -> Any:
     return MISSING
 
 
-def document(of: dict[Place, Cell]) -> Any:
+def build_document(of: dict[Place, Cell]) -> Any:
     """A value, or MISSING: no document. Raises Impossible or Unknown."""
-    tree = Tree()
+    tree = CellTree()
     for place, cell in of.items():
         # An outcome nests at most 100 deep (law §2).
         if len(place) > MAX_DEPTH and cell.holds(MISSING):
             continue  # nothing can be there
         if len(place) > MAX_DEPTH:
             raise Unknown(_("the output would be nested deeper than %(most)s", most=MAX_DEPTH))
-        node = tree.at(place)
+        node = tree.subtree_at(place)
         node.cell = node.cell.meet(cell)
-    value = build(tree)
+    value = build_value(tree)
     if value is not MISSING:
-        _storable(value)
+        _check_storable(value)
     return value
 
 
-def _storable(value: Any) -> None:
+def _check_storable(value: Any) -> None:
     """Raises Unknown for a value that no outcome may have: nested too deeply."""
     try:
-        check(value, "")
+        check_storable(value, "")
     except Malformed as fault:
         raise Unknown(_("the output would be %(fault)s", fault=fault.message)) from None
 
 
-def build(tree: Tree) -> Any:
+def build_value(tree: CellTree) -> Any:
     """Raises Impossible or Unknown."""
     spend(20)
     doubt: Unknown | None = None
@@ -100,50 +100,50 @@ def build(tree: Tree) -> Any:
     raise doubt or Impossible
 
 
-def _leaf(values: Iterator[Any], *, complete: bool) -> Any:
+def _first_value(values: Iterator[Any], *, complete: bool) -> Any:
     value = next(values, MISSING)
     if value is MISSING:
         raise Impossible if complete else Unknown("a number between two others could not be written")
     return value
 
 
-def _missing(tree: Tree) -> Any:
+def _build_missing(tree: CellTree) -> Any:
     if not tree.cell.missing:
         raise Impossible
     return MISSING
 
 
-def _text(tree: Tree) -> Any:
-    return _leaf(tree.cell.texts.samples(1), complete=True)
+def _build_text(tree: CellTree) -> Any:
+    return _first_value(tree.cell.texts.samples(1), complete=True)
 
 
-def _number(tree: Tree) -> Any:
-    return _leaf(tree.cell.numbers.samples(), complete=tree.cell.numbers.is_empty)
+def _build_number(tree: CellTree) -> Any:
+    return _first_value(tree.cell.numbers.samples(), complete=tree.cell.numbers.is_empty)
 
 
-def _boolean(tree: Tree) -> Any:
-    return _leaf(iter(sorted(tree.cell.booleans, reverse=True)), complete=True)
+def _build_boolean(tree: CellTree) -> Any:
+    return _first_value(iter(sorted(tree.cell.booleans, reverse=True)), complete=True)
 
 
-def _null(tree: Tree) -> Any:
-    return _leaf(iter([None] if tree.cell.null else []), complete=True)
+def _build_null(tree: CellTree) -> Any:
+    return _first_value(iter([None] if tree.cell.null else []), complete=True)
 
 
-def _literal(tree: Tree, literals: frozenset[Frozen]) -> Any:
+def _admitted_literal(tree: CellTree, literals: frozenset[Frozen]) -> Any:
     for value in sorted(map(thaw, literals), key=repr):
         if tree.admits(value):
             return value
     raise Impossible
 
 
-def _object(tree: Tree) -> Any:
+def _build_object(tree: CellTree) -> Any:
     allowed = tree.cell.objects
     if allowed.only is not None:
-        return _literal(tree, allowed.only)
+        return _admitted_literal(tree, allowed.only)
     # An object has nothing at an index.
     if not all(t.admits(MISSING) for s, t in tree.below.items() if type(s) is int):
         raise Impossible
-    built = {step: build(below) for step, below in tree.below.items() if type(step) is str}
+    built = {step: build_value(below) for step, below in tree.below.items() if type(step) is str}
     value = {step: element for step, element in built.items() if element is not MISSING}
     # Further keys make the object none of the excluded ones; no condition names them.
     extra = (name for i in count() if (name := f"other{i or ''}") not in tree.below)
@@ -152,19 +152,19 @@ def _object(tree: Tree) -> Any:
     return value
 
 
-def _list(tree: Tree) -> Any:
+def _build_list(tree: CellTree) -> Any:
     lists = tree.cell.lists
     if lists.is_empty:
         raise Impossible
     if lists.literals.only is not None:
-        return _literal(tree, lists.literals.only)
+        return _admitted_literal(tree, lists.literals.only)
     # A list has nothing under a name.
     if not all(t.admits(MISSING) for s, t in tree.below.items() if type(s) is str):
         raise Impossible
-    return _of_some_length(tree)
+    return _build_any_length(tree)
 
 
-def _of_some_length(tree: Tree) -> Any:
+def _build_any_length(tree: CellTree) -> Any:
     """Lengths up to the one from which on all are alike: a place of its own for each index and each member."""
     indices = [step for step in tree.below if type(step) is int]
     required = [member for member, sign in sorted(tree.cell.lists.has, key=repr) if sign]
@@ -176,7 +176,7 @@ def _of_some_length(tree: Tree) -> Any:
     doubt = Unknown("an index is too large") if enough > MAX_LENGTH else None
     for length in range(min(enough, MAX_LENGTH) + 1):
         try:
-            return _of_length(tree, length, required)
+            return _build_list_of_length(tree, length, required)
         except Unknown as unknown:
             doubt = unknown
         except Impossible:
@@ -184,33 +184,35 @@ def _of_some_length(tree: Tree) -> Any:
     raise doubt or Impossible
 
 
-def _of_length(tree: Tree, length: int, required: list[Frozen]) -> Any:
+def _build_list_of_length(tree: CellTree, length: int, required: list[Frozen]) -> Any:
     banned = [thaw(member) for member, sign in tree.cell.lists.has if not sign]
-    usual = Tree(cells.PRESENT.meet(cells.one_of(banned)[1]))
-    places: list[Tree] = [usual] * length
+    usual = CellTree(cells.PRESENT.meet(cells.membership_cells(banned)[1]))
+    places: list[CellTree] = [usual] * length
     for step, below in tree.below.items():
         if type(step) is int and -length <= step < length:
             places[step] = places[step].meet(below)
         elif type(step) is int and not below.admits(MISSING):
             raise Impossible
     excluded = [members for _, members in tree.cell.lists.literals.but if len(members) == length]
-    return _placed(places, required, usual, excluded)
+    return _place_members(places, required, usual, excluded)
 
 
-def _placed(
-    places: list[Tree], required: list[Frozen], usual: Tree, excluded: list[tuple[Frozen, ...]]
+def _place_members(
+    places: list[CellTree], required: list[Frozen], usual: CellTree, excluded: list[tuple[Frozen, ...]]
 ) -> list[Any]:
     """The wanted members at places that admit them, free ones first; the other places filled."""
     spend(30 + len(places))
     if not required:
-        return _unlike(places, excluded)
+        return _build_differing_list(places, excluded)
     first, doubt = thaw(required[0]), None
     # Places that no condition names come first (False sorts before True).
     for index in sorted(range(len(places)), key=lambda i: places[i] is not usual):
         if places[index].admits(first):
-            pinned = Tree(cells.one_of([first])[0])
+            pinned = CellTree(cells.membership_cells([first])[0])
             try:
-                return _placed(places[:index] + [pinned] + places[index + 1 :], required[1:], usual, excluded)
+                return _place_members(
+                    places[:index] + [pinned] + places[index + 1 :], required[1:], usual, excluded
+                )
             except Unknown as unknown:
                 doubt = unknown
             except Impossible:
@@ -218,7 +220,7 @@ def _placed(
     raise doubt or Impossible
 
 
-def _unlike(places: list[Tree], excluded: list[tuple[Frozen, ...]]) -> list[Any]:
+def _build_differing_list(places: list[CellTree], excluded: list[tuple[Frozen, ...]]) -> list[Any]:
     """A value for each place, so that the list is none of the excluded ones, which are as long.
 
     Either the first place holds what no excluded list begins with, or one of their beginnings, and the rest differs
@@ -226,15 +228,15 @@ def _unlike(places: list[Tree], excluded: list[tuple[Frozen, ...]]) -> list[Any]
     """
     spend(5 + len(excluded))
     if not excluded:
-        return [build(place) for place in places]
+        return [build_value(place) for place in places]
     if not places:
         raise Impossible
     first, rest = places[0], places[1:]
     begun = sorted({members[0] for members in excluded}, key=repr)
-    other = Tree(cells.one_of(list(map(thaw, begun)))[1])
+    other = CellTree(cells.membership_cells(list(map(thaw, begun)))[1])
     doubt: Unknown | None = None
     try:
-        return [build(first.meet(other)), *map(build, rest)]
+        return [build_value(first.meet(other)), *map(build_value, rest)]
     except Unknown as unknown:
         doubt = unknown
     except Impossible:
@@ -243,7 +245,7 @@ def _unlike(places: list[Tree], excluded: list[tuple[Frozen, ...]]) -> list[Any]
         try:
             still = [members[1:] for members in excluded if members[0] == begin]
             if first.admits(thaw(begin)):
-                return [thaw(begin), *_unlike(rest, still)]
+                return [thaw(begin), *_build_differing_list(rest, still)]
         except Unknown as unknown:
             doubt = unknown
         except Impossible:
@@ -251,7 +253,14 @@ def _unlike(places: list[Tree], excluded: list[tuple[Frozen, ...]]) -> list[Any]
     raise doubt or Impossible
 
 
-_AROUND: tuple[Callable[[Tree], Any], ...] = (_object, _list)
+_AROUND: tuple[Callable[[CellTree], Any], ...] = (_build_object, _build_list)
 """What may hold something below it."""
-_MAKERS: tuple[Callable[[Tree], Any], ...] = (_missing, _text, _number, _boolean, _null, *_AROUND)
+_MAKERS: tuple[Callable[[CellTree], Any], ...] = (
+    _build_missing,
+    _build_text,
+    _build_number,
+    _build_boolean,
+    _build_null,
+    *_AROUND,
+)
 """The simplest first: where nothing is needed, nothing is written."""

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.basics.bounds import counted
+from pipelines.routing.basics.bounds import counting_steps
 
 STEP = 4
 """Of one step of a decision that is tried, in units."""
@@ -43,13 +43,13 @@ _METER: ContextVar[EffortMeter | None] = ContextVar("meter", default=None)
 
 
 @contextmanager
-def at_most(units: int) -> Iterator[EffortMeter]:
+def limiting_effort(units: int) -> Iterator[EffortMeter]:
     """Within it, questions raise Exhausted once they have cost `units` together."""
     meter = EffortMeter(units)
     token = _METER.set(meter)
     try:
         # Decisions that are tried count their steps themselves (`basics.bounds`).
-        with counted(lambda steps: meter.spend(STEP * steps)):
+        with counting_steps(lambda steps: meter.spend(STEP * steps)):
             yield meter
     finally:
         _METER.reset(token)

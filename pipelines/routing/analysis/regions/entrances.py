@@ -21,20 +21,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from pipelines.routing.analysis.regions import cells, choices
-from pipelines.routing.analysis.regions.check_groups import below
+from pipelines.routing.analysis.regions.check_groups import below_rank_formula
 from pipelines.routing.analysis.regions.formulas import (
     EVAL,
     FALSE,
     STATUS,
     TRUE,
-    Both,
-    Either,
+    Conjunction,
+    Disjunction,
     Formula,
     Literal,
-    choice,
-    eval_is,
+    choice_literal,
+    eval_literal,
     negation,
-    status_in,
+    status_literal,
 )
 from pipelines.routing.analysis.regions.possible import COUPLED
 from pipelines.routing.analysis.regions.recorded import (
@@ -47,7 +47,7 @@ from pipelines.routing.analysis.regions.recorded import (
     UNFORCED,
     WORD,
     RecordedFields,
-    limits_of,
+    check_field_bounds,
 )
 from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.analysis.regions.statuses import (
@@ -58,7 +58,7 @@ from pipelines.routing.analysis.regions.statuses import (
     RECORDED,
     Statuses,
 )
-from pipelines.routing.document.algebra import FailureTypeIs, leaves
+from pipelines.routing.document.algebra import FailureTypeTest, leaves
 from pipelines.routing.document.checks import RANK, Check
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
@@ -85,9 +85,9 @@ class Entrance:
     reopens: Formula = FALSE
 
     def box(self, among: Statuses) -> Box:
-        box: Box = {STATUS: _choice(among)}
+        box: Box = {STATUS: _status_choice(among)}
         if self.eval:
-            box[EVAL] = eval_is(self.eval).yes
+            box[EVAL] = eval_literal(self.eval).yes
         return box
 
 
@@ -121,10 +121,10 @@ class StationGate:
         )
 
     @cached_property
-    def types(self) -> frozenset[str]:
+    def failure_types(self) -> frozenset[str]:
         """The failure types that rules and checks name."""
-        conditions = (leaf for rule in self.station.readable for leaf in leaves(rule.when))
-        names = {name for leaf in conditions if isinstance(leaf, FailureTypeIs) for name in leaf.types}
+        conditions = (leaf for rule in self.station.readable_rules for leaf in leaves(rule.when))
+        names = {name for leaf in conditions if isinstance(leaf, FailureTypeTest) for name in leaf.types}
         for check in self.checks:
             if check.field == "failure_type":
                 names |= {
@@ -135,23 +135,23 @@ class StationGate:
         return frozenset(names)
 
     @cached_property
-    def limits(self) -> tuple[Formula, ...]:
+    def field_bounds(self) -> tuple[Formula, ...]:
         """Bounds of the fields that checks read, whatever was reported."""
-        any_pair = choice(RECORDED_STATUS, choices.ValueChoice(PAIRS))
-        return (any_pair, *limits_of(self.checks, self.types))
+        any_pair = choice_literal(RECORDED_STATUS, choices.ValueChoice(PAIRS))
+        return (any_pair, *check_field_bounds(self.checks, self.failure_types))
 
     @cached_property
-    def reads_apart(self) -> bool:
+    def reads_documents_apart(self) -> bool:
         """Tell whether conditions read context and output as one, and checks read one of them."""
         families = {check.field.partition(".")[0] for check in self.checks}
         return self.line.policy.condition_scope == "merged" and not families.isdisjoint(
             ("output", "meta", "context")
         )
 
-    def _fields(self, *, passed: bool = False, apart: bool = False) -> RecordedFields:
+    def _recorded_fields(self, *, passed: bool = False, apart: bool = False) -> RecordedFields:
         """`apart`: where the rules see another outcome than the recorded one."""
         outcome = (RECORDED_STATUS, RECORDED_EVAL) if apart else (STATUS, EVAL)
-        return RecordedFields(*outcome, (self.station.gate or "") if passed else "", self.types)
+        return RecordedFields(*outcome, (self.station.gate or "") if passed else "", self.failure_types)
 
     @cached_property
     def entrances(self) -> tuple[Entrance, ...]:
@@ -159,9 +159,9 @@ class StationGate:
         return tuple(self._entrances() if self.decides else self._open_entrances())
 
     @cached_property
-    def starts(self) -> tuple[Entrance, ...]:
-        """The same where it matters what the checks of the gates of rules read."""
-        return tuple(self._entrances(blocked=self._blocked()))
+    def detailed_entrances(self) -> tuple[Entrance, ...]:
+        """Return the entrances with what the checks of the gates of rules read, for questions about rework."""
+        return tuple(self._entrances(blocked=self._blocked_formulas()))
 
     def _open_entrances(self) -> Iterator[Entrance]:
         failures = RECORDED if self.line.policy.failure_rules else PASSED
@@ -173,95 +173,113 @@ class StationGate:
         """`blocked`: what makes an outcome blocked, where it matters what else it says."""
         gate, failure_rules = self.gate, self.line.policy.failure_rules
         people = gate is not None and gate.has_people
-        at_rule, apart = self._fields(passed=True), self._fields(passed=True, apart=True)
-        passing = (*self.limits, *self._direct(), self._passing(self._fields()))
+        at_rule, apart = self._recorded_fields(passed=True), self._recorded_fields(passed=True, apart=True)
+        passing = (
+            *self.field_bounds,
+            *self._direct_formulas(),
+            self._passing_formula(self._recorded_fields()),
+        )
         yield Entrance("passed", RECORDED if failure_rules else PASSED, passing, fields=at_rule)
-        past = (*self.limits, *blocked)
+        past = (*self.field_bounds, *blocked)
         yield Entrance("blocked", frozenset([BLOCKED]), past, "blocked", apart, unforced=FALSE, reopens=TRUE)
         if not people or "approve" in gate.offers or gate.sample is not None:  # type: ignore[union-attr]
             # No signal passes a human gate, so it needs a way through the people (law §5, step 3).
-            proceed = (*self.limits, choice(SIGNAL, choices.only("proceed")))
+            proceed = (*self.field_bounds, choice_literal(SIGNAL, choices.only("proceed")))
             yield Entrance("signal", PASSED, proceed, "ok", apart, FALSE, FALSE if people else TRUE)
         if failure_rules and gate is not None and gate.mode != "skip":
-            by_word = choice(WORD, choices.only("rework"))
-            reach = (*self.limits, self._demanding(gate))
+            by_word = choice_literal(WORD, choices.only("rework"))
+            reach = (*self.field_bounds, self._demanding_formula(gate))
             yield Entrance("demanded", FORCED_FAILURE, reach, "error", apart, unforced=by_word)
-        yield self._exhausted()
+        yield self._exhausted_entrance()
 
-    def _blocked(self) -> tuple[Formula, ...]:
-        by_word = choice(RECORDED_STATUS, choices.ValueChoice(frozenset(p for p in PAIRS if "blocked" in p)))
-        entrances: list[Formula] = [by_word, Literal(BLOCKERS, *cells.compared("gte", 1))]
+    def _blocked_formulas(self) -> tuple[Formula, ...]:
+        by_word = choice_literal(
+            RECORDED_STATUS, choices.ValueChoice(frozenset(p for p in PAIRS if "blocked" in p))
+        )
+        entrances: list[Formula] = [by_word, Literal(BLOCKERS, *cells.comparison_cells("gte", 1))]
         # With exit code 0 a required document that is missing blocks (law §5, step 4).
         if self.station.result_document == "required":
             missing = Literal(("cell", ()), cells.MISSING_ONLY, cells.PRESENT)
-            entrances.append(Both((Literal(EXIT_CODE, *cells.one_of([0])), missing)))
-        return Either(tuple(entrances)), choice(SIGNAL, choices.only(None))
+            entrances.append(Conjunction((Literal(EXIT_CODE, *cells.membership_cells([0])), missing)))
+        return Disjunction(tuple(entrances)), choice_literal(SIGNAL, choices.only(None))
 
-    def _direct(self) -> tuple[Formula, ...]:
+    def _direct_formulas(self) -> tuple[Formula, ...]:
         """Neither a signal nor anything that blocks."""
         required = self.station.result_document == "required"
         there = Literal(("cell", ()), cells.PRESENT, cells.MISSING_ONLY)
-        zero = Literal(EXIT_CODE, *cells.one_of([0]))
+        zero = Literal(EXIT_CODE, *cells.membership_cells([0]))
         return (
-            choice(SIGNAL, choices.only(None)),
-            Literal(BLOCKERS, *cells.one_of([0])),
-            *([Either((negation(zero), there))] if required else []),
+            choice_literal(SIGNAL, choices.only(None)),
+            Literal(BLOCKERS, *cells.membership_cells([0])),
+            *([Disjunction((negation(zero), there))] if required else []),
         )
 
-    def _exhausted(self) -> Entrance:
+    def _exhausted_entrance(self) -> Entrance:
         """The rules see the verdict fail; the checks see the recorded one."""
         every = {pair[0] for pair in PAIRS} if self.line.policy.failure_rules else {"blocked"}
-        same = Either(tuple(self._of_result(result) for result in sorted(every)))
-        fields = RecordedFields(RECORDED_STATUS, EVAL, "", self.types)
-        reach = (*self.limits, choice(SIGNAL, choices.only("rework")), same, self._passing(fields))
+        same = Disjunction(tuple(self._result_formula(result) for result in sorted(every)))
+        fields = RecordedFields(RECORDED_STATUS, EVAL, "", self.failure_types)
+        reach = (
+            *self.field_bounds,
+            choice_literal(SIGNAL, choices.only("rework")),
+            same,
+            self._passing_formula(fields),
+        )
         at_rule = replace(fields, passed=self.station.gate or "")
         return Entrance("exhausted", frozenset((result, "fail") for result in every), reach, fields=at_rule)
 
     @staticmethod
-    def _of_result(result: str) -> Formula:
+    def _result_formula(result: str) -> Formula:
         pairs = frozenset(pair for pair in PAIRS if pair[0] == result)
-        return Both(
-            (status_in(frozenset([(result, "fail")])), choice(RECORDED_STATUS, choices.ValueChoice(pairs)))
+        return Conjunction(
+            (
+                status_literal(frozenset([(result, "fail")])),
+                choice_literal(RECORDED_STATUS, choices.ValueChoice(pairs)),
+            )
         )
 
-    def _passing(self, fields: RecordedFields) -> Formula:
+    def _passing_formula(self, fields: RecordedFields) -> Formula:
         """The gate lets it through, perhaps once a person approved."""
         gate = self.gate
         if gate is None or gate.mode == "skip":
             return TRUE
         # The hold of a check asks a person, who may approve; rework and abort decide at once.
         if "approve" in gate.offers:
-            return asks_less(gate, REWORK, fields)
+            return gate_below_rank_formula(gate, REWORK, fields)
         # Somebody is always asked and cannot approve; only a task that is not drawn gets past.
         if gate.has_people and gate.sample is None:
             return FALSE
-        return asks_less(gate, HOLD, fields)
+        return gate_below_rank_formula(gate, HOLD, fields)
 
-    def _demanding(self, gate: Gate) -> Formula:
+    def _demanding_formula(self, gate: Gate) -> Formula:
         """Rework that is demanded by a check or the tool of the gate, or by a person who is asked at it."""
-        fields = self._fields(apart=True)
-        direct = Both((choice(RECORDED_STATUS, choices.ValueChoice(RECORDED)), *self._direct()))
-        opening = Either((direct, choice(SIGNAL, choices.only("rework"))))
-        rework = choice(WORD, choices.only("rework"))
-        entrances: list[Formula] = [Both((negation(rework), opening, demands(gate, fields)))]
+        fields = self._recorded_fields(apart=True)
+        direct = Conjunction(
+            (choice_literal(RECORDED_STATUS, choices.ValueChoice(RECORDED)), *self._direct_formulas())
+        )
+        opening = Disjunction((direct, choice_literal(SIGNAL, choices.only("rework"))))
+        rework = choice_literal(WORD, choices.only("rework"))
+        entrances: list[Formula] = [
+            Conjunction((negation(rework), opening, rework_demand_formula(gate, fields)))
+        ]
         if "rework" in gate.offers:
-            entrances.append(Both((rework, opening, asks(gate, fields))))
+            entrances.append(Conjunction((rework, opening, review_required_formula(gate, fields))))
             if gate.has_people:
-                entrances.append(Both((rework, choice(SIGNAL, choices.only("proceed")))))
-        return Either(tuple(entrances))
+                entrances.append(Conjunction((rework, choice_literal(SIGNAL, choices.only("proceed")))))
+        return Disjunction(tuple(entrances))
 
 
-def asks_less(gate: Gate, rank: int, fields: RecordedFields) -> Formula:
+def gate_below_rank_formula(gate: Gate, rank: int, fields: RecordedFields) -> Formula:
     """Its checks and its tool ask for less than this rank."""
     parts: list[Formula] = []
     if gate.checks is not None and gate.enforces_checks:
-        parts.append(below(gate.checks, rank, fields.passes))
-    if gate.tool is not None and gate.tool_asks_for:
-        parts.append(_tool_below(gate, rank))
-    return Both(tuple(parts)) if parts else TRUE
+        parts.append(below_rank_formula(gate.checks, rank, fields.passing_formula))
+    if gate.tool is not None and gate.tool_actions:
+        parts.append(_tool_below_literal(gate, rank))
+    return Conjunction(tuple(parts)) if parts else TRUE
 
 
-def _tool_below(gate: Gate, rank: int) -> Formula:
+def _tool_below_literal(gate: Gate, rank: int) -> Formula:
     tool = gate.tool
     assert tool is not None
     words = ["pass"]
@@ -278,43 +296,50 @@ def _tool_below(gate: Gate, rank: int) -> Formula:
     )
 
 
-def demands(gate: Gate, fields: RecordedFields) -> Formula:
+def rework_demand_formula(gate: Gate, fields: RecordedFields) -> Formula:
     """A check or the tool demands rework, and nothing anything worse."""
-    return Both((asks_less(gate, RANK["abort"], fields), negation(asks_less(gate, REWORK, fields))))
+    return Conjunction(
+        (
+            gate_below_rank_formula(gate, RANK["abort"], fields),
+            negation(gate_below_rank_formula(gate, REWORK, fields)),
+        )
+    )
 
 
-def asks(gate: Gate, fields: RecordedFields) -> Formula:
+def review_required_formula(gate: Gate, fields: RecordedFields) -> Formula:
     """A person is asked."""
-    person = TRUE if gate.has_people else negation(asks_less(gate, HOLD, fields))
-    return Both((asks_less(gate, REWORK, fields), person))
+    person = TRUE if gate.has_people else negation(gate_below_rank_formula(gate, HOLD, fields))
+    return Conjunction((gate_below_rank_formula(gate, REWORK, fields), person))
 
 
 # What the gates of a rule demand
 
 
-def rule_demands(line: ParsedLine, rule: Rule, entrance: Entrance, station_gate: str | None) -> Formula:
+def rule_rework_formula(
+    line: ParsedLine, rule: Rule, entrance: Entrance, station_gate: str | None
+) -> Formula:
     """Conditions under which a gate of the rule demands rework once the rule was taken: by a check or a tool, which no
     forced route may have gone before, or by a person who is asked. Checks of all gates come before all people."""
     gates = [line.gate(key) for key in rule.gates]
-    calm = Both(tuple(asks_less(gate, REWORK, entrance.fields) for gate in gates))
-    by_check = Both(
+    calm = Conjunction(tuple(gate_below_rank_formula(gate, REWORK, entrance.fields) for gate in gates))
+    by_check = Conjunction(
         (
             entrance.unforced,
             negation(calm),
-            *(asks_less(gate, RANK["abort"], entrance.fields) for gate in gates),
+            *(gate_below_rank_formula(gate, RANK["abort"], entrance.fields) for gate in gates),
         )
     )
     # At the gate of the station a person was asked before; it opens at a rule only if not.
     by_word = [
-        Both((asks(gate, entrance.fields), entrance.reopens))
+        Conjunction((review_required_formula(gate, entrance.fields), entrance.reopens))
         if gate.key == station_gate
-        else asks(gate, entrance.fields)
+        else review_required_formula(gate, entrance.fields)
         for gate in gates
         if "rework" in gate.offers and gate.mode != "skip"
     ]
-    return Either((Both((calm, Either(tuple(by_word)))), by_check))
+    return Disjunction((Conjunction((calm, Disjunction(tuple(by_word)))), by_check))
 
 
 @lru_cache(maxsize=100)
-def _choice(statuses: Statuses) -> choices.ValueChoice:
+def _status_choice(statuses: Statuses) -> choices.ValueChoice:
     return choices.ValueChoice(statuses)

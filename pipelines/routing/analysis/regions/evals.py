@@ -11,12 +11,12 @@ from pipelines.routing.analysis.regions.outcomes import Unknown
 from pipelines.routing.analysis.regions.texts import NUMERAL, TextSet
 from pipelines.routing.basics.values import number_in
 
-_NUMERALS = texts.tested("matches", NUMERAL)
+_NUMERALS = texts.operator_sets("matches", NUMERAL)
 MAX_TRIED = 200
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Evals:
+class EvalSet:
     """Texts that say a number `within` (None: or no number at all), and none of `outside`."""
 
     texts: TextSet = texts.ANY
@@ -24,23 +24,23 @@ class Evals:
     outside: NumberSet = numbers.NONE
 
     def holds(self, text: str) -> bool:
-        return self.texts.holds(text) and self._fits(text)
+        return self.texts.holds(text) and self._fits_numbers(text)
 
-    def _fits(self, text: str) -> bool:
+    def _fits_numbers(self, text: str) -> bool:
         number = number_in(text)
         if number is None:
             return self.within is None
         return (self.within is None or self.within.holds(number)) and not self.outside.holds(number)
 
-    def meet(self, other: Evals) -> Evals:
+    def meet(self, other: EvalSet) -> EvalSet:
         within = other.within if self.within is None else self.within
         if self.within is not None and other.within is not None:
             within = self.within.meet(other.within)
         outside = self.outside.complement().meet(other.outside.complement()).complement()
-        common = Evals(self.texts.meet(other.texts), within, outside)
+        common = EvalSet(self.texts.meet(other.texts), within, outside)
         if common.texts.only is None:
             return common
-        return Evals(TextSet(frozenset(text for text in common.texts.only if common._fits(text))))
+        return EvalSet(TextSet(frozenset(text for text in common.texts.only if common._fits_numbers(text))))
 
     @property
     def is_empty(self) -> bool:
@@ -84,7 +84,7 @@ class Evals:
         yield from self.texts.meet(_NUMERALS.yes).samples(MAX_TRIED)
 
 
-ANY = Evals()
+ANY = EvalSet()
 
 
 def _spellings(number: Number, excluded: int) -> Iterator[str]:

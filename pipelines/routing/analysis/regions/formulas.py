@@ -14,7 +14,7 @@ from jsonpath_rfc9535.selectors import NameSelector
 
 from pipelines.routing.analysis.regions import cells, choices, numbers, observed, texts
 from pipelines.routing.analysis.regions.documents import Place
-from pipelines.routing.analysis.regions.evals import Evals
+from pipelines.routing.analysis.regions.evals import EvalSet
 from pipelines.routing.analysis.regions.frozen import freeze
 from pipelines.routing.basics import jsonpath
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
@@ -23,18 +23,18 @@ from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import (
     All,
     Always,
-    Answered,
+    AnswerTest,
     AnyOf,
     Condition,
-    EdgeTaken,
+    EdgeTest,
     EvalTest,
     FactTest,
-    FailureTypeIs,
+    FailureTypeTest,
     Not,
     OutputTest,
     PathTest,
-    ResultIs,
-    VerdictIs,
+    ResultTest,
+    VerdictTest,
 )
 from pipelines.routing.document.evaluations import WORDS
 from pipelines.routing.document.paths import OutputPath
@@ -53,14 +53,14 @@ SHARED, MAX_SHARED = 5_000, 300
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Opaque:
+class OpaqueTest:
     """A condition that stays a free variable; the same condition is the same variable."""
 
     key: Variable
     test: PathTest = field(compare=False)
 
     @classmethod
-    def of(cls, test: PathTest) -> Opaque:
+    def from_test(cls, test: PathTest) -> OpaqueTest:
         root = "fact" if isinstance(test, FactTest) else "output"
         return cls((root, test.path.text, test.op, test.of, freeze(test.value)), test)
 
@@ -75,37 +75,37 @@ class Literal:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Both:
+class Conjunction:
     members: tuple[Formula, ...]
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Either:
+class Disjunction:
     members: tuple[Formula, ...]
 
 
-Formula = Literal | Both | Either
+Formula = Literal | Conjunction | Disjunction
 # As in the algebra: an empty `all` is true, an empty `any` is false (law §12).
-TRUE, FALSE = Both(()), Either(())
+TRUE, FALSE = Conjunction(()), Disjunction(())
 
 
 def negation(formula: Formula) -> Formula:
     if isinstance(formula, Literal):
         return Literal(formula.variable, formula.no, formula.yes)
     members = tuple(map(negation, formula.members))
-    return Either(members) if isinstance(formula, Both) else Both(members)
+    return Disjunction(members) if isinstance(formula, Conjunction) else Conjunction(members)
 
 
 def formula_of(condition: Condition) -> Formula:
     """True of exactly the situations of which the condition holds, evaluations answered and output readable."""
     if isinstance(condition, All):
-        return Both(tuple(map(formula_of, condition.members)))
+        return Conjunction(tuple(map(formula_of, condition.members)))
     if isinstance(condition, AnyOf):
-        return Either(tuple(map(formula_of, condition.members)))
+        return Disjunction(tuple(map(formula_of, condition.members)))
     if isinstance(condition, Not):
         return negation(formula_of(condition.inner))
-    operand = _Operand(_words(condition), condition)
-    return _literal(condition) if len(operand.words[-1]) > MAX_SHARED else _shared(operand)
+    operand = _Operand(_operand_key(condition), condition)
+    return _literal(condition) if len(operand.words[-1]) > MAX_SHARED else _shared_literal(operand)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -116,19 +116,19 @@ class _Operand:
     condition: Condition = field(compare=False)
 
 
-def _words(condition: Condition) -> tuple[Any, ...]:
+def _operand_key(condition: Condition) -> tuple[Any, ...]:
     """The value is the last, as it is written: 1, 1.0 and true are three, although they are equal."""
     if isinstance(condition, PathTest):
         return type(condition), condition.path.text, condition.op, condition.of, repr(condition.value)
     if isinstance(condition, EvalTest):
         return EvalTest, condition.op, repr(condition.value)
-    if isinstance(condition, Answered):
-        return Answered, condition.evaluation.key, condition.answer
+    if isinstance(condition, AnswerTest):
+        return AnswerTest, condition.evaluation.key, condition.answer
     return condition, ""
 
 
 @lru_cache(maxsize=SHARED)
-def _shared(operand: _Operand) -> Formula:
+def _shared_literal(operand: _Operand) -> Formula:
     """Equal operands of all stations are one literal, so that what is known of its sets is known of each."""
     return _literal(operand.condition)
 
@@ -138,37 +138,37 @@ def _literal(condition: Condition) -> Formula:
     return formula
 
 
-def choice(variable: Variable, allowed: choices.ValueChoice) -> Literal:
+def choice_literal(variable: Variable, allowed: choices.ValueChoice) -> Literal:
     return Literal(variable, allowed, allowed.complement())
 
 
-def status_in(pairs: frozenset[tuple[str, str]]) -> Literal:
-    return choice(STATUS, choices.ValueChoice(pairs))
+def status_literal(pairs: frozenset[tuple[str, str]]) -> Literal:
+    return choice_literal(STATUS, choices.ValueChoice(pairs))
 
 
-def eval_is(text: str) -> Literal:
-    text_sets = texts.listed(frozenset([text]))
-    return Literal(EVAL, Evals(text_sets.yes), Evals(text_sets.no))
+def eval_literal(text: str) -> Literal:
+    text_sets = texts.finite_sets(frozenset([text]))
+    return Literal(EVAL, EvalSet(text_sets.yes), EvalSet(text_sets.no))
 
 
-def _result(condition: ResultIs) -> Formula:
-    return status_in(frozenset((r, v) for r in condition.results for v in VERDICTS))
+def _result(condition: ResultTest) -> Formula:
+    return status_literal(frozenset((r, v) for r in condition.results for v in VERDICTS))
 
 
-def _verdict(condition: VerdictIs) -> Formula:
-    return status_in(frozenset((r, v) for r in RESULTS for v in condition.verdicts))
+def _verdict(condition: VerdictTest) -> Formula:
+    return status_literal(frozenset((r, v) for r in RESULTS for v in condition.verdicts))
 
 
-def _failure_type(condition: FailureTypeIs) -> Formula:
-    return choice(FAILURE_TYPE, choices.only(*condition.types))
+def _failure_type(condition: FailureTypeTest) -> Formula:
+    return choice_literal(FAILURE_TYPE, choices.only(*condition.types))
 
 
-def _edge(condition: EdgeTaken) -> Formula:
-    enough = numbers.compared("gte", condition.at_least)
+def _edge(condition: EdgeTest) -> Formula:
+    enough = numbers.comparison_set("gte", condition.at_least)
     return Literal(("edge", f"{condition.source}->{condition.target}"), enough, enough.complement())
 
 
-def _answered(condition: Answered) -> Formula:
+def _answer_literal(condition: AnswerTest) -> Formula:
     evaluation = condition.evaluation
     # Any other word is no answer, so these are all that there can be (law §3, Asking).
     no = frozenset(WORDS[evaluation.kind]) - {condition.answer}
@@ -181,25 +181,25 @@ def _answered(condition: Answered) -> Formula:
 
 def _eval(condition: EvalTest) -> Formula:
     if condition.bounds is not None:
-        return _eval_number(numbers.between(*map(exact, condition.bounds)))
+        return _eval_number(numbers.interval_set(*map(exact, condition.bounds)))
     if condition.op.startswith("not_"):
         return negation(_eval_text(condition.op.removeprefix("not_"), condition.value))
     if condition.op in operators.ORDERED:
         if kind(condition.value) != "number":
             return FALSE
-        return _eval_number(numbers.compared(condition.op, exact(condition.value)))
+        return _eval_number(numbers.comparison_set(condition.op, exact(condition.value)))
     return _eval_text(condition.op, condition.value)
 
 
 def _eval_number(allowed: numbers.NumberSet) -> Formula:
-    return Literal(EVAL, Evals(within=allowed), Evals(outside=allowed))
+    return Literal(EVAL, EvalSet(within=allowed), EvalSet(outside=allowed))
 
 
 def _eval_text(op: str, value: Any) -> Formula:
     if type(value) is not str:
         return FALSE
-    text_sets = texts.listed(frozenset([value])) if op == "equals" else texts.tested(op, value)
-    return Literal(EVAL, Evals(text_sets.yes), Evals(text_sets.no))
+    text_sets = texts.finite_sets(frozenset([value])) if op == "equals" else texts.operator_sets(op, value)
+    return Literal(EVAL, EvalSet(text_sets.yes), EvalSet(text_sets.no))
 
 
 # output
@@ -207,20 +207,24 @@ def _eval_text(op: str, value: Any) -> Formula:
 
 def _output(test: OutputTest) -> Formula:
     places = places_of(test.path)
-    if places is None or not cells.knows(test.op):
-        return Literal(("opaque", Opaque.of(test)), choices.only(True), choices.only(False))
+    if places is None or not cells.can_express(test.op):
+        return Literal(("opaque", OpaqueTest.from_test(test)), choices.only(True), choices.only(False))
     if test.of == "count":
-        return _counted(test, places)
-    return at_places(places, *cells.tested(test.op, test.value))
+        return _count_formula(test, places)
+    return formula_at_places(places, *cells.operator_cells(test.op, test.value))
 
 
-def _counted(test: PathTest, places: tuple[Place, ...]) -> Formula:
+def _count_formula(test: PathTest, places: tuple[Place, ...]) -> Formula:
     """A singular path finds one node or none: the operator is asked about 1 and about 0."""
     translated = _count_cells(test)
-    return translated if isinstance(translated, Both | Either) else at_places(places, *translated)
+    return (
+        translated
+        if isinstance(translated, Conjunction | Disjunction)
+        else formula_at_places(places, *translated)
+    )
 
 
-def _count_cells(test: PathTest) -> cells.Pair | Both | Either:
+def _count_cells(test: PathTest) -> cells.Pair | Conjunction | Disjunction:
     if test.op in operators.ALONE:
         return TRUE if test.op == "exists" else FALSE
     operator = operators.OUTPUT[test.op].holds
@@ -228,7 +232,7 @@ def _count_cells(test: PathTest) -> cells.Pair | Both | Either:
     # Neither 0 nor 1 node makes a difference, so nothing is left to ask.
     if there == not_there:
         return TRUE if there else FALSE
-    return cells.exists() if there else cells.swapped(cells.exists())
+    return cells.existence_cells() if there else cells.swapped(cells.existence_cells())
 
 
 # facts
@@ -238,11 +242,11 @@ def _fact(test: FactTest) -> Formula:
     """Return the formula of a fact test, as of the output; but what can be at each place is known, and a
     dotted key is never flat."""
     places = places_of(test.path)
-    if places is None or not cells.knows(test.op):
-        return Literal(("opaque", Opaque.of(test)), choices.only(True), choices.only(False))
+    if places is None or not cells.can_express(test.op):
+        return Literal(("opaque", OpaqueTest.from_test(test)), choices.only(True), choices.only(False))
     place = places[-1]
-    translated = _count_cells(test) if test.of == "count" else cells.tested(test.op, test.value)
-    if isinstance(translated, Both | Either):
+    translated = _count_cells(test) if test.of == "count" else cells.operator_cells(test.op, test.value)
+    if isinstance(translated, Conjunction | Disjunction):
         return translated
     possible = observed.cell_at(place)
     yes, no = (cell.meet(possible) for cell in translated)
@@ -251,16 +255,18 @@ def _fact(test: FactTest) -> Formula:
     return Literal(("fact", place), yes, no)
 
 
-def at_places(places: tuple[Place, ...], yes: cells.Cell, no: cells.Cell) -> Formula:
+def formula_at_places(places: tuple[Place, ...], yes: cells.Cell, no: cells.Cell) -> Formula:
     """The first of the places where there is anything decides; the last one decides also where there is nothing."""
     formula: Formula = Literal(("cell", places[-1]), yes, no)
     for place in reversed(places[:-1]):
-        here = Literal(("cell", place), yes.meet(cells.PRESENT), _or_missing(no))
-        formula = Either((here, Both((Literal(("cell", place), cells.MISSING_ONLY, cells.PRESENT), formula))))
+        here = Literal(("cell", place), yes.meet(cells.PRESENT), _with_missing(no))
+        formula = Disjunction(
+            (here, Conjunction((Literal(("cell", place), cells.MISSING_ONLY, cells.PRESENT), formula)))
+        )
     return formula
 
 
-def _or_missing(cell: cells.Cell) -> cells.Cell:
+def _with_missing(cell: cells.Cell) -> cells.Cell:
     return cells.swapped(cells.negated((cell, cell)))[0]
 
 
@@ -279,12 +285,12 @@ def places_of(path: OutputPath) -> tuple[Place, ...] | None:
 
 _LITERALS: dict[type, Any] = {
     Always: lambda condition: TRUE,
-    ResultIs: _result,
-    VerdictIs: _verdict,
-    FailureTypeIs: _failure_type,
+    ResultTest: _result,
+    VerdictTest: _verdict,
+    FailureTypeTest: _failure_type,
     EvalTest: _eval,
     OutputTest: _output,
     FactTest: _fact,
-    EdgeTaken: _edge,
-    Answered: _answered,
+    EdgeTest: _edge,
+    AnswerTest: _answer_literal,
 }

@@ -39,7 +39,7 @@ class Liveness:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class Remainder:
     """Situations that no rule takes. `standing`: passed, failed, blocked; `why`: where it is not known."""
 
     standing: str

@@ -36,12 +36,12 @@ class Interval:
         return above and below
 
     def meet(self, other: Interval) -> Interval:
-        low, low_closed = _later(self, other)
-        high, high_closed = _sooner(self, other)
+        low, low_closed = _higher_low(self, other)
+        high, high_closed = _lower_high(self, other)
         return Interval(low, high, low_closed, high_closed)
 
 
-def _later(a: Interval, b: Interval) -> tuple[Number | None, bool]:
+def _higher_low(a: Interval, b: Interval) -> tuple[Number | None, bool]:
     if a.low is None or b.low is None:
         return (b.low, b.low_closed) if a.low is None else (a.low, a.low_closed)
     if a.low == b.low:
@@ -49,7 +49,7 @@ def _later(a: Interval, b: Interval) -> tuple[Number | None, bool]:
     return (a.low, a.low_closed) if a.low > b.low else (b.low, b.low_closed)
 
 
-def _sooner(a: Interval, b: Interval) -> tuple[Number | None, bool]:
+def _lower_high(a: Interval, b: Interval) -> tuple[Number | None, bool]:
     if a.high is None or b.high is None:
         return (b.high, b.high_closed) if a.high is None else (a.high, a.high_closed)
     if a.high == b.high:
@@ -131,16 +131,16 @@ ANY = NumberSet((Interval(),))
 NONE = NumberSet()
 
 
-def just(number: Any) -> NumberSet:
+def singleton(number: Any) -> NumberSet:
     return NumberSet((Interval(number, number),))
 
 
-def listed(values: Iterable[Number]) -> NumberSet:
+def finite_set(values: Iterable[Number]) -> NumberSet:
     """Return the set of exactly these numbers, with nothing between them."""
     return NumberSet(tuple(Interval(number, number) for number in dict.fromkeys(values)))
 
 
-def compared(op: str, number: Any) -> NumberSet:
+def comparison_set(op: str, number: Any) -> NumberSet:
     """The numbers for which `gt`, `gte`, `lt` or `lte` of `number` is true."""
     # `gte` and `lte` include the number itself.
     closed = op.endswith("e")
@@ -149,6 +149,6 @@ def compared(op: str, number: Any) -> NumberSet:
     )
 
 
-def between(low: Any, high: Any) -> NumberSet:
+def interval_set(low: Any, high: Any) -> NumberSet:
     interval = Interval(low, high)
     return NONE if interval.is_empty else NumberSet((interval,))

@@ -13,27 +13,27 @@ from pipelines.routing.analysis.regions.documents import Place
 from pipelines.routing.basics.facts import COST_LIMITS, GROUPS, OF_SOURCE, PRICES, PROVIDER, SOURCE
 from pipelines.routing.basics.values import exact
 
-_COUNTED = numbers.compared("gte", exact(0))
+_COUNTED = numbers.comparison_set("gte", exact(0))
 _OBJECT = cells.OBJECTS
 _LIST = cells.LISTS
 
 
-def _number(number_set: numbers.NumberSet) -> Cell:
-    return replace(cells.of_type("number")[0], numbers=number_set)
+def _number_cell(number_set: numbers.NumberSet) -> Cell:
+    return replace(cells.type_cells("number")[0], numbers=number_set)
 
 
 _CELLS = {
-    "count": _number(_COUNTED),
-    "whole": _number(numbers.ANY),
-    "amount": _number(_COUNTED),
-    "share": _number(numbers.between(exact(0), exact(100))),
-    "text": cells.of_type("string")[0],
+    "count": _number_cell(_COUNTED),
+    "whole": _number_cell(numbers.ANY),
+    "amount": _number_cell(_COUNTED),
+    "share": _number_cell(numbers.interval_set(exact(0), exact(100))),
+    "text": cells.type_cells("string")[0],
     "texts": _LIST,
     "list": _LIST,
-    "flag": cells.of_type("boolean")[0],
-    "price": cells.one_of(list(PRICES))[0],
-    "cost limit": cells.one_of(list(COST_LIMITS))[0],
-    "provider": cells.one_of(list(PROVIDER))[0],
+    "flag": cells.type_cells("boolean")[0],
+    "price": cells.membership_cells(list(PRICES))[0],
+    "cost limit": cells.membership_cells(list(COST_LIMITS))[0],
+    "provider": cells.membership_cells(list(PROVIDER))[0],
 }
 
 
@@ -43,27 +43,27 @@ def cell_at(place: Place) -> Cell:
         return _OBJECT
     if place[0] == "stations":
         # `stations.<key>.<group>…`: below the key stand the groups that an outcome has (law §13).
-        return _or_missing(_OBJECT if len(place) < 3 else cell_at(place[2:]))
+        return _with_missing(_OBJECT if len(place) < 3 else cell_at(place[2:]))
     keys = GROUPS.get(place[0]) if type(place[0]) is str else None
     if keys is None:
         return cells.MISSING_ONLY
     if len(place) > 1 and place[1] == SOURCE:
-        return _in_group(place[1:], OF_SOURCE)
-    return _in_group(place, keys)
+        return _group_cell(place[1:], OF_SOURCE)
+    return _group_cell(place, keys)
 
 
-def _in_group(place: Place, keys: Mapping[Any, str]) -> Cell:
+def _group_cell(place: Place, keys: Mapping[Any, str]) -> Cell:
     if len(place) == 1:
-        return _or_missing(_OBJECT)
+        return _with_missing(_OBJECT)
     kind = keys.get(place[1])
     if kind is None:
         return cells.MISSING_ONLY
     if len(place) == 2:
-        return _or_missing(_CELLS[kind])
+        return _with_missing(_CELLS[kind])
     if len(place) == 3 and type(place[2]) is int and kind == "texts":
-        return _or_missing(_CELLS["text"])
+        return _with_missing(_CELLS["text"])
     return cells.ANY if kind == "list" else cells.MISSING_ONLY
 
 
-def _or_missing(cell: Cell) -> Cell:
+def _with_missing(cell: Cell) -> Cell:
     return replace(cell, missing=True)

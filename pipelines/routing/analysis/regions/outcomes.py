@@ -1,4 +1,4 @@
-"""Two ways in which a question about sets of situations ends without an answer that can be shown."""
+"""Errors by which a search for a situation ends without one: proved impossible, or unknown."""
 
 from __future__ import annotations
 

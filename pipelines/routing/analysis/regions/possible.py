@@ -8,39 +8,39 @@ from pipelines.routing.analysis.regions import numbers
 from pipelines.routing.analysis.regions.formulas import (
     EVAL,
     STATUS,
-    Both,
-    Either,
+    Conjunction,
+    Disjunction,
     Formula,
     Literal,
-    eval_is,
+    eval_literal,
     negation,
-    status_in,
+    status_literal,
 )
 from pipelines.routing.analysis.regions.statuses import BLOCKED
 
-COUPLED = Either((negation(status_in(frozenset([BLOCKED]))), eval_is("blocked")))
+COUPLED = Disjunction((negation(status_literal(frozenset([BLOCKED]))), eval_literal("blocked")))
 """The forced blocked route, and nothing else, comes as blocked, blocked; its eval is "blocked"."""
 
 AT_FIRST, BETWEEN = "at first", "between"
-_COUNTS = numbers.compared("gte", 0)
+_COUNTS = numbers.comparison_set("gte", 0)
 
 
-def first(variable: tuple[str, ...]) -> tuple[str, ...]:
+def first_variable(variable: tuple[str, ...]) -> tuple[str, ...]:
     return (*variable, AT_FIRST)
 
 
-def at_first(formula: Formula, stage: str = AT_FIRST) -> Formula:
+def formula_at_stage(formula: Formula, stage: str = AT_FIRST) -> Formula:
     """The same of the outcome before it was forced: only result, verdict and eval differ. `stage`: between two times
     that it was, too."""
     if isinstance(formula, Literal):
         if formula.variable in (STATUS, EVAL):
             return Literal((*formula.variable, stage), formula.yes, formula.no)
         return formula
-    members = tuple(at_first(member, stage) for member in formula.members)
-    return Both(members) if isinstance(formula, Both) else Either(members)
+    members = tuple(formula_at_stage(member, stage) for member in formula.members)
+    return Conjunction(members) if isinstance(formula, Conjunction) else Disjunction(members)
 
 
-def counts(formulas: Iterable[Formula]) -> list[Formula]:
+def count_bounds(formulas: Iterable[Formula]) -> list[Formula]:
     """Edges are taken zero times or more."""
     by_variable = {}
     todo = list(formulas)

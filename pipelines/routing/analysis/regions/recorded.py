@@ -12,20 +12,20 @@ from dataclasses import dataclass
 
 from pipelines.routing.analysis.regions import cells, choices, observed, texts
 from pipelines.routing.analysis.regions.cells import Cell
-from pipelines.routing.analysis.regions.check_groups import eval_passes, operator_of
+from pipelines.routing.analysis.regions.check_groups import eval_passing_formula, operator_of
 from pipelines.routing.analysis.regions.formulas import (
     EVAL,
     FAILURE_TYPE,
     FALSE,
     STATUS,
     TRUE,
-    Both,
-    Either,
+    Conjunction,
+    Disjunction,
     Formula,
     Literal,
     Variable,
-    at_places,
-    choice,
+    choice_literal,
+    formula_at_places,
     negation,
 )
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
@@ -46,7 +46,7 @@ TYPE_TEXT: Variable = ("failure type as text",)
 """What a failure type says that no rule and no check names."""
 PAIRS = frozenset((result, verdict) for result in RESULTS for verdict in VERDICTS)
 FLAT = ("usage", "input", "variables")
-_NUMBER = cells.of_type("number")[0]
+_NUMBER = cells.type_cells("number")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,62 +59,66 @@ class RecordedFields:
     passed: str = ""
     types: frozenset[str] = frozenset()
 
-    def passes(self, check: Check) -> Formula:
-        """Formula of a check that passes. Whatever it reads, an absent value fails it."""
+    def passing_formula(self, check: Check) -> Formula:
+        """Return the formula of the outcomes that pass the check. An absent value fails it."""
         name = ALIASES.get(check.field, check.field)
         family, _, rest = name.partition(".")
         if name in ("result", "verdict"):
             at = ("result", "verdict").index(name)
-            return choice(self.status, _those(check, ((pair, pair[at]) for pair in PAIRS)))
+            return choice_literal(self.status, _passing_values(check, ((pair, pair[at]) for pair in PAIRS)))
         if name == "eval":
-            return eval_passes(operator_of(check), check, self.eval)
+            return eval_passing_formula(operator_of(check), check, self.eval)
         if name == "signal":
             # `abort` and `hold` are decided before any check is read (law §5, step 3).
-            return choice(SIGNAL, _those(check, ((word, word) for word in ("rework", "proceed"))))
+            return choice_literal(
+                SIGNAL, _passing_values(check, ((word, word) for word in ("rework", "proceed")))
+            )
         if name == "failure_type":
-            return self._failure_type(check)
+            return self._failure_type_formula(check)
         if name in ("exit_code", "blockers", "run.attempt"):
-            return Literal(("number", name), *cells.tested(operator_of(check), check.value))
+            return Literal(("number", name), *cells.operator_cells(operator_of(check), check.value))
         if family == "gates" and rest:
             variable = ("word", "passed" if rest == self.passed else "", rest)
-            return choice(variable, _those(check, ((word, word) for word in WORDS)))
+            return choice_literal(variable, _passing_values(check, ((word, word) for word in WORDS)))
         if name in USAGE or (rest and family in FAMILIES):
             # `meta` is the name of the output in the dialect flux.
-            return _in_a_document(check, "output" if family == "meta" else family, rest)
+            return _document_formula(check, "output" if family == "meta" else family, rest)
         return FALSE
 
-    def _failure_type(self, check: Check) -> Formula:
+    def _failure_type_formula(self, check: Check) -> Formula:
         """Failure types by those that are named; any other one is a text of its own."""
         operator = operator_of(check)
         if operator == "exists":
-            return choice(FAILURE_TYPE, choices.ValueChoice(None, frozenset([None])))
+            return choice_literal(FAILURE_TYPE, choices.ValueChoice(None, frozenset([None])))
         names = self.types
         if operator in ("equals", "not_equals", "in"):
             values = check.value if operator == "in" else [check.value]
             words = frozenset(word for word in values if type(word) is str)
             if operator == "not_equals":
-                return choice(FAILURE_TYPE, choices.ValueChoice(None, words | {None}))
-            return choice(FAILURE_TYPE, choices.ValueChoice(words))
+                return choice_literal(FAILURE_TYPE, choices.ValueChoice(None, words | {None}))
+            return choice_literal(FAILURE_TYPE, choices.ValueChoice(words))
         if operator not in ("contains", "matches") or type(check.value) is not str:
             return FALSE
-        test = texts.tested(operator, check.value)
+        test = texts.operator_sets(operator, check.value)
         among = choices.ValueChoice(frozenset(name for name in names if test.yes.holds(name)))
-        other = choice(FAILURE_TYPE, choices.ValueChoice(None, names | {None}))
-        return Either((choice(FAILURE_TYPE, among), Both((other, Literal(TYPE_TEXT, test.yes, test.no)))))
+        other = choice_literal(FAILURE_TYPE, choices.ValueChoice(None, names | {None}))
+        return Disjunction(
+            (choice_literal(FAILURE_TYPE, among), Conjunction((other, Literal(TYPE_TEXT, test.yes, test.no))))
+        )
 
 
 UNFORCED = RecordedFields()
 """Where the rules see the outcome as it was recorded."""
 
 
-def _those(check: Check, values: Iterable[tuple[object, str]]) -> choices.ValueChoice:
+def _passing_values(check: Check, values: Iterable[tuple[object, str]]) -> choices.ValueChoice:
     """The values by which the check passes, found by trying each."""
     operator = OPERATORS[check.operator]
     return choices.ValueChoice(frozenset(at for at, value in values if operator(value, check.prepared)))
 
 
-def _in_a_document(check: Check, family: str, rest: str) -> Formula:
-    yes, no = cells.tested(operator_of(check), check.value)
+def _document_formula(check: Check, family: str, rest: str) -> Formula:
+    yes, no = cells.operator_cells(operator_of(check), check.value)
     if family == "facts":
         place = tuple(rest.split("."))
         possible = observed.cell_at(place)
@@ -124,44 +128,44 @@ def _in_a_document(check: Check, family: str, rest: str) -> Formula:
         return Literal(("fact", place), yes, no)
     parts = tuple(rest.split("."))
     places = ((rest,),) if len(parts) == 1 or family in FLAT else ((rest,), parts)
-    formula = at_places(places, yes, no)
-    return formula if family == "output" else _moved(formula, family)
+    formula = formula_at_places(places, yes, no)
+    return formula if family == "output" else _relocated_formula(formula, family)
 
 
-def _moved(formula: Formula, family: str) -> Formula:
+def _relocated_formula(formula: Formula, family: str) -> Formula:
     """The same of places in another document than the output."""
     if isinstance(formula, Literal):
         return Literal((family, formula.variable[1]), formula.yes, formula.no)
-    members = tuple(_moved(member, family) for member in formula.members)
-    return Both(members) if isinstance(formula, Both) else Either(members)
+    members = tuple(_relocated_formula(member, family) for member in formula.members)
+    return Conjunction(members) if isinstance(formula, Conjunction) else Disjunction(members)
 
 
-def limits_of(checks: Iterable[Check], types: frozenset[str]) -> Iterator[Literal]:
+def check_field_bounds(checks: Iterable[Check], types: frozenset[str]) -> Iterator[Literal]:
     """Bounds of the fields before any check, whatever was reported."""
     names = {ALIASES.get(check.field, check.field) for check in checks}
     if "exit_code" in names:
-        yield _limit(EXIT_CODE, _or_missing(_NUMBER))
+        yield _bound_literal(EXIT_CODE, _with_missing(_NUMBER))
     for variable in (BLOCKERS, RUN):
         if variable[1] in names:
-            yield _limit(variable, cells.compared("gte", 0)[0])
+            yield _bound_literal(variable, cells.comparison_cells("gte", 0)[0])
     if "failure_type" in names:
-        yield Literal(TYPE_TEXT, *_pair(texts.listed(types)))
+        yield Literal(TYPE_TEXT, *_complement_pair(texts.finite_sets(types)))
     for name in sorted(names & set(USAGE)):
         key = name.partition(".")[2]
         kind = cells.PRESENT if key in ("driver", "provider", "model") else _NUMBER
-        yield _limit(("usage", (key,)), _or_missing(_without_null(kind)))
+        yield _bound_literal(("usage", (key,)), _with_missing(_without_null(kind)))
 
 
-def _pair(words: texts.Just) -> tuple[texts.TextSet, texts.TextSet]:
+def _complement_pair(words: texts.TextSetPair) -> tuple[texts.TextSet, texts.TextSet]:
     return words.no, words.yes
 
 
-def _limit(variable: Variable, cell: Cell) -> Literal:
+def _bound_literal(variable: Variable, cell: Cell) -> Literal:
     """It is never denied, so nothing is said of the opposite."""
-    return Literal(variable, cell, cells.nothing()[0])
+    return Literal(variable, cell, cells.empty_cells()[0])
 
 
-def _or_missing(cell: Cell) -> Cell:
+def _with_missing(cell: Cell) -> Cell:
     return Cell(True, cell.null, cell.booleans, cell.numbers, cell.texts, cell.lists, cell.objects)
 
 
@@ -172,29 +176,29 @@ def _without_null(cell: Cell) -> Cell:
 # Two documents where conditions read one
 
 
-def read_apart(formula: Formula) -> Formula:
+def split_documents(formula: Formula) -> Formula:
     """A condition in scope `merged` as one over the output and the context: a key of the document is the output's where
     the output is an object that has it, else the context's (law §3, Missing)."""
     if isinstance(formula, Literal):
-        return _apart(formula) if formula.variable[0] == "cell" else formula
-    members = tuple(map(read_apart, formula.members))
-    return Both(members) if isinstance(formula, Both) else Either(members)
+        return _split_literal(formula) if formula.variable[0] == "cell" else formula
+    members = tuple(map(split_documents, formula.members))
+    return Conjunction(members) if isinstance(formula, Conjunction) else Disjunction(members)
 
 
-def _apart(literal: Literal) -> Formula:
+def _split_literal(literal: Literal) -> Formula:
     place = literal.variable[1]
     if not place:
-        return _of_object(literal)
+        return _object_formula(literal)
     key = place[0]
     if type(key) is not str:
         # In scope `merged` the document is an object, which has nothing at an index.
         return TRUE if literal.yes.missing else FALSE
     there = Literal(("cell", (key,)), cells.PRESENT, cells.MISSING_ONLY)
     in_context = Literal(("context", place), literal.yes, literal.no)
-    return Either((Both((there, literal)), Both((negation(there), in_context))))
+    return Disjunction((Conjunction((there, literal)), Conjunction((negation(there), in_context))))
 
 
-def _of_object(literal: Literal) -> Formula:
+def _object_formula(literal: Literal) -> Formula:
     """The document is always an object; which one is left open where an operator names one."""
     yes, no = (cell.objects for cell in (literal.yes, literal.no))
     if yes.is_empty or no.is_empty:

@@ -28,7 +28,7 @@ FOLDED = {107: 0x212A, 115: 0x17F}
 START, END = "^", "$"
 
 
-def outside(ranges: Ranges) -> Ranges:
+def complement_ranges(ranges: Ranges) -> Ranges:
     gaps, after = [], 0
     for low, high in sorted(ranges):
         if low > after:
@@ -46,7 +46,7 @@ class Nfa:
     start: int = 0
     final: int = 0
 
-    def state(self) -> int:
+    def add_state(self) -> int:
         if len(self.moves) >= MAX_STATES:
             raise Unknown("the pattern is too large for an automaton")
         self.moves.append([])
@@ -59,11 +59,11 @@ Node = (
 )
 
 
-def compiled(pattern: str) -> Nfa:
+def compile_nfa(pattern: str) -> Nfa:
     """Raises Unknown outside the subset."""
     node = _RegexParser(pattern).parse()
     nfa = Nfa()
-    nfa.start = nfa.state()
+    nfa.start = nfa.add_state()
     nfa.final = _link(nfa, node, nfa.start)
     return nfa
 
@@ -72,7 +72,7 @@ def _link(nfa: Nfa, node: Node, source: int) -> int:
     """Draws the node from `source` on; the state where it ends."""
     kind = node[0]
     if kind in ("set", "at"):
-        target = nfa.state()
+        target = nfa.add_state()
         if kind == "set":
             nfa.moves[source].append((node[1], target))
         else:
@@ -83,7 +83,7 @@ def _link(nfa: Nfa, node: Node, source: int) -> int:
             source = _link(nfa, member, source)
         return source
     if kind == "any":
-        target = nfa.state()
+        target = nfa.add_state()
         for member in node[1]:
             nfa.free[_link(nfa, member, source)].append(("", target))
         return target
@@ -95,12 +95,12 @@ def _repeat(nfa: Nfa, node: Node, source: int) -> int:
     for _ in range(least):
         source = _link(nfa, inner, source)
     if most is None:
-        loop, after = nfa.state(), nfa.state()
+        loop, after = nfa.add_state(), nfa.add_state()
         nfa.free[source].append(("", loop))
         nfa.free[_link(nfa, inner, loop)].append(("", loop))
         nfa.free[loop].append(("", after))
         return after
-    after = nfa.state()
+    after = nfa.add_state()
     for _ in range(most - least):
         nfa.free[source].append(("", after))
         source = _link(nfa, inner, source)
@@ -184,11 +184,11 @@ class _RegexParser:
             return ("set", self._class())
         if sign == ".":
             # Without the flag `s` the dot matches anything but a line feed.
-            return ("set", outside(((10, 10),)))
+            return ("set", complement_ranges(((10, 10),)))
         if sign in "^$":
             return ("at", sign)
         if sign == "\\":
-            return self._escaped()
+            return self._escaped_node()
         if sign in "*+?{":
             self.at -= 1
             raise self._unknown()
@@ -204,21 +204,21 @@ class _RegexParser:
             raise self._unknown()
         return node
 
-    def _escaped(self) -> Node:
+    def _escaped_node(self) -> Node:
         sign = self._peek()
         if sign in ("A", "z"):
             self.at += 1
             return ("at", START if sign == "A" else END)
-        return ("set", self._folded(self._escape()))
+        return ("set", self._folded(self._escaped_ranges()))
 
-    def _escape(self) -> Ranges:
+    def _escaped_ranges(self) -> Ranges:
         sign = self._next()
         if sign.lower() in CLASSES:
             # Digits and white space have no case; folding may change the other classes.
             if self.fold and sign not in "ds":
                 raise self._unknown()
             ranges = CLASSES[sign.lower()]
-            return ranges if sign.islower() else outside(ranges)
+            return ranges if sign.islower() else complement_ranges(ranges)
         if sign in CONTROLS:
             return ((CONTROLS[sign], CONTROLS[sign]),)
         if sign.isascii() and not sign.isalnum():
@@ -237,26 +237,26 @@ class _RegexParser:
             ranges.extend(self._member())
         self.at += 1
         folded = self._folded(tuple(ranges))
-        return outside(folded) if negated else folded
+        return complement_ranges(folded) if negated else folded
 
     def _member(self) -> Ranges:
-        low = self._end()
+        low = self._range_end()
         if len(low) != 1 or low[0][0] != low[0][1] or self._peek() != "-":
             return low
         # A hyphen at the end is a member, as in `[a-]`.
         if self.text[self.at + 1 : self.at + 2] == "]":
             return low
         self.at += 1
-        high = self._end()
+        high = self._range_end()
         if len(high) != 1 or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
             raise self._unknown()
         return ((low[0][0], high[0][0]),)
 
-    def _end(self) -> Ranges:
+    def _range_end(self) -> Ranges:
         sign = self._next()
         if sign == "[":  # a class by name, perhaps
             raise self._unknown()
-        return self._escape() if sign == "\\" else ((ord(sign), ord(sign)),)
+        return self._escaped_ranges() if sign == "\\" else ((ord(sign), ord(sign)),)
 
     def _folded(self, ranges: Ranges) -> Ranges:
         if not self.fold:

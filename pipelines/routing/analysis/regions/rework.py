@@ -7,19 +7,19 @@ from pipelines.routing.document.checks import RANK
 from pipelines.routing.document.gates import Gate
 
 
-def demands_rework(gate: Gate) -> bool:
+def may_demand_rework(gate: Gate) -> bool:
     """Return whether a check or a person of the gate can demand rework."""
     by_check = gate.checks is not None and gate.enforces_checks
     return (
-        "rework" in gate.tool_asks_for
-        or can_be_told(gate)
+        "rework" in gate.tool_actions
+        or reviewer_may_demand_rework(gate)
         or (
             by_check and any(c.action == "rework" for c in gate.checks.checks() if c.severity != "warn")  # type: ignore[union-attr]
         )
     )
 
 
-def can_be_told(gate: Gate) -> bool:
+def reviewer_may_demand_rework(gate: Gate) -> bool:
     """Return whether a person of the gate can demand rework."""
     may_hold = (
         gate.checks is not None
@@ -29,5 +29,5 @@ def can_be_told(gate: Gate) -> bool:
     return (
         "rework" in gate.offers
         and gate.mode != "skip"
-        and (gate.has_people or may_hold or "hold" in gate.tool_asks_for)
+        and (gate.has_people or may_hold or "hold" in gate.tool_actions)
     )

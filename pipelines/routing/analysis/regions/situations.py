@@ -12,14 +12,14 @@ from typing import Any
 
 from pipelines.routing.analysis.regions.effort import spend
 from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.basics.bounds import Steps
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.basics.outcome import FORCED
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision, Wait
 from pipelines.routing.decide.situation import Situation, read_situation
-from pipelines.routing.decide.steps.context import Case, TakenRoute
+from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute
 from pipelines.routing.decide.trace import TestedRules
 from pipelines.routing.document.algebra import holds
 from pipelines.routing.document.model import ParsedLine
@@ -34,9 +34,9 @@ MOST_WORDS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class SaidWord:
-    """A person's word in a situation, and at which opening of the gate it is said: that of the station where `rule` is
-    None, else that of the rule."""
+class WitnessWord:
+    """A person's vote that a witness needs, and at which opening of the gate it is cast: that of the station
+    where `rule` is None, else that of the rule."""
 
     gate: str
     word: str
@@ -54,7 +54,7 @@ class Witness:
     situation: dict[str, Any]
     decision: dict[str, Any]
     rule: str | None
-    words: tuple[SaidWord, ...] = ()
+    words: tuple[WitnessWord, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         words = [word.to_dict() for word in self.words]
@@ -68,21 +68,21 @@ class TestedSituation:
     decision: Decision
     situation: dict[str, Any]
     tested: tuple[tuple[str, bool | str], ...]
-    words: tuple[SaidWord, ...] = ()
+    words: tuple[WitnessWord, ...] = ()
 
     @property
     def matches(self) -> tuple[str, ...]:
         return tuple(rule for rule, result in self.tested if result is True)
 
     @property
-    def at_first(self) -> tuple[tuple[str, bool | str], ...]:
+    def first_pass(self) -> tuple[tuple[str, bool | str], ...]:
         """Results of the first pass through the rules, up to the first that is true."""
         for at, (_rule, result) in enumerate(self.tested, 1):
             if result is True:
                 return self.tested[:at]
         return self.tested
 
-    def none_of(self, rules: tuple[Rule, ...]) -> bool:
+    def matches_none_of(self, rules: tuple[Rule, ...]) -> bool:
         """Return whether the first pass tested all of these rules and none was true."""
         for (tested, result), rule in zip(self.tested, rules, strict=False):
             if result is not False or tested != rule.id:
@@ -95,7 +95,7 @@ class TestedSituation:
         if first is None:
             return False
         # Steps that no analysis is charged for: the decision itself was counted.
-        first.view.steps = Steps(again=True)
+        first.view.steps = EvaluationBudget(again=True)
         try:
             return rule.test(first.view)
         except (EvaluationFailed, NotAnswered):
@@ -103,15 +103,16 @@ class TestedSituation:
 
     def to_witness(self) -> Witness:
         matches = self.matches
-        return Witness(self.situation, self.decision.plain(), matches[0] if matches else None, self.words)
+        return Witness(
+            self.situation, self.decision.to_stored_dict(), matches[0] if matches else None, self.words
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimedWalk:
-    """Claim that a situation has to demonstrate. `matches`: the rules that are taken one after the other, up
-    to the last; a gate demands rework of each but the last. None: no rule matches in the first pass.
-    `word`: the vote of people at the gate of the station. `also`: further rules whose conditions are true
-    when rules are first tested."""
+class WalkClaim:
+    """Walk that a situation has to demonstrate. `matches`: the rules that are taken one after the other; a gate
+    demands rework of each but the last. None: no rule matches in the first pass. `word`: the vote at the
+    gate of the station. `also`: further rules that are true when rules are first tested."""
 
     matches: tuple[Rule, ...] | None
     word: str = APPROVE
@@ -119,31 +120,33 @@ class ClaimedWalk:
 
     def holds_of(self, walk: TestedSituation, rules: tuple[Rule, ...]) -> bool:
         if self.matches is None:
-            return walk.none_of(rules)
+            return walk.matches_none_of(rules)
         rule_ids = tuple(rule.id for rule in self.matches)
-        if rule_ids and not self._is_first(walk, rules):
+        if rule_ids and not self._matches_first(walk, rules):
             return False
         return walk.matches[: len(rule_ids)] == rule_ids and all(map(walk.is_true_of, self.also))
 
-    def _is_first(self, walk: TestedSituation, rules: tuple[Rule, ...]) -> bool:
+    def _matches_first(self, walk: TestedSituation, rules: tuple[Rule, ...]) -> bool:
         assert self.matches
-        before = rules[: position(rules, self.matches[0])]
-        return walk.none_of(before) and walk.tested[len(before) : len(before) + 1] == (
+        before = rules[: rule_index(rules, self.matches[0])]
+        return walk.matches_none_of(before) and walk.tested[len(before) : len(before) + 1] == (
             (self.matches[0].id, True),
         )
 
 
-def walked(line: ParsedLine, raw_situation: dict[str, Any], situation: Situation) -> TestedSituation:
+def walk_situation(line: ParsedLine, raw_situation: dict[str, Any], situation: Situation) -> TestedSituation:
     decision = decide(line, situation)
-    return TestedSituation(decision, raw_situation, decision.trace.tested)
+    return TestedSituation(decision, raw_situation, decision.trace.rule_results)
 
 
-def first_walk(line: ParsedLine, situations: Iterable[dict[str, Any]], claim: ClaimedWalk) -> TestedSituation:
+def find_claimed_walk(
+    line: ParsedLine, situations: Iterable[dict[str, Any]], claim: WalkClaim
+) -> TestedSituation:
     """The first situation that `decide` takes as claimed, on this very line. Raises Unknown."""
-    for raw_situation, situation in _read(situations):
+    for raw_situation, situation in _read_situations(situations):
         station = line.station(situation.station)
-        spend(DECISION_RULE * len(station.rules) + WALKED_PATH * station.walked_paths)
-        walk = _spoken(line, raw_situation, situation, claim)
+        spend(DECISION_RULE * len(station.rules) + WALKED_PATH * station.jsonpath_count)
+        walk = _walk_with_words(line, raw_situation, situation, claim)
         if claim.holds_of(walk, station.rules):
             return walk
     raise Unknown(
@@ -151,24 +154,24 @@ def first_walk(line: ParsedLine, situations: Iterable[dict[str, Any]], claim: Cl
     )
 
 
-def _spoken(
-    line: ParsedLine, raw_situation: dict[str, Any], situation: Situation, claim: ClaimedWalk
+def _walk_with_words(
+    line: ParsedLine, raw_situation: dict[str, Any], situation: Situation, claim: WalkClaim
 ) -> TestedSituation:
     """Decided, with the words of people that the claim needs, each said where a gate asks."""
-    words: tuple[SaidWord, ...] = ()
-    walk = walked(line, raw_situation, situation)
+    words: tuple[WitnessWord, ...] = ()
+    walk = walk_situation(line, raw_situation, situation)
     while len(words) < MOST_WORDS and (word := _next_word(line, walk, words, claim)) is not None:
         words = (*words, word)
         raw_situation = _with_word(raw_situation, word)
         spend(DECISION)
         decision = decide(line, read_situation(raw_situation))
-        walk = TestedSituation(decision, raw_situation, decision.trace.tested, words)
+        walk = TestedSituation(decision, raw_situation, decision.trace.rule_results, words)
     return walk
 
 
 def _next_word(
-    line: ParsedLine, walk: TestedSituation, words: tuple[SaidWord, ...], claim: ClaimedWalk
-) -> SaidWord | None:
+    line: ParsedLine, walk: TestedSituation, words: tuple[WitnessWord, ...], claim: WalkClaim
+) -> WitnessWord | None:
     """Return the next vote to add; None where no gate asks or the required rule is reached."""
     decision = walk.decision
     if not isinstance(decision, Wait) or decision.status != "awaiting_review" or claim.matches == ():
@@ -183,24 +186,26 @@ def _next_word(
     spoken = {earlier.gate for earlier in words}
     for key in gates:
         if key not in spoken and key in line.gates_by_key and word in line.gate(key).offers:
-            return SaidWord(key, word, decision.rule)
+            return WitnessWord(key, word, decision.rule)
     return None
 
 
-def _with_word(raw_situation: dict[str, Any], word: SaidWord) -> dict[str, Any]:
+def _with_word(raw_situation: dict[str, Any], word: WitnessWord) -> dict[str, Any]:
     facts = raw_situation.get("facts", {})
     gates = {**facts.get("gates", {}), word.gate: {"decision": word.word}}
     return {**raw_situation, "facts": {**facts, "gates": gates}}
 
 
-def shown(line: ParsedLine, situations: Iterable[dict[str, Any]], rules: tuple[Rule, ...]) -> None:
+def check_true_of_all(
+    line: ParsedLine, situations: Iterable[dict[str, Any]], rules: tuple[Rule, ...]
+) -> None:
     """Check that in one of the situations each rule's condition is true when it is first tested, on a path
     where nothing but an approval comes before the rules. Raises Unknown."""
-    if not any(_are_true(line, situation, rules) for _, situation in _read(situations)):
+    if not any(_are_conditions_true(line, situation, rules) for _, situation in _read_situations(situations)):
         raise Unknown("no situation was found that is true of both (a path with wildcards or filters)")
 
 
-def _read(situations: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Situation]]:
+def _read_situations(situations: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Situation]]:
     """Yield each raw situation with its parsed form, skipping those nested deeper than an outcome may be."""
     for raw_situation in situations:
         spend(DECISION + ANSWER * len(raw_situation.get("facts", {}).get("answers", ())))
@@ -211,13 +216,13 @@ def _read(situations: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any]
         yield raw_situation, situation
 
 
-def _are_true(line: ParsedLine, situation: Situation, rules: tuple[Rule, ...]) -> bool:
-    case = Case(line, situation)
+def _are_conditions_true(line: ParsedLine, situation: Situation, rules: tuple[Rule, ...]) -> bool:
+    case = RoutingContext(line, situation)
     recorded = case.recorded
     if situation.outcome.signals:
         # Only used-up `rework` signals come here: they make the verdict fail (law §5, step 3).
         recorded = recorded.with_verdict("fail")
-    elif recorded.standing == "blocked":
+    elif recorded.outcome_state == "blocked":
         # As the fallback shows a blocked outcome to the rules (law §5, step 4)
         recorded = FORCED["blocked"]
     view = case.view(TakenRoute(recorded))
@@ -227,7 +232,7 @@ def _are_true(line: ParsedLine, situation: Situation, rules: tuple[Rule, ...]) -
         return False
 
 
-def position(rules: tuple[Rule, ...], target: Rule) -> int:
+def rule_index(rules: tuple[Rule, ...], target: Rule) -> int:
     """Return the index of the rule by id: rules are long to compare. Raises ValueError."""
     for index, rule in enumerate(rules):
         if rule.id == target.id:

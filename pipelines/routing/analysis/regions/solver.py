@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
 from pipelines.routing.analysis.regions.formulas import (
-    Both,
+    Conjunction,
+    Disjunction,
     Domain,
-    Either,
     Formula,
     Literal,
     Variable,
@@ -36,7 +36,7 @@ COST = 5
 
 
 @dataclass(slots=True)
-class MetDomain:
+class DomainIntersection:
     """Intersection of two sets; `is_all`: it is the whole of the first."""
 
     common: Domain
@@ -44,36 +44,40 @@ class MetDomain:
     is_all: bool
 
 
-class Meets:
+class IntersectionCache:
     """Cache of set intersections, by identity: questions about one station intersect the same sets again and
     again, and so do the stations of a line, because equal operands are one literal (`formulas`)."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[MetDomain, Domain, Domain]] = {}
+        self._known: dict[tuple[int, int], tuple[DomainIntersection, Domain, Domain]] = {}
 
-    def of(self, before: Domain | None, other: Domain) -> MetDomain:
-        """Return the cached intersection of both domains. `before`: None where nothing is bound."""
+    def intersection(self, before: Domain | None, other: Domain) -> DomainIntersection:
+        """Return the cached intersection of both domains. `before`: None where the variable is not bound yet."""
         key = (id(before), id(other))
         cached = self._known.get(key)
         if cached is None:
             if len(self._known) >= MAX_REMEMBERED:
                 self._known = {}
-            cached = self._known[key] = (_met(before, other), before, other)  # which keeps their ids theirs
+            cached = self._known[key] = (
+                _intersect(before, other),
+                before,
+                other,
+            )  # which keeps their ids theirs
         return cached[0]
 
 
-def _met(before: Domain | None, other: Domain) -> MetDomain:
+def _intersect(before: Domain | None, other: Domain) -> DomainIntersection:
     if before is None:
-        return MetDomain(other, other.is_empty, False)
+        return DomainIntersection(other, other.is_empty, False)
     common = before.meet(other)
-    return MetDomain(common, common.is_empty, common is before or common == before)
+    return DomainIntersection(common, common.is_empty, common is before or common == before)
 
 
-MEETS = Meets()
+MEETS = IntersectionCache()
 
 
 @dataclass
-class Solver:
+class SearchState:
     """`accept` makes something of a box, or raises Impossible (go on) or Unknown (go on, but nothing is proved)."""
 
     branches: int = MAX_BRANCHES
@@ -82,7 +86,7 @@ class Solver:
 
 def solve(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], T]) -> T:
     """Return the result of `accept` for the first box that it accepts. Raises Impossible (proved) or Unknown."""
-    search = Solver()
+    search = SearchState()
     try:
         return _solve(list(formulas), dict(box), accept, search, 0)
     except Impossible:
@@ -125,13 +129,13 @@ def is_impossible(formulas: Iterable[Formula], box: Box, accept: Callable[[Box],
     return is_refuted(lambda: solve(formulas, box, accept))
 
 
-def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Solver, depth: int) -> T:
-    choices = _settled(todo, box)
+def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: SearchState, depth: int) -> T:
+    choices = _propagate(todo, box)
     search.branches -= 1
     if search.branches < 0 or depth > MAX_CHOICES:
         raise Unknown("more cases than the bound allows")
     if not choices:
-        return _accepted(box, accept, search)
+        return _accept_box(box, accept, search)
     # The fewest members first: fewer branches, and each may settle other choices.
     choices.sort(key=lambda choice: len(choice.members))
     first, rest = choices[0], choices[1:]
@@ -145,7 +149,7 @@ def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: So
     raise Impossible
 
 
-def _accepted(box: Box, accept: Callable[[Box], T], search: Solver) -> T:
+def _accept_box(box: Box, accept: Callable[[Box], T], search: SearchState) -> T:
     try:
         return accept(box)
     except Unknown as unknown:
@@ -153,17 +157,17 @@ def _accepted(box: Box, accept: Callable[[Box], T], search: Solver) -> T:
         raise Impossible from None
 
 
-def _settled(todo: list[Formula], box: Box) -> list[Either]:
+def _propagate(todo: list[Formula], box: Box) -> list[Disjunction]:
     """Everything without a choice put into the box; the choices that are left. Raises Impossible."""
     while True:
-        choices: list[Either] = []
+        choices: list[Disjunction] = []
         visited_count = 0
         while todo:
             formula = todo.pop()
             visited_count += 1
             if isinstance(formula, Literal):
                 _bind(formula, box)
-            elif isinstance(formula, Both):
+            elif isinstance(formula, Conjunction):
                 todo.extend(formula.members)
             else:
                 choices.append(formula)
@@ -171,7 +175,7 @@ def _settled(todo: list[Formula], box: Box) -> list[Either]:
         spend(COST * visited_count)
         left = []
         for choice in choices:
-            open_members = _open(choice, box)
+            open_members = _open_members(choice, box)
             if open_members is None:
                 continue
             if not open_members:
@@ -179,7 +183,7 @@ def _settled(todo: list[Formula], box: Box) -> list[Either]:
             if len(open_members) == 1:
                 todo.append(open_members[0])
             else:
-                left.append(Either(open_members))
+                left.append(Disjunction(open_members))
         if not todo:
             return left
         todo.extend(left)
@@ -187,17 +191,17 @@ def _settled(todo: list[Formula], box: Box) -> list[Either]:
 
 def _bind(literal: Literal, box: Box) -> None:
     """Raises Impossible where the box has become empty."""
-    intersection = MEETS.of(box.get(literal.variable), literal.yes)
+    intersection = MEETS.intersection(box.get(literal.variable), literal.yes)
     if intersection.is_empty:
         raise Impossible
     box[literal.variable] = intersection.common
 
 
-def _open(choice: Either, box: Box) -> tuple[Formula, ...] | None:
+def _open_members(choice: Disjunction, box: Box) -> tuple[Formula, ...] | None:
     """The members that may still hold; None if one holds anyhow."""
     open_members = []
     for member in choice.members:
-        holds = _held(member, box)
+        holds = _holds_in_box(member, box)
         if holds is True:
             return None
         if holds is None:
@@ -205,16 +209,16 @@ def _open(choice: Either, box: Box) -> tuple[Formula, ...] | None:
     return tuple(open_members)
 
 
-def _held(formula: Formula, box: Box) -> bool | None:
+def _holds_in_box(formula: Formula, box: Box) -> bool | None:
     """True: of the whole box. False: nowhere in it. None: not told."""
     if isinstance(formula, Literal):
-        intersection = MEETS.of(box.get(formula.variable), formula.yes)
+        intersection = MEETS.intersection(box.get(formula.variable), formula.yes)
         return True if intersection.is_all else False if intersection.is_empty else None
-    settles = isinstance(formula, Either)
+    settles = isinstance(formula, Disjunction)
     spend(COST * len(formula.members))
     verdict: bool | None = not settles
     for member in formula.members:
-        holds = _held(member, box)
+        holds = _holds_in_box(member, box)
         if holds is settles:
             return holds
         if holds is None:

@@ -10,11 +10,11 @@ from itertools import islice
 from pipelines.routing.analysis.regions.automata import (
     MAX_PRODUCT,
     Automaton,
-    Beginning,
-    Containing,
-    ListedTexts,
-    searching,
-    words,
+    ContainsAutomaton,
+    PrefixAutomaton,
+    TextListAutomaton,
+    accepted_texts,
+    search_automaton,
 )
 from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
 from pipelines.routing.analysis.regions.outcomes import Unknown
@@ -44,10 +44,10 @@ class TextTest:
 
     def automaton(self) -> Automaton:
         if self.kind == "starts_with":
-            return Beginning(self.text)
+            return PrefixAutomaton(self.text)
         if self.kind == "matches":
-            return searching(self.text)
-        return Containing(self.text, at_end=self.kind == "ends_with")
+            return search_automaton(self.text)
+        return ContainsAutomaton(self.text, at_end=self.kind == "ends_with")
 
 
 _pattern = lru_cache(maxsize=2_000)(compile_pattern)
@@ -91,19 +91,19 @@ class TextSet:
         if self.only is not None:
             yield from sorted(self.only, key=lambda text: (len(text), text))
         elif not self.tests:
-            yield from islice((text for text in _plain() if text not in self.but), most)
+            yield from islice((text for text in _plain_texts() if text not in self.but), most)
         elif most == 1:
-            sample = _first(self.but, self.tests)
+            sample = _first_text(self.but, self.tests)
             yield from () if sample is None else (sample,)
         else:
-            yield from islice(_words(self.but, self.tests), most)
+            yield from islice(_matching_texts(self.but, self.tests), most)
 
 
 ANY = TextSet()
 NONE = TextSet(frozenset())
 
 
-def _plain() -> Iterator[str]:
+def _plain_texts() -> Iterator[str]:
     yield from ("other", "")
     number = 1
     while True:
@@ -111,28 +111,28 @@ def _plain() -> Iterator[str]:
         yield f"other {number}"
 
 
-def _words(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> Iterator[str]:
+def _matching_texts(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> Iterator[str]:
     if any(len(test.text) > MAX_PRODUCT for test, _ in tests):
         raise Unknown("a text is longer than the bound")
     spend(sum(len(test.text) for test, _ in tests) // 5)
-    parts: list[tuple[Automaton, bool]] = [(ListedTexts(but), False)] if but else []
+    parts: list[tuple[Automaton, bool]] = [(TextListAutomaton(but), False)] if but else []
     parts += [(test.automaton(), sign) for test, sign in sorted(tests, key=repr)]
-    for text in words(parts):
+    for text in accepted_texts(parts):
         if text in but or not all(test.holds(text) == sign for test, sign in tests):
             raise Unknown("an automaton and RE2 differ")
         yield text
 
 
 @lru_cache(maxsize=20_000)
-def _first(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> str | None:
+def _first_text(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> str | None:
     """None: there is none. Raises Unknown."""
-    return next(_words(but, tests), None)
+    return next(_matching_texts(but, tests), None)
 
 
 @lru_cache(maxsize=20_000)
 def _is_empty(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> bool:
     try:
-        return _first(but, tests) is None
+        return _first_text(but, tests) is None
     except EffortExhausted:
         raise  # not to be remembered: the next one may ask with more to spend
     except Unknown:
@@ -140,18 +140,18 @@ def _is_empty(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> b
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Just:
+class TextSetPair:
     """A test and its opposite as sets."""
 
     yes: TextSet
     no: TextSet
 
 
-def tested(kind: str, text: str) -> Just:
+def operator_sets(kind: str, text: str) -> TextSetPair:
     pattern = OUTPUT[kind].pattern
     test = TextTest("matches", pattern(text)) if pattern else TextTest(kind, text)
-    return Just(TextSet(tests=frozenset([(test, True)])), TextSet(tests=frozenset([(test, False)])))
+    return TextSetPair(TextSet(tests=frozenset([(test, True)])), TextSet(tests=frozenset([(test, False)])))
 
 
-def listed(texts: frozenset[str]) -> Just:
-    return Just(TextSet(texts), TextSet(None, texts))
+def finite_sets(texts: frozenset[str]) -> TextSetPair:
+    return TextSetPair(TextSet(texts), TextSet(None, texts))

@@ -10,9 +10,9 @@ from typing import Any
 
 from pipelines.routing.analysis.regions import cells, choices, evals, numbers
 from pipelines.routing.analysis.regions.cells import Cell
-from pipelines.routing.analysis.regions.documents import Place, document
+from pipelines.routing.analysis.regions.documents import Place, build_document
 from pipelines.routing.analysis.regions.formulas import FAILURE_TYPE, STATUS
-from pipelines.routing.analysis.regions.guesses import guesses
+from pipelines.routing.analysis.regions.guesses import guess_documents
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
 from pipelines.routing.analysis.regions.recorded import (
     BLOCKERS,
@@ -26,14 +26,14 @@ from pipelines.routing.analysis.regions.recorded import (
 )
 from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.analysis.regions.statuses import BLOCKED, EXHAUSTED
-from pipelines.routing.basics.outcome import Derived, Outcome, derive
+from pipelines.routing.basics.outcome import DerivedOutcome, Outcome, derive
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.judging import as_expected
+from pipelines.routing.decide.judging import with_expected_artifacts
 from pipelines.routing.decide.sampling import NOT_DRAWN
-from pipelines.routing.decide.situation import assumed
+from pipelines.routing.decide.situation import assumed_preconditions
 from pipelines.routing.document.algebra import FactTest, PathTest
 from pipelines.routing.document.evaluations import ANSWERS, Evaluation
-from pipelines.routing.document.kinds import failed
+from pipelines.routing.document.kinds import failure_eval
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 
@@ -55,7 +55,7 @@ MOST_OBSERVED = 12
 MOST_BLOCKERS = 40
 
 
-def witness(
+def build_situations(
     line: ParsedLine,
     station: Station,
     box: Box,
@@ -67,10 +67,10 @@ def witness(
     """Situations that lie in the box, the likeliest first. `fields`: where the box has what was recorded; `apart`:
     whether the context has a document of its own in it; `origin`: the station that brought the task here. Raises
     Impossible or Unknown."""
-    output = document(_places(box, "cell", [] if apart else _base(line)))
+    output = build_document(_cells_by_place(box, "cell", [] if apart else _document_base(line)))
     facts = {**_facts(line, station, box), **({"origin": origin} if origin else {})}
     outcome = _outcome(box, station.kind, fields)
-    preconditions = assumed(line, station.key, outcome)
+    preconditions = assumed_preconditions(line, station.key, outcome)
     if preconditions:
         facts["preconditions"] = preconditions
     if any(signal["verdict"] == "rework" for signal in outcome.get("signals", ())):
@@ -78,12 +78,12 @@ def witness(
         facts["signal_reworks"] = station.limits.signal_retries
     free = [(v[1].test, next(iter(d.only))) for v, d in box.items() if v[0] == "opaque" and d.only]
     written = []
-    for observation in _observed(box, [entry for entry in free if isinstance(entry[0], FactTest)]):
+    for observation in _observed_facts(box, [entry for entry in free if isinstance(entry[0], FactTest)]):
         others = {"observed": observation["stations"]} if observation.get("stations") else {}
         own = {group: members for group, members in observation.items() if group != "stations"}
         reported = {**outcome, "facts": own} if own else outcome
-        for value in guesses(output, [entry for entry in free if not isinstance(entry[0], FactTest)]):
-            full_outcome = as_expected(
+        for value in guess_documents(output, [entry for entry in free if not isinstance(entry[0], FactTest)]):
+            full_outcome = with_expected_artifacts(
                 station, reported if value is MISSING else {**reported, "output": value}
             )
             known = {**facts, **others}
@@ -93,12 +93,12 @@ def witness(
     return written
 
 
-def _base(line: ParsedLine) -> list[tuple[Place, Cell]]:
+def _document_base(line: ParsedLine) -> list[tuple[Place, Cell]]:
     """Base of the document: in scope `merged` there is always an object; else a document need not be."""
     return [((), cells.OBJECTS)] if line.policy.condition_scope == "merged" else []
 
 
-def _places(box: Box, family: str, base: list[tuple[Place, Cell]]) -> dict[Place, Cell]:
+def _cells_by_place(box: Box, family: str, base: list[tuple[Place, Cell]]) -> dict[Place, Cell]:
     places: dict[Place, Cell] = {}
     for place, cell in [
         *base,
@@ -108,34 +108,34 @@ def _places(box: Box, family: str, base: list[tuple[Place, Cell]]) -> dict[Place
     return places
 
 
-def _document(box: Box, family: str) -> dict[str, Any]:
+def _build_family_document(box: Box, family: str) -> dict[str, Any]:
     """An object of its own, as far as the box says anything of it. Raises Impossible or Unknown."""
-    places = _places(box, family, [])
-    built: dict[str, Any] = document({(): cells.OBJECTS, **places}) if places else {}
+    places = _cells_by_place(box, family, [])
+    built: dict[str, Any] = build_document({(): cells.OBJECTS, **places}) if places else {}
     return built
 
 
-def _observed(box: Box, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
+def _observed_facts(box: Box, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
     """Facts that Gateline may have observed, as an outcome says them. Whoever reads them leaves out what no outcome may
     say."""
     places = {variable[1]: cell for variable, cell in box.items() if variable[0] == "fact"}
     if not places and not free:
         return iter(({},))
-    return islice(guesses(document({(): cells.OBJECTS, **places}), free), MOST_OBSERVED)
+    return islice(guess_documents(build_document({(): cells.OBJECTS, **places}), free), MOST_OBSERVED)
 
 
 # The outcome
 
 
 def _outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[str, Any]:
-    pair = _pair(box, fields)
+    pair = _result_and_verdict(box, fields)
     outcome: dict[str, Any] = {"result": pair[0]}
     # Only a used-up `rework` signal makes the rules see blocked with the verdict fail.
     exhausted = pair == EXHAUSTED and fields.status == STATUS
     signal = "rework" if exhausted else _signal(box)
     if signal:
         outcome["signals"] = [{"verdict": signal}]
-    usual = _usual(pair[0], kind_of_work)
+    usual = _derived_defaults(pair[0], kind_of_work)
     if pair[1] != usual.verdict and not exhausted:
         outcome["verdict"] = pair[1]
     allowed = box.get(fields.eval, evals.ANY)
@@ -145,10 +145,10 @@ def _outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[str, A
     kind = box.get(FAILURE_TYPE, choices.ANY)
     if not kind.holds(None):
         outcome["failure_type"] = _failure_type(kind, box)
-    return {**outcome, **_rest(box)}
+    return {**outcome, **_check_only_parts(box)}
 
 
-def _pair(box: Box, fields: RecordedFields) -> tuple[str, str]:
+def _result_and_verdict(box: Box, fields: RecordedFields) -> tuple[str, str]:
     """Result and verdict as recorded."""
     allowed = box.get(fields.status, choices.ANY)
     blocked = fields.status != STATUS and box[STATUS].holds(BLOCKED)
@@ -164,9 +164,9 @@ def _signal(box: Box) -> str | None:
 
 
 @lru_cache(maxsize=200)
-def _usual(result: str, kind_of_work: str) -> Derived:
+def _derived_defaults(result: str, kind_of_work: str) -> DerivedOutcome:
     """Values that follow where an outcome says nothing but its result."""
-    return derive(Outcome(result=result), failed(kind_of_work))
+    return derive(Outcome(result=result), failure_eval(kind_of_work))
 
 
 def _failure_type(allowed: choices.ValueChoice, box: Box) -> str:
@@ -181,21 +181,21 @@ def _failure_type(allowed: choices.ValueChoice, box: Box) -> str:
     return next(word for i in range(len(allowed.but) + 1) if allowed.holds(word := f"other{i or ''}"))
 
 
-def _rest(box: Box) -> dict[str, Any]:
+def _check_only_parts(box: Box) -> dict[str, Any]:
     """Parts of an outcome that only checks read."""
-    exit_code, blockers = _number(box, EXIT_CODE), _number(box, BLOCKERS)
+    exit_code, blockers = _integer_value(box, EXIT_CODE), _integer_value(box, BLOCKERS)
     if blockers is not None and blockers > MOST_BLOCKERS:
         raise Unknown("more blockers than are written down")
     parts = {
         "exit_code": exit_code,
         "blockers": ["A blocker."] * (blockers or 0),
-        "usage": _document(box, "usage"),
-        "git": _document(box, "git"),
+        "usage": _build_family_document(box, "usage"),
+        "git": _build_family_document(box, "git"),
     }
     return {key: value for key, value in parts.items() if value not in (None, [], {})}
 
 
-def _number(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int | None:
+def _integer_value(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int | None:
     """A whole number, if one has to be there. `usual`: the least that is likely."""
     cell = box.get(variable)
     if cell is None or cell.missing:
@@ -210,29 +210,29 @@ def _number(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int | None:
 
 
 def _facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
-    edges = {v[1]: _least(d) for v, d in box.items() if v[0] == "edge"}
+    edges = {v[1]: _least_count(d) for v, d in box.items() if v[0] == "edge"}
     edges = {edge: count for edge, count in edges.items() if count}
-    evaluations = [*station.evaluations, *(_tools_of(line, station) if line.gates else ())]
+    evaluations = [*station.evaluations, *(_tool_evaluations(line, station) if line.gates else ())]
     answers = [{**evaluation.to_dict(), "answer": _answer(box, evaluation)} for evaluation in evaluations]
-    run = _number(box, RUN, usual=1)
+    run = _integer_value(box, RUN, usual=1)
     facts = {
         "edges": edges,
         "answers": answers,
         "visits": {station.key: run} if run is not None and run != 1 else {},
-        "words": _words(box),
+        "words": _earlier_words(box),
         "samples": _samples(line, station, box),
-        **_documents(box),
+        **_family_documents(box),
     }
     return {key: value for key, value in facts.items() if value}
 
 
-def _documents(box: Box) -> dict[str, Any]:
+def _family_documents(box: Box) -> dict[str, Any]:
     families = {"context": "context", "task": "task", "inputs": "input", "variables": "variables"}
     there = {variable[0] for variable in box}
-    return {key: _document(box, family) for key, family in families.items() if family in there}
+    return {key: _build_family_document(box, family) for key, family in families.items() if family in there}
 
 
-def _words(box: Box) -> dict[str, str]:
+def _earlier_words(box: Box) -> dict[str, str]:
     """The last words at gates, said on an earlier visit."""
     words = {}
     for variable, allowed in box.items():
@@ -249,7 +249,7 @@ def _samples(line: ParsedLine, station: Station, box: Box) -> dict[str, str]:
     return {gate.key: NOT_DRAWN}
 
 
-def _least(number_set: numbers.NumberSet) -> int:
+def _least_count(number_set: numbers.NumberSet) -> int:
     counts = [
         interval.low for interval in number_set.intervals if interval.low is not None and interval.low > 0
     ]
@@ -260,7 +260,7 @@ def _least(number_set: numbers.NumberSet) -> int:
     return int(min(counts))
 
 
-def _tools_of(line: ParsedLine, station: Station) -> list[Evaluation]:
+def _tool_evaluations(line: ParsedLine, station: Station) -> list[Evaluation]:
     keys = dict.fromkeys((station.gate, *(key for rule in station.rules for key in rule.gates)))
     gates = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
     return [gate.tool.question(gate.key) for gate in gates if gate.tool is not None and gate.runs_its_tool]

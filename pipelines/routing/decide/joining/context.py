@@ -9,7 +9,7 @@ from pipelines.routing.basics.values import equal
 from pipelines.routing.decide.joining.branches import Write
 
 
-def merged(branches: Iterable[Sequence[Write]]) -> dict[str, Any]:
+def merge_writes(branches: Iterable[Sequence[Write]]) -> dict[str, Any]:
     """Later overwrites earlier, whichever branch it was."""
     values: dict[str, Any] = {}
     writes = {write.order: write for branch in branches for write in branch}
@@ -18,7 +18,7 @@ def merged(branches: Iterable[Sequence[Write]]) -> dict[str, Any]:
     return values
 
 
-def contradictions(branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
+def contradicting_keys(branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
     """Keys under which two branches end up with different values, each by a write of its own."""
     last: dict[str, list[tuple[int, Any]]] = {}
     for branch in branches:
@@ -30,7 +30,7 @@ def contradictions(branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
     return tuple(sorted(key for key, ordered_values in last.items() if _differ(ordered_values)))
 
 
-def writers(keys: Collection[str], branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
+def writing_stations(keys: Collection[str], branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
     """Return the stations that wrote the values under these keys with which their branches arrived."""
     last = {
         (number, key): write.station
@@ -41,13 +41,14 @@ def writers(keys: Collection[str], branches: Iterable[Sequence[Write]]) -> tuple
     return tuple(dict.fromkeys(last.values()))
 
 
-def said_under(
+def contradicting_values(
     keys: Sequence[str], sources: Sequence[str], branches: Sequence[Sequence[Write]]
 ) -> dict[str, dict[str, Any]]:
-    """Collect by branch what it put under the keys that they contradict each other under; nothing without any."""
+    """Return, by branch, the values under the keys on which the branches contradict each other; empty without
+    such keys."""
     if not keys:
         return {}
-    branch_values = zip(sources, (merged([branch]) for branch in branches), strict=True)
+    branch_values = zip(sources, (merge_writes([branch]) for branch in branches), strict=True)
     return {source: {key: values[key] for key in keys if key in values} for source, values in branch_values}
 
 

@@ -20,7 +20,14 @@ from pipelines.routing.decide.joining.branches import (
     Branch,
     Fork,
 )
-from pipelines.routing.decide.joining.reach import Ways, drawn, once, reached, ways, ways_but
+from pipelines.routing.decide.joining.reach import (
+    Ways,
+    cached_per_line,
+    drawn_routes,
+    reachable_stations,
+    routes,
+    routes_replacing_forks,
+)
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Join
 
@@ -40,11 +47,11 @@ class JoinGroup:
     may: Mapping[str, tuple[int, ...]]
 
     @property
-    def accounted(self) -> bool:
+    def is_complete(self) -> bool:
         return not any(self.may.values())
 
     @property
-    def pending(self) -> tuple[str, ...]:
+    def pending_stations(self) -> tuple[str, ...]:
         """Stations that are still waited for."""
         return tuple(key for key in self.missing if self.may[key])
 
@@ -98,26 +105,26 @@ class Merge:
         return f"{', '.join(arrivals)}; the join wants {self.aggregation}."
 
 
-def due(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
+def due_merge(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
     """The first join that can be decided now. Ask again after applying it, because its token may reach another join.
     Of joins that only wait for each other, the one that has waited longest is decided as if the others could not
     arrive."""
-    join_groups = groups(line, branches)
+    join_groups = waiting_groups(line, branches)
     for group in join_groups:
-        if group.accounted:
+        if group.is_complete:
             return _merge(line, branches, group)
     # Nothing that still moves can complete these: they wait for each other.
-    stale = [group for group in join_groups if not _hopeful(group, join_groups)]
+    stale = [group for group in join_groups if not _can_complete(group, join_groups)]
     return _merge(line, branches, stale[0], circular=True) if stale else None
 
 
-def groups(line: ParsedLine, branches: Sequence[Branch]) -> list[JoinGroup]:
+def waiting_groups(line: ParsedLine, branches: Sequence[Branch]) -> list[JoinGroup]:
     """Every join at which tokens wait, the longest waiting first."""
     together: dict[tuple[str, int | None], list[Branch]] = {}
     waiting = [branch for branch in branches if branch.arrival]
     # In the order of arriving, so that the group that waits longest comes first.
     for branch in sorted(waiting, key=_order):
-        home = home_of(line, branch, branch.station)
+        home = home_fork(line, branch, branch.station)
         together.setdefault((branch.station, home.id if home else None), []).append(branch)
     return [_group(line, branches, key, arrived) for (key, _), arrived in together.items()]
 
@@ -127,7 +134,7 @@ def _order(branch: Branch) -> int:
     return branch.arrival.order
 
 
-def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
+def _can_complete(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
     """Return whether a token that is not waiting can still reach a missing station, or release a token that
     can."""
     waiting_groups = {branch.id: other for other in all_groups for branch in other.arrived}
@@ -136,7 +143,7 @@ def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
         for tokens in todo.pop().may.values():
             for token in tokens:
                 other = waiting_groups.get(token)
-                if other is None or other.accounted:
+                if other is None or other.is_complete:
                     return True
                 if id(other) not in visited:
                     visited.add(id(other))
@@ -144,13 +151,19 @@ def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
     return False
 
 
-def accounted(
+def accounted_branches(
     line: ParsedLine, merge: Merge, over: Mapping[int, tuple[str, str]]
 ) -> tuple[tuple[int, ...], bool]:
-    """Tell of branches of its fork that ended by themselves, {id: (station, status)}, those for whose end the join
-    accounts, because they were on their way to a station that never arrived; and whether the merged token takes the
-    place of the forked one, because no sibling lives, and none ended in a way that still counts."""
-    counted = tuple(pk for pk, (at, _) in over.items() if set(merge.never) & reached(ways(line), [at]))
+    """Return the ended branches of the fork whose end the join accounts for, and whether the merged token takes
+    the place of the forked one.
+
+    `over`: {id: (station, status)} of branches that ended by themselves. The join accounts for those that were
+    on their way to a station that never arrived. The merged token takes the place if no sibling lives and no
+    other branch ended in a way that still counts.
+    """
+    counted = tuple(
+        pk for pk, (at, _) in over.items() if set(merge.never) & reachable_stations(routes(line), [at])
+    )
     untold = any(status != "completed" for pk, (_, status) in over.items() if pk not in counted)
     return counted, merge.fork is not None and merge.alone and not untold
 
@@ -158,20 +171,20 @@ def accounted(
 # Which fork
 
 
-def home_of(line: ParsedLine, branch: Branch, station: str) -> Fork | None:
+def home_fork(line: ParsedLine, branch: Branch, station: str) -> Fork | None:
     """The fork whose branches meet with this one at the join before `station`."""
-    join, after = _join(line, station), drawn(line)
+    join, after = _join(line, station), drawn_routes(line)
     for place in range(len(branch.within) - 1, -1, -1):
-        if _fills(after, branch.within[: place + 1], station, join):
+        if _can_fill_join(after, branch.within[: place + 1], station, join):
             return branch.within[place]
     return branch.within[0] if branch.within else None
 
 
-def _fills(after: Ways, within: Sequence[Fork], station: str, join: Join) -> bool:
+def _can_fill_join(after: Ways, within: Sequence[Fork], station: str, join: Join) -> bool:
     """Return whether the innermost of these forks leads to every awaited station without going back to a
     fork."""
     avoiding = {station, *(fork.station for fork in within)} - set(within[-1].to)
-    return set(join.wait_for) <= reached(after, within[-1].to, avoiding)
+    return set(join.wait_for) <= reachable_stations(after, within[-1].to, avoiding)
 
 
 def _join(line: ParsedLine, station: str) -> Join:
@@ -184,8 +197,8 @@ def _join(line: ParsedLine, station: str) -> Join:
 
 
 def _group(line: ParsedLine, branches: Sequence[Branch], station: str, arrived: list[Branch]) -> JoinGroup:
-    join, fork = _join(line, station), home_of(line, arrived[0], station)
-    delivered = _delivered(join, [branch.arrival for branch in arrived if branch.arrival])
+    join, fork = _join(line, station), home_fork(line, arrived[0], station)
+    delivered = _delivered_states(join, [branch.arrival for branch in arrived if branch.arrival])
     missing = tuple(key for key in join.wait_for if key not in delivered)
     ids = {branch.id for branch in arrived}
     others = [
@@ -194,11 +207,15 @@ def _group(line: ParsedLine, branches: Sequence[Branch], station: str, arrived: 
         for branch in branches
         if branch.id not in ids and (fork is None or fork in branch.within)
     ]
-    may = _may(line, station, fork, others, missing) if missing and others else dict.fromkeys(missing, ())
+    may = (
+        _possible_tokens(line, station, fork, others, missing)
+        if missing and others
+        else dict.fromkeys(missing, ())
+    )
     return JoinGroup(station, fork, tuple(arrived), delivered, missing, may)
 
 
-def _delivered(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
+def _delivered_states(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
     """Return the result that each station delivered; of several deliveries the worst counts."""
     delivered: dict[str, str] = {}
     for arrival in arrivals:
@@ -210,48 +227,49 @@ def _delivered(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
     return delivered
 
 
-def _may(
+def _possible_tokens(
     line: ParsedLine, station: str, fork: Fork | None, others: Sequence[Branch], missing: Sequence[str]
 ) -> dict[str, tuple[int, ...]]:
-    """A fork further on that fills the join by itself has a join of its own there: it comes back as one token."""
-    places = {branch.id: _place(line, branch, station, fork) for branch in others}
-    reach = {key: _reach(line, station, key) for key in set(places.values())}
+    """Return, by missing station, the tokens that can still reach it. A fork further on that fills the join by
+    itself has its own join there and comes back as one token."""
+    places = {branch.id: _continuation_station(line, branch, station, fork) for branch in others}
+    reach = {key: _reachable_stations(line, station, key) for key in set(places.values())}
     return {key: tuple(pk for pk, place in places.items() if key in reach[place]) for key in missing}
 
 
-def _place(line: ParsedLine, branch: Branch, station: str, fork: Fork | None) -> str:
+def _continuation_station(line: ParsedLine, branch: Branch, station: str, fork: Fork | None) -> str:
     """Return the station from which the branch goes on. Branches of a fork further in are joined first, at
     `station`."""
-    return branch.station if home_of(line, branch, station) == fork else station
+    return branch.station if home_fork(line, branch, station) == fork else station
 
 
-@once
-def _reach(line: ParsedLine, station: str, place: str) -> frozenset[str]:
+@cached_per_line
+def _reachable_stations(line: ParsedLine, station: str, place: str) -> frozenset[str]:
     """Return the stations that a token at this place can reach, as the join before `station` counts."""
-    return frozenset(reached(_onward(line, station), [place]))
+    return frozenset(reachable_stations(_onward_routes(line, station), [place]))
 
 
-@once
-def _onward(line: ParsedLine, station: str) -> Ways:
-    return ways_but(line, _own_forks(line, station))
+@cached_per_line
+def _onward_routes(line: ParsedLine, station: str) -> Ways:
+    return routes_replacing_forks(line, _own_forks(line, station))
 
 
 def _own_forks(line: ParsedLine, station: str) -> dict[str, str]:
     """Return, by rule, the forks from which every awaited station is reached without another fork on the way."""
-    join, after = _join(line, station), drawn(line)
+    join, after = _join(line, station), drawn_routes(line)
     forks = [(source.key, rule) for source in line.stations for rule in source.rules if len(rule.to) > 1]
     avoiding = {station, *(key for key, _ in forks)}
     return {
         rule.id: station
         for _, rule in forks
-        if set(join.wait_for) <= reached(after, rule.to, avoiding - set(rule.to))
+        if set(join.wait_for) <= reachable_stations(after, rule.to, avoiding - set(rule.to))
     }
 
 
 # The result
 
 
-def aggregate(aggregation: str, standings: Sequence[str]) -> str:
+def aggregate_verdict(aggregation: str, standings: Sequence[str]) -> str:
     """The verdict: pass, fail or blocked (law §7)."""
     passed = sum(outcome_state == PASSED for outcome_state in standings)
     if aggregation == "none":
@@ -274,7 +292,7 @@ def _merge(line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circu
     standings = {key: group.delivered.get(key, FAILED) for key in join.wait_for}
     ids = {branch.id for branch in group.arrived}
     others = [branch for branch in branches if branch.id not in ids]
-    inside = {fork.id for branch in group.arrived for fork in _below(branch, group.fork)}
+    inside = {fork.id for branch in group.arrived for fork in _inner_forks(branch, group.fork)}
     return Merge(
         group.station,
         group.fork,
@@ -283,7 +301,7 @@ def _merge(line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circu
         join.aggregation,
         standings,
         group.missing,
-        aggregate(join.aggregation, list(standings.values())),
+        aggregate_verdict(join.aggregation, list(standings.values())),
         _failure_type(join, group),
         # In the order of `wait_for`, in which their trees are merged (law §15, Git)
         passed=tuple(
@@ -298,7 +316,7 @@ def _merge(line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circu
     )
 
 
-def _below(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
+def _inner_forks(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
     return branch.within[branch.within.index(fork) + 1 :] if fork else branch.within
 
 

@@ -23,47 +23,56 @@ Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 
-def once(find: Callable[[ParsedLine, *Arguments], Result]) -> Callable[[ParsedLine, *Arguments], Result]:
-    """Work it out once for each line, which never changes: tasks by the thousand go through a published one."""
+def cached_per_line(
+    find: Callable[[ParsedLine, *Arguments], Result],
+) -> Callable[[ParsedLine, *Arguments], Result]:
+    """Cache the result of a function by line and arguments; a line never changes, and thousands of tasks run
+    under a published one."""
 
     @wraps(find)
-    def kept(line: ParsedLine, *arguments: *Arguments) -> Result:
+    def cached(line: ParsedLine, *arguments: *Arguments) -> Result:
         key = (find, *arguments)
-        if key not in line.worked_out:
-            line.worked_out[key] = find(line, *arguments)
-        result: Result = line.worked_out[key]
+        if key not in line.cache:
+            line.cache[key] = find(line, *arguments)
+        result: Result = line.cache[key]
         return result
 
-    return kept
+    return cached
 
 
-@once
-def ways(line: ParsedLine) -> Ways:
+@cached_per_line
+def routes(line: ParsedLine) -> Ways:
     """The stations that each station may lead to next."""
-    return _closed(line, lambda station: [*_drawn(line, station, {}), *_else(line, station)])
+    return _close_over_origins(
+        line, lambda station: [*_drawn_targets(line, station, {}), *_undrawn_targets(line, station)]
+    )
 
 
-def ways_but(line: ParsedLine, instead: Mapping[str, str]) -> Ways:
+def routes_replacing_forks(line: ParsedLine, instead: Mapping[str, str]) -> Ways:
     """The same where some forks, by the id of their rule, count as leading to one station."""
     if not instead:
-        return ways(line)
+        return routes(line)
     # A token arrives at a join from an awaited station, never from the fork, so no path back leads there.
-    back = {key: _origins(ways(line), key) for key in _returning(line)}
+    back = {key: _origins(routes(line), key) for key in _returning_stations(line)}
     return {
         station.key: frozenset(
-            {*_drawn(line, station, instead), *_else(line, station), *back.get(station.key, ())}
+            {
+                *_drawn_targets(line, station, instead),
+                *_undrawn_targets(line, station),
+                *back.get(station.key, ()),
+            }
         )
         for station in line.stations
     }
 
 
-@once
-def drawn(line: ParsedLine) -> Ways:
+@cached_per_line
+def drawn_routes(line: ParsedLine) -> Ways:
     """Only the paths that somebody drew: rules, and the order of stations without rules."""
-    return _closed(line, lambda station: _drawn(line, station, {}))
+    return _close_over_origins(line, lambda station: _drawn_targets(line, station, {}))
 
 
-def _returning(line: ParsedLine) -> list[str]:
+def _returning_stations(line: ParsedLine) -> list[str]:
     return [station.key for station in line.stations if any(rule.to == (ORIGIN,) for rule in station.rules)]
 
 
@@ -71,9 +80,9 @@ def _origins(after: Mapping[str, Collection[str]], key: str) -> set[str]:
     return {source for source, targets in after.items() if key in targets and source != key}
 
 
-def _closed(line: ParsedLine, onward: Callable[[Station], Iterable[str]]) -> Ways:
+def _close_over_origins(line: ParsedLine, onward: Callable[[Station], Iterable[str]]) -> Ways:
     after = {station.key: set(onward(station)) for station in line.stations}
-    returning = _returning(line)
+    returning = _returning_stations(line)
     grown = bool(returning)
     while grown:
         # A path back counts too: it may be the origin of another one.
@@ -85,7 +94,7 @@ def _closed(line: ParsedLine, onward: Callable[[Station], Iterable[str]]) -> Way
     return {key: frozenset(targets) for key, targets in after.items()}
 
 
-def reached(after: Ways, begin: Iterable[str], avoiding: Collection[str] = ()) -> set[str]:
+def reachable_stations(after: Ways, begin: Iterable[str], avoiding: Collection[str] = ()) -> set[str]:
     """Every station to which these lead, themselves included, without passing through one that is avoided."""
     visited: set[str] = set()
     todo = [key for key in begin if key not in avoiding]
@@ -97,14 +106,14 @@ def reached(after: Ways, begin: Iterable[str], avoiding: Collection[str] = ()) -
     return visited
 
 
-def _drawn(line: ParsedLine, station: Station, instead: Mapping[str, str]) -> Iterator[str]:
+def _drawn_targets(line: ParsedLine, station: Station, instead: Mapping[str, str]) -> Iterator[str]:
     for rule in station.rules:
         yield from _of_rule(line, rule, instead)
     if not station.rules and line.policy.no_rules == "advance":
-        yield from _next(line, station)
+        yield from _next_key(line, station)
 
 
-def _else(line: ParsedLine, station: Station) -> Iterator[str]:
+def _undrawn_targets(line: ParsedLine, station: Station) -> Iterator[str]:
     """Yield the targets of votes at gates, and of the policy where no rule takes everything."""
     gates = [station.gate, *(key for rule in station.rules for key in rule.gates)]
     for key in gates:
@@ -116,13 +125,13 @@ def _else(line: ParsedLine, station: Station) -> Iterator[str]:
     if line.policy.on_failure.startswith("station:") and (left_out or not takes_all):
         yield line.policy.on_failure.removeprefix("station:")
     if station.rules and line.policy.no_match == "default" and not takes_all:
-        yield from _next(line, station)
+        yield from _next_key(line, station)
     # Under earlier revisions a branch that only a jump could bring counted as failed, and versions keep their meaning.
     if line.revision > SILENT_ALLOWS_ALL:
         yield from (place for place in line.jump_targets if place in line.stations_by_key)
 
 
-def _next(line: ParsedLine, station: Station) -> Iterator[str]:
+def _next_key(line: ParsedLine, station: Station) -> Iterator[str]:
     after = line.next_station(station.key)
     if after is not None:
         yield after.key

@@ -8,14 +8,14 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Ask, Decision, Finish, Wait
 from pipelines.routing.decide.sampling import DRAWS, NOT_DRAWN, UNKNOWN
 from pipelines.routing.decide.situation import GateWord
-from pipelines.routing.decide.steps.context import Case, TakenRoute, demanded
+from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute, demanded_route
 from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
 from pipelines.routing.document.gate_tools import FAIL, WARN
 from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.document.rules import Rule
 
 RANK = ("abort", "reject", "rework", "send_back")
@@ -30,11 +30,11 @@ def gate_of(line: ParsedLine, key: str) -> Gate:
     return JUMP_GATE if key == JUMP else line.gate(key)
 
 
-def word_against(
-    case: Case, step: str, gates: Sequence[Gate], rule: Rule | None
+def follow_objection(
+    case: RoutingContext, step: str, gates: Sequence[Gate], rule: Rule | None
 ) -> Decision | TakenRoute | None:
     """Return where the first vote other than approve leads. It decides at once, before targets and checks."""
-    spoken = [(gate, word) for gate in gates if (word := _word(case, step, gate, rule)) is not None]
+    spoken = [(gate, word) for gate in gates if (word := _counting_word(case, step, gate, rule)) is not None]
     for decision in RANK:
         for gate, word in spoken:
             if word.decision == decision:
@@ -43,7 +43,7 @@ def word_against(
     return None
 
 
-def _word(case: Case, step: str, gate: Gate, rule: Rule | None) -> GateWord | None:
+def _counting_word(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) -> GateWord | None:
     """The word other than approve that counts here. Words at a skipped gate, words that were already applied, and a
     send back beyond the allowed rounds do not count."""
     word = case.facts.gates.get(gate.key)
@@ -56,42 +56,44 @@ def _word(case: Case, step: str, gate: Gate, rule: Rule | None) -> GateWord | No
     return word
 
 
-def _follow(case: Case, gate: Gate, word: GateWord, rule: Rule | None) -> Decision | TakenRoute:
+def _follow(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None) -> Decision | TakenRoute:
     if word.decision == "reject":
         return _reject(case, gate, word, rule)
     if word.decision == "rework":
-        return demanded(case, rule, word.reason, word_at=gate.key)
+        return demanded_route(case, rule, word.reason, word_at=gate.key)
     if word.decision == "send_back":
-        return _to(case, case.station.key, word, rule)
-    return failed(rule)
+        return _enter_station(case, case.station.key, word, rule)
+    return failed_finish(rule)
 
 
-def _reject(case: Case, gate: Gate, word: GateWord, rule: Rule | None) -> Decision:
+def _reject(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None) -> Decision:
     knob = gate.on_reject or case.line.policy.on_reject
     if knob == "reviewer_chooses":
         # check_situation guarantees that a route is named.
         knob = word.route if word.route in ("fail", "rework") else f"route:{word.route}"
     if knob == "fail":
-        return failed(rule)
+        return failed_finish(rule)
     # `rework` here runs the producing station again; no rule is asked (law §5).
     target = case.station.key if knob == "rework" else knob.removeprefix("route:")
-    return _to(case, target, word, rule)
+    return _enter_station(case, target, word, rule)
 
 
-def _to(case: Case, station: str, word: GateWord, rule: Rule | None) -> Decision:
+def _enter_station(case: RoutingContext, station: str, word: GateWord, rule: Rule | None) -> Decision:
     return enter(case, TransitionCandidate((station,), "gate", rule, feedback=word.reason))
 
 
-def failed(rule: Rule | None) -> Finish:
+def failed_finish(rule: Rule | None) -> Finish:
     return Finish("failed", "failed", rule.id if rule else None, "gate")
 
 
-def is_approved(case: Case, gate: Gate) -> bool:
+def is_approved(case: RoutingContext, gate: Gate) -> bool:
     word = case.facts.gates.get(gate.key)
     return word is not None and word.decision == "approve"
 
 
-def unspoken(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> list[Gate]:
+def gates_without_word(
+    case: RoutingContext, step: str, gates: Sequence[Gate], rule: Rule | None
+) -> list[Gate]:
     """Return the gates except those at which a person demanded this route: they are passed (law §12)."""
     for gate in gates:
         if gate.key in case.spoken:
@@ -99,7 +101,7 @@ def unspoken(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) ->
     return [gate for gate in gates if gate.key not in case.spoken]
 
 
-def run_checks(case: Case, step: str, gate: Gate, rule: Rule | None, read: Read) -> str:
+def run_checks(case: RoutingContext, step: str, gate: Gate, rule: Rule | None, read: Read) -> str:
     """The worst action that the checks of a gate ask for; under `manual` they are shown and ask for nothing."""
     if gate.checks is None or gate.mode == "skip":
         case.note(step, rule, True, f"{gate.key}: {'skipped' if gate.mode == 'skip' else 'no checks'}")
@@ -111,7 +113,7 @@ def run_checks(case: Case, step: str, gate: Gate, rule: Rule | None, read: Read)
     return action
 
 
-def asks(case: Case, step: str, gate: Gate, action: str, rule: Rule | None) -> bool:
+def needs_person(case: RoutingContext, step: str, gate: Gate, action: str, rule: Rule | None) -> bool:
     """Return whether a person still has to decide: people are asked about this task or a check holds it, and
     nobody has approved."""
     if is_approved(case, gate):
@@ -119,17 +121,21 @@ def asks(case: Case, step: str, gate: Gate, action: str, rule: Rule | None) -> b
     # A check that holds asks people, whatever was drawn and whatever approval stands.
     if action == "hold":
         return True
-    return gate.has_people and not _stands(case, step, gate, rule) and _sampled(case, step, gate, rule)
+    return (
+        gate.has_people
+        and not _approval_stands(case, step, gate, rule)
+        and _is_sampled(case, step, gate, rule)
+    )
 
 
-def _stands(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
+def _approval_stands(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) -> bool:
     """Return whether an earlier approval here stays valid for the same change on a base that moved (law §15):
     by the same rule, and with no check of the gate that objects, not even one that is only displayed."""
     stands = case.facts.stands.get(gate.key)
     if stands is None or stands.rule != (rule.id if rule else ""):
         return False
     if gate.checks is not None:
-        verdict = checks.evaluate(gate.checks, case.reader([gate.key]))
+        verdict = checks.evaluate(gate.checks, case.field_reader([gate.key]))
         if verdict.action != "proceed":
             case.note(step, rule, False, f"{gate.key}: same change: {verdict.action}", verdict.results)
             return False
@@ -138,21 +144,26 @@ def _stands(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
     return True
 
 
-def _sampled(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
+def _is_sampled(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) -> bool:
     """Return whether a gate that asks about a sample asks about this task (law §15). Without a draw it does;
     a check of `always` that cannot be read is also a reason to ask."""
     if gate.sample is None:
         return True
     draw = case.facts.samples.get(gate.key, UNKNOWN)
-    always_asks, results = checks.reason(gate.sample.always, case.reader([gate.key]))
-    saw = tuple(Seen(result.check.field, None if result.saw is MISSING else result.saw) for result in results)
+    always_asks, results = checks.evaluate_reason(gate.sample.always, case.field_reader([gate.key]))
+    saw = tuple(
+        ObservedOperand(result.check.field, None if result.saw is MISSING else result.saw)
+        for result in results
+    )
     is_sampled = always_asks or draw != NOT_DRAWN
     why = "a check always asks" if always_asks else DRAWS[draw] % gate.sample.one_in
     case.note(step, rule, not is_sampled, f"{gate.key}: sample: {why}", saw)
     return is_sampled
 
 
-def unrun(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> Decision | None:
+def pending_tool_decision(
+    case: RoutingContext, step: str, gates: Sequence[Gate], rule: Rule | None
+) -> Decision | None:
     """The first tool without a known result, which has to be run; None if all are known."""
     for gate in gates:
         if gate.tool is None or not gate.runs_its_tool:
@@ -162,13 +173,13 @@ def unrun(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> De
         if answer is None:
             case.note(step, rule, "ask", f"{gate.key}: its tool is run")
             return Ask(question.to_dict())
-        if not answer.is_word:
+        if not answer.is_valid_word:
             case.note(step, rule, "ask", f"{gate.key}: its tool has no result")
             return Wait("blocked", evaluation=question.to_dict())
     return None
 
 
-def action_of(case: Case, step: str, gate: Gate, rule: Rule | None) -> tuple[str, str | None]:
+def tool_action(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) -> tuple[str, str | None]:
     """The action that the result asks for, and its text if it failed. Under `manual` a result is only shown."""
     tool = gate.tool
     if tool is None:
@@ -189,7 +200,9 @@ def action_of(case: Case, step: str, gate: Gate, rule: Rule | None) -> tuple[str
 STATION_GATE = "station_gate"
 
 
-def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = False) -> Decision | TakenRoute:
+def pass_station_gate(
+    case: RoutingContext, then: TakenRoute, *, people_only: bool = False
+) -> Decision | TakenRoute:
     """`then` if there is no station gate, or the token passes it; else what the gate leads to.
 
     `people_only`: after a `proceed` signal only the human step is kept, if the gate has one.
@@ -203,29 +216,29 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
         # No check was asked, so only a gate that is skipped anyhow counts as passed (law §8).
         case.gate_passed = gate.mode == "skip"
         return then
-    against = word_against(case, STATION_GATE, [gate], None)
+    against = follow_objection(case, STATION_GATE, [gate], None)
     if against is not None:
         case.passing_revoked = True
         return against
     # Law §5, step 5: after `proceed` no check and no tool is asked.
     action, text = "proceed", None
     if not people_only:
-        tool_question = unrun(case, STATION_GATE, [gate], None)
+        tool_question = pending_tool_decision(case, STATION_GATE, [gate], None)
         if tool_question is not None:
             return tool_question
-        by_tool, text = action_of(case, STATION_GATE, gate, None)
-        by_checks = run_checks(case, STATION_GATE, gate, None, case.reader([gate.key]))
+        by_tool, text = tool_action(case, STATION_GATE, gate, None)
+        by_checks = run_checks(case, STATION_GATE, gate, None, case.field_reader([gate.key]))
         # `outcome_of: review` asks a person at this gate (law §13).
-        fact_action = "hold" if case.judged.review and gate.mode != "skip" else "proceed"
+        fact_action = "hold" if case.judged.needs_review and gate.mode != "skip" else "proceed"
         # The worst wins, in the order abort, rework, hold, proceed (law §5, step 5).
-        action = checks.worst([by_checks, by_tool, fact_action])
+        action = checks.worst_action([by_checks, by_tool, fact_action])
     # What a check of the station gate takes back did not pass (law §14).
     case.passing_revoked = action in ("abort", "rework")
     if action == "abort":
-        return failed(None)
+        return failed_finish(None)
     if action == "rework":
-        return demanded(case, None, text)
-    if asks(case, STATION_GATE, gate, action, None):
+        return demanded_route(case, None, text)
+    if needs_person(case, STATION_GATE, gate, action, None):
         case.note(STATION_GATE, None, False, f"waits for {gate.key}")
         return Wait("awaiting_review", (gate.key,))
     case.passed.add(gate.key)

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.decide.decisions import Ask, Decision, Stuck, Wait
-from pipelines.routing.decide.steps.context import Case, TakenRoute
+from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute
 from pipelines.routing.decide.trace import TestedRules, TraceEntry
 from pipelines.routing.document.rules import Rule
 
 
 @dataclass(slots=True)
-class Match:
+class RuleMatch:
     """The first rule that was true. `text`: from the last answered evaluation that it reached."""
 
     rule: Rule
     text: str | None
 
 
-def first_match(case: Case, route: TakenRoute) -> Match | Decision | None:
+def first_match(case: RoutingContext, route: TakenRoute) -> RuleMatch | Decision | None:
     """The match, or None, or a decision where a rule is faulty, cannot be evaluated, or has to ask."""
     view, clock = case.view(route), case.clock
-    rules, tests = case.station.readable, case.station.tests
+    rules, tests = case.station.readable_rules, case.station.rule_tests
     tested = TestedRules(view, rules, view.steps.left)
     if case.left_out:
         # A route that the gate of a rule demanded leaves that rule out (law §5, Forced route).
@@ -38,9 +38,9 @@ def first_match(case: Case, route: TakenRoute) -> Match | Decision | None:
                 times.append(clock())
             if true:
                 tested.result, rule = True, rules[number - 1]
-                return Match(rule, view.text if rule.asks else None)
+                return RuleMatch(rule, view.text if rule.has_evaluations else None)
     except (EvaluationFailed, NotAnswered) as error:
-        tested.result, tested.why, answer = _without_answer(rules[number - 1], error)
+        tested.result, tested.why, answer = _unanswered_result(rules[number - 1], error)
         if clock:
             times.append(clock())
         return answer
@@ -50,14 +50,14 @@ def first_match(case: Case, route: TakenRoute) -> Match | Decision | None:
             tested.count = number
             case.trace.append(tested)
     # Only now: a fault behind the match raises nothing (law §5, step 6).
-    faulty = case.station.faulty
+    faulty = case.station.first_faulty_rule
     if faulty is None:
         return None
     case.trace.append(TraceEntry("rules", faulty.id, "error", (), str(faulty.fault)))
     return Stuck("InvalidTransitionSyntax", f"Rule {faulty.id} cannot be read: {faulty.fault}", faulty.id)
 
 
-def _without_answer(rule: Rule, error: EvaluationFailed | NotAnswered) -> tuple[str, str, Decision]:
+def _unanswered_result(rule: Rule, error: EvaluationFailed | NotAnswered) -> tuple[str, str, Decision]:
     """Return the trace result of a rule that is neither true nor false, the reason, and the decision."""
     if isinstance(error, EvaluationFailed):
         return "error", error.message, Stuck(error.name, error.message, rule.id)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Stuck, Wait
-from pipelines.routing.decide.steps.context import Case, TakenRoute, fallback
+from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute, fallback_route
 from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document.rules import Rule
 
 NO_MATCH = "NoValidTransition"
 
 
-def without_match(case: Case, route: TakenRoute) -> Decision | TakenRoute:
+def decide_without_match(case: RoutingContext, route: TakenRoute) -> Decision | TakenRoute:
     # Law §4: failed by `on_failure`, blocked to `@blocked`, passed by `no_rules` or `no_match`.
-    outcome_state = route.seen.standing
+    outcome_state = route.seen.outcome_state
     if outcome_state == "failed":
-        return on_failure(case, feedback=route.reason)
+        return apply_on_failure(case, feedback=route.reason)
     if outcome_state == "blocked":
         case.note("rules", None, True, "blocked, and no rule takes it")
         return Wait("blocked")
     return _no_match(case) if case.station.rules else _no_rules(case)
 
 
-def on_failure(
-    case: Case, rule: Rule | None = None, cause: str | None = None, feedback: str | None = None
+def apply_on_failure(
+    case: RoutingContext, rule: Rule | None = None, cause: str | None = None, feedback: str | None = None
 ) -> Decision | TakenRoute:
     """The knob `on_failure`; with `cause` (`compose_failed`) of a rule that matched.
 
@@ -38,41 +38,43 @@ def on_failure(
     if knob == "escalate":
         return Escalate(cause or "on_failure", rule_id)
     if knob == "fallback":
-        return fallback(rule)
+        return fallback_route(rule)
     return enter(
         case, TransitionCandidate((knob.removeprefix("station:"),), "policy", rule, feedback=feedback)
     )
 
 
-def _failed_message(case: Case, cause: str | None) -> str:
+def _failed_message(case: RoutingContext, cause: str | None) -> str:
     if cause:
         return f"What the rule should store could not be found in the output of {case.station.key}."
     return f"{case.station.key} failed, and no rule takes it."
 
 
-def _no_rules(case: Case) -> Decision | TakenRoute:
+def _no_rules(case: RoutingContext) -> Decision | TakenRoute:
     knob = case.line.policy.no_rules
     case.note("rules", None, True, f"no_rules: {knob}")
     if knob == "refuse":
         return Stuck(NO_MATCH, f"{case.station.key} has no rules, and this line wants some.")
-    return enter(case, TransitionCandidate((_next(case),) if knob == "advance" else ("completed",), "policy"))
+    return enter(
+        case, TransitionCandidate((_next_target(case),) if knob == "advance" else ("completed",), "policy")
+    )
 
 
-def _no_match(case: Case) -> Decision | TakenRoute:
+def _no_match(case: RoutingContext) -> Decision | TakenRoute:
     knob = case.line.policy.no_match
     case.note("rules", None, True, f"no_match: {knob}")
     if knob == "default":
-        return enter(case, TransitionCandidate((_next(case),), "policy"))
+        return enter(case, TransitionCandidate((_next_target(case),), "policy"))
     if knob == "fail":
         return Finish("failed", "failed", None, "policy", NO_MATCH)
     if knob == "escalate":
         return Escalate("no_match")
     if knob == "fallback":
-        return fallback()
+        return fallback_route()
     return Stuck(NO_MATCH, f"No rule of {case.station.key} takes this outcome.")
 
 
-def _next(case: Case) -> str:
+def _next_target(case: RoutingContext) -> str:
     """The next station in order; after the last the task is completed."""
     station = case.line.next_station(case.station.key)
     return station.key if station else "completed"

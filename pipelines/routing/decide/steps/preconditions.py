@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.steps.context import Case, TransitionCandidate
+from pipelines.routing.decide.steps.context import RoutingContext, TransitionCandidate
 from pipelines.routing.document import handoffs
 from pipelines.routing.document.preconditions import AGENT, GATE_PASSED, HANDOFF, METADATA
 
@@ -17,16 +17,16 @@ Missing = tuple[str, str]
 """The name, and why."""
 
 
-def missing(case: Case, way: TransitionCandidate) -> Wait | None:
-    """Return the unmet preconditions of a forward move: the requirements of the station, in its order; the
-    preconditions that the facts report as unmet; then `no_open_escalation`."""
+def find_missing(case: RoutingContext, way: TransitionCandidate) -> Wait | None:
+    """Return the wait for the unmet preconditions of a forward move, or None. They are the requirements of the
+    station in its order, what the facts report as unmet, then `no_open_escalation`."""
     facts = case.of_now.facts
-    if not (facts.preconditions or facts.open_escalations or case.line.requires(case.station.key)):
+    if not (facts.preconditions or facts.open_escalations or case.line.requirements_of(case.station.key)):
         return None
     forward = [target for target in way.targets if _is_forward(case, target)]
     if not forward:
         return None
-    unmet_requirements = [*_required(case, forward), *_told(case)]
+    unmet_requirements = [*_unmet_requirements(case, forward), *_unmet_facts(case)]
     if facts.open_escalations:
         unmet_requirements.append((NO_ESCALATION, ""))
     if not unmet_requirements:
@@ -37,26 +37,26 @@ def missing(case: Case, way: TransitionCandidate) -> Wait | None:
     return Wait("held", to=way.targets, rule=way.rule_id, missing=names)
 
 
-def _is_forward(case: Case, target: str) -> bool:
+def _is_forward(case: RoutingContext, target: str) -> bool:
     """Return whether the move leads to a station later in the order, or to a completed end."""
     if target in case.line.stations_by_key:
         return case.line.position(target) > case.line.position(case.station.key)
     return target in case.line.ends_by_key and case.line.end(target).kind == "completed"
 
 
-def _told(case: Case) -> Iterator[Missing]:
+def _unmet_facts(case: RoutingContext) -> Iterator[Missing]:
     """Yield the unmet preconditions that the facts report and nobody checks here."""
     yield from ((name, "") for name, satisfied in case.of_now.facts.preconditions.items() if not satisfied)
 
 
-def _required(case: Case, forward: list[str]) -> Iterator[Missing]:
+def _unmet_requirements(case: RoutingContext, forward: list[str]) -> Iterator[Missing]:
     """A fact that says so settles it, one way or the other; else it is looked up."""
-    for name in case.line.requires(case.station.key):
+    for name in case.line.requirements_of(case.station.key):
         if case.of_now.facts.preconditions.get(name) is None:
-            yield from _looked_up(case, name, forward)
+            yield from _unmet_requirement(case, name, forward)
 
 
-def _looked_up(case: Case, name: str, forward: list[str]) -> Iterator[Missing]:
+def _unmet_requirement(case: RoutingContext, name: str, forward: list[str]) -> Iterator[Missing]:
     into = [target for target in forward if target in case.line.stations_by_key]
     if name == GATE_PASSED:
         if case.station.gate is not None and not case.gate_passed:
@@ -66,18 +66,18 @@ def _looked_up(case: Case, name: str, forward: list[str]) -> Iterator[Missing]:
         if faults:
             yield name, "; ".join(map(str, faults[:3]))
     elif name == AGENT:
-        yield from _agents(case, into)
-    elif not _given(case, name.removeprefix(METADATA)):
+        yield from _unavailable_agents(case, into)
+    elif not _is_present(case, name.removeprefix(METADATA)):
         yield name, "is not given"
 
 
-def _handoff_faults(case: Case) -> tuple[Any, ...]:
+def _handoff_faults(case: RoutingContext) -> tuple[Any, ...]:
     """Return the faults of the handoff of the station; at an end there is no recipient."""
     schema = case.line.handoff_schema(case.station.key)
-    return handoffs.faults(case.situation.outcome.handoff, schema)
+    return handoffs.handoff_faults(case.situation.outcome.handoff, schema)
 
 
-def _agents(case: Case, into: list[str]) -> Iterator[Missing]:
+def _unavailable_agents(case: RoutingContext, into: list[str]) -> Iterator[Missing]:
     """Yield the agents of the targets that are not registered, have no valid contract, are suspended, or have no
     capacity for all branches where they work. A token that waits at a join needs none."""
     source = case.station.key
@@ -99,18 +99,18 @@ def _agents(case: Case, into: list[str]) -> Iterator[Missing]:
 STATES = {"suspended": "is suspended", "no_contract": "has no valid contract"}
 
 
-def _given(case: Case, name: str) -> bool:
+def _is_present(case: RoutingContext, name: str) -> bool:
     """Return whether `name` is present: in the output or its `ai_metadata`, the handoff, the trailers of all
     new commits (`git.ai_metadata`), the data of the task, or as a label `name` or `name: value`."""
     outcome, facts = case.situation.outcome, case.of_now.facts
     places = (outcome.output, outcome.handoff, outcome.git, facts.context, facts.variables, facts.inputs)
-    if any(_holds(place, name) for place in places):
+    if any(_has_value(place, name) for place in places):
         return True
     labels = facts.task.get("labels") or ()
     return any(type(label) is str and label.partition(":")[0].strip() == name for label in labels)
 
 
-def _holds(place: Any, name: str) -> bool:
+def _has_value(place: Any, name: str) -> bool:
     if place is MISSING or not hasattr(place, "get"):
         return False
     value = place.get(name)

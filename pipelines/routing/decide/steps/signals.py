@@ -7,28 +7,30 @@ from typing import Any
 
 from pipelines.routing.decide.decisions import Decision, Finish, Wait
 from pipelines.routing.decide.steps import gates
-from pipelines.routing.decide.steps.context import Case, TakenRoute, forced
-from pipelines.routing.decide.steps.gates import after_station_gate
-from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, enter, obstacle
-from pipelines.routing.document.operand_trace import Seen
+from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute, forced_route
+from pipelines.routing.decide.steps.gates import pass_station_gate
+from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, enter, find_obstacle
+from pipelines.routing.document.operand_trace import ObservedOperand
 
 STEP = "signal"
 
 
-def follow(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
+def follow_signal(case: RoutingContext, signal: Mapping[str, Any]) -> Decision | TakenRoute:
     """Follow the signal to where it leads: a decision, or the route with which the rules begin."""
     verdict = signal["verdict"]
-    saw = tuple(Seen(key, signal[key]) for key in ("verdict", "reason") if signal.get(key) is not None)
+    saw = tuple(
+        ObservedOperand(key, signal[key]) for key in ("verdict", "reason") if signal.get(key) is not None
+    )
     case.note(STEP, None, True, f"the signal says {verdict}", saw)
     # No gate and no rule stands before an abort (law §5, step 3).
     if verdict == "abort":
         return Finish("failed", "failed", None, "signal")
     if verdict == "proceed":
-        return after_station_gate(case, forced("success", "signal"), people_only=True)
+        return pass_station_gate(case, forced_route("success", "signal"), people_only=True)
     return _hold(case, signal) if verdict == "hold" else _rework(case)
 
 
-def _rework(case: Case) -> Decision | TakenRoute:
+def _rework(case: RoutingContext) -> Decision | TakenRoute:
     """This station again, up to its `max_retries`; exhausted, the verdict becomes fail and nothing else changes."""
     most = case.station.limits.signal_retries
     # Those in a row at this station, not in all (line-document.md).
@@ -38,10 +40,10 @@ def _rework(case: Case) -> Decision | TakenRoute:
     case.note(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
     # Once `rework` signals are used up the visit did not pass (law §14).
     case.passing_revoked = True
-    return after_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
+    return pass_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
 
 
-def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
+def _hold(case: RoutingContext, signal: Mapping[str, Any]) -> Decision | TakenRoute:
     meta = signal.get("meta") or {}
     if signal.get("reason") == "already_complete":
         target = meta.get("targetState")
@@ -52,17 +54,17 @@ def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
     return Wait("blocked", question=question if type(question) is str else None)
 
 
-def _jump(case: Case, target: str) -> Decision | TakenRoute:
+def _jump(case: RoutingContext, target: str) -> Decision | TakenRoute:
     """Step 7 without the revisit policy, then, where the line asks people at all, a review of the jump itself."""
     # A visit that ended by a jump did not pass (law §14).
     case.passing_revoked = True
     reviewed = case.line.asks_a_person
     if reviewed:
-        against = gates.word_against(case, STEP, [gates.JUMP_GATE], None)
+        against = gates.follow_objection(case, STEP, [gates.JUMP_GATE], None)
         if against is not None:
             return against
     way = TransitionCandidate((target,), "signal")
-    stopped = obstacle(case, way)
+    stopped = find_obstacle(case, way)
     if stopped is not None:
         return stopped
     if reviewed and not gates.is_approved(case, gates.JUMP_GATE):

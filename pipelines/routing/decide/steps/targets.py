@@ -5,37 +5,37 @@ from __future__ import annotations
 
 from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.steps.budgets import RETRY_LIMIT, Breach, breaches
-from pipelines.routing.decide.steps.context import Case, TransitionCandidate, stations
-from pipelines.routing.decide.steps.preconditions import missing
+from pipelines.routing.decide.steps.context import RoutingContext, TransitionCandidate, target_stations
+from pipelines.routing.decide.steps.preconditions import find_missing
 from pipelines.routing.document.rules import BLOCKED
-from pipelines.routing.document.templates import wanted
+from pipelines.routing.document.templates import work_lookups
 
 FORBIDDEN = "ForbiddenParallel"
 HOWS = ("fail", "stuck", "escalate", "target")
 
-__all__ = ["TransitionCandidate", "arrive", "enter", "obstacle"]
+__all__ = ["TransitionCandidate", "arrive", "enter", "find_obstacle"]
 
 
-def enter(case: Case, way: TransitionCandidate) -> Decision:
+def enter(case: RoutingContext, way: TransitionCandidate) -> Decision:
     """Step 7, then 9, for what no rule gate guards."""
-    return obstacle(case, way) or arrive(case, way)
+    return find_obstacle(case, way) or arrive(case, way)
 
 
-def obstacle(case: Case, way: TransitionCandidate) -> Decision | None:
+def find_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
     """Return what prevents the move, if anything. The target of an exhausted budget is a decision too."""
     return (
         # Law §5, step 7, in its order; the revisit policy binds moves by a taken rule only.
-        (_circle(case, way) if way.takes else None)
-        or _cap(case, way)
-        or _forbidden(case, way)
-        or _exhausted(case, way)
-        or missing(case, way)
-        or unreadable(case, way)
+        (_revisit_obstacle(case, way) if way.takes else None)
+        or _cap_obstacle(case, way)
+        or _parallel_obstacle(case, way)
+        or _budget_obstacle(case, way)
+        or find_missing(case, way)
+        or unreadable_obstacle(case, way)
     )
 
 
-def arrive(case: Case, way: TransitionCandidate) -> Decision:
-    case.note("effects", way.rule, True, f"goes to {way.shown} (by {way.by})")
+def arrive(case: RoutingContext, way: TransitionCandidate) -> Decision:
+    case.note("effects", way.rule, True, f"goes to {way.target_text} (by {way.by})")
     target = way.targets[0]
     if target == BLOCKED:
         return Wait("blocked", rule=way.rule_id)
@@ -44,17 +44,17 @@ def arrive(case: Case, way: TransitionCandidate) -> Decision:
     return Move(way.targets, way.rule_id, way.by, way.feedback, way.variables)
 
 
-def _circle(case: Case, way: TransitionCandidate) -> Decision | None:
+def _revisit_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
     """The revisit policy: it binds moves by a rule only, and the rule's `allow_revisit` overrides it."""
-    for station in stations(case, way):
-        if _revisits(case, way, station):
+    for station in target_stations(case, way):
+        if _is_forbidden_revisit(case, way, station):
             return _stuck(
                 case, way, "CircularWorkflow", f"This task has been at {station} before, and may not return."
             )
     return None
 
 
-def _revisits(case: Case, way: TransitionCandidate, station: str) -> bool:
+def _is_forbidden_revisit(case: RoutingContext, way: TransitionCandidate, station: str) -> bool:
     policy = case.line.policy
     allowed = way.rule.allow_revisit if way.rule else None
     if allowed is True:
@@ -66,9 +66,9 @@ def _revisits(case: Case, way: TransitionCandidate, station: str) -> bool:
     return limit is not None and case.of_now.visits_of(station) > limit
 
 
-def _cap(case: Case, way: TransitionCandidate) -> Decision | None:
+def _cap_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
     cap = case.line.policy.visit_cap
-    for station in stations(case, way):
+    for station in target_stations(case, way):
         visits = case.of_now.visits_of(station)
         if visits >= cap:
             message = f"This task has entered {station} {visits} times; the cap is {cap}."
@@ -76,11 +76,13 @@ def _cap(case: Case, way: TransitionCandidate) -> Decision | None:
     return None
 
 
-def _forbidden(case: Case, way: TransitionCandidate) -> Decision | None:
+def _parallel_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
     """Pairs of stations that must never run in parallel (law §7). Waiting at a join is not running there."""
     if not case.line.forbidden_parallel:
         return None
-    entered = [target for target in stations(case, way) if not case.line.waits_at(target, case.station.key)]
+    entered = [
+        target for target in target_stations(case, way) if not case.line.waits_at(target, case.station.key)
+    ]
     for place, station in enumerate(entered):
         for other in (*entered[place + 1 :], *case.of_now.facts.beside):
             if {station, other} in map(set, case.line.forbidden_parallel):
@@ -89,7 +91,7 @@ def _forbidden(case: Case, way: TransitionCandidate) -> Decision | None:
     return None
 
 
-def _stuck(case: Case, way: TransitionCandidate, error: str, message: str) -> Stuck:
+def _stuck(case: RoutingContext, way: TransitionCandidate, error: str, message: str) -> Stuck:
     case.note("target", way.rule, False, message)
     return Stuck(error, message, way.rule_id)
 
@@ -97,7 +99,7 @@ def _stuck(case: Case, way: TransitionCandidate, error: str, message: str) -> St
 # Budgets
 
 
-def _exhausted(case: Case, way: TransitionCandidate) -> Decision | None:
+def _budget_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
     """Return the decision on several breaches: fail > stuck > escalate > a target, which a taken rule or a
     named budget names."""
     exceeded = breaches(case, way)
@@ -115,10 +117,12 @@ def _exhausted(case: Case, way: TransitionCandidate) -> Decision | None:
         # Of several that escalate, one that names a role says whom to tell.
         escalating = next((breach for breach in exceeded if breach.how == "escalate" and breach.role), worst)
         return Escalate(RETRY_LIMIT, way.rule_id, escalating.budget, escalating.role)
-    return _instead(case, way, worst, exceeded)
+    return _exhausted_target_decision(case, way, worst, exceeded)
 
 
-def _instead(case: Case, way: TransitionCandidate, breach: Breach, exceeded: list[Breach]) -> Decision:
+def _exhausted_target_decision(
+    case: RoutingContext, way: TransitionCandidate, breach: Breach, exceeded: list[Breach]
+) -> Decision:
     """The target of an exhausted rule or named budget: checked once, without gates or variables. The rule's own
     budgets and the named ones that led here do not bind again; the station's `max_visits` does, as for every entry,
     and so do the other named budgets."""
@@ -127,26 +131,26 @@ def _instead(case: Case, way: TransitionCandidate, breach: Breach, exceeded: lis
     by = "policy" if breach.budget else "rule"
     instead = TransitionCandidate((breach.to,), by, way.rule, feedback=way.feedback, over=over)
     # `enter` applies the revisit policy to taken rules only; this target is checked by it, too.
-    return _circle(case, instead) or enter(case, instead)
+    return _revisit_obstacle(case, instead) or enter(case, instead)
 
 
 ERROR = "OutputDataParseError"
 
 
-def unreadable(case: Case, way: TransitionCandidate) -> Stuck | None:
+def unreadable_obstacle(case: RoutingContext, way: TransitionCandidate) -> Stuck | None:
     """Unparseable output only matters when a template reads one of the declared output keys."""
-    for station in stations(case, way) if case.unreadable else ():
-        for family, name in sorted(wanted(case.line.station(station).work)):
+    for station in target_stations(case, way) if case.unreadable_keys else ():
+        for family, name in sorted(work_lookups(case.line.station(station).work)):
             # A flat key, or the object into which a dotted name leads
-            key = name if name in case.unreadable else name.partition(".")[0]
-            if key in case.unreadable and _reads_context(case, way, family, key):
+            key = name if name in case.unreadable_keys else name.partition(".")[0]
+            if key in case.unreadable_keys and _reads_context(case, way, family, key):
                 message = f"{station} asks for {key}, but the output that should have said it was not JSON."
                 case.note("target", way.rule, "error", message)
                 return Stuck(ERROR, message, way.rule_id)
     return None
 
 
-def _reads_context(case: Case, way: TransitionCandidate, family: str, key: str) -> bool:
+def _reads_context(case: RoutingContext, way: TransitionCandidate, family: str, key: str) -> bool:
     """`{{.x}}` tries variables and inputs first."""
     if family:
         return family == "context"

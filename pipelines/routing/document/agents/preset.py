@@ -92,11 +92,11 @@ class Preset:
     tried: bool = True
     """False: written from its documentation only."""
 
-    def reaches(self, variables: Mapping[str, str]) -> tuple[str, ...]:
+    def model_hosts(self, variables: Mapping[str, str]) -> tuple[str, ...]:
         """`host` or `host:port` of its model, as these stored variables say."""
-        gateways = [host for name in self.addresses if (host := _host(variables.get(name, "")))]
+        gateways = [host for name in self.addresses if (host := _https_host(variables.get(name, "")))]
         clouds = [
-            _filled(host, variables)
+            _fill_in(host, variables)
             for name, host in self.elsewhere
             if variables.get(name, "").lower() not in OFF
         ]
@@ -107,7 +107,7 @@ class Preset:
         return bool(self.allow_command or self.permissions)
 
 
-def _host(address: str) -> str:
+def _https_host(address: str) -> str:
     """ "" for what is no address over https."""
     try:
         parts = urlsplit(address)
@@ -120,7 +120,7 @@ def _host(address: str) -> str:
     return f"{parts.hostname}:{port}" if port else parts.hostname
 
 
-def _filled(host: str, variables: Mapping[str, str]) -> str:
+def _fill_in(host: str, variables: Mapping[str, str]) -> str:
     for name, value in variables.items():
         host = host.replace(f"{{{name}}}", value)
     return host

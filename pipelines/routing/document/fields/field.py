@@ -22,7 +22,7 @@ FIELD: Final = "field"
 """The key of a declaration in the metadata of an attribute."""
 
 
-class Written(Enum):
+class WriteCondition(Enum):
     """Condition under which a key is written back."""
 
     ALWAYS = "always"
@@ -34,22 +34,22 @@ class Written(Enum):
 NO_NAMES: Final = Names()
 
 
-def _as_it_is(reader: Reader) -> Mapping[str, Any]:
+def _raw_work(reader: Reader) -> Mapping[str, Any]:
     return reader.given
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class ReadContext:
     """Context in which a key is read: the names that the document declares and the preset of its policy.
     `keep`: keep rules whose `when`, `to` or `gates` is faulty. `work` reads what a station does."""
 
     names: Names = NO_NAMES
     preset: str = ""
     keep: bool = False
-    work: Callable[[Reader], Mapping[str, Any]] = _as_it_is
+    work: Callable[[Reader], Mapping[str, Any]] = _raw_work
 
 
-NOWHERE: Final = Around()
+NOWHERE: Final = ReadContext()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Field:
 
     required: bool = False
     default: Any = None
-    written: Written = Written.UNLESS_EMPTY
+    written: WriteCondition = WriteCondition.UNLESS_EMPTY
     remedy: str = ""
     fills: tuple[str, ...] = ()
     label: str = ""
@@ -71,7 +71,7 @@ class Field:
     code: bool = False
     rows: int = 0
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         """The value under `key`, which is there; faults are noted. `reader.values` has those read before it."""
         return reader.raw(key)
 
@@ -80,7 +80,7 @@ class Field:
         earlier."""
         return True
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         """Return the value that the absence of `key` means."""
         if self.required:
             reader.note(key, "is missing", self.remedy)
@@ -98,8 +98,8 @@ class Field:
         return {}
 
 
-def declared(field: Field, *, required: bool = False, kw_only: bool = False) -> Any:
-    """An attribute of a dataclass with its declaration. `given`: who makes such a value has to say it."""
+def declared_field(field: Field, *, required: bool = False, kw_only: bool = False) -> Any:
+    """Return a dataclass attribute with its declaration. `required`: the constructor needs the value."""
     metadata = {FIELD: field}
     if required:
         return dataclasses.field(metadata=metadata, kw_only=kw_only)

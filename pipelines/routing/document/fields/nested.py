@@ -8,23 +8,23 @@ from typing import Any
 
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.document.fields.field import Around, Field
+from pipelines.routing.document.fields.field import Field, ReadContext
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.names import note_twins
+from pipelines.routing.document.reading.names import note_duplicates
 from pipelines.routing.document.reading.reader import Reader
 
 
 @dataclass(frozen=True, kw_only=True)
-class One(Field):
+class ObjectField(Field):
     """An object; where it is absent, `default`."""
 
     record: Record[Any] = field(kw_only=False)
     default: Any = None
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        return reader.one(key, lambda inner: self.record.read(inner, around))
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        return reader.read_object(key, lambda inner: self.record.read(inner, around))
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return dict(self.default) if isinstance(self.default, dict) else self.default
 
     def write(self, value: Any) -> Any:
@@ -38,7 +38,7 @@ class One(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Each(Field):
+class ListField(Field):
     """A list of objects. `unique`: the key that no two of them share; `what` a sentence calls it."""
 
     record: Record[Any] = field(kw_only=False)
@@ -47,10 +47,10 @@ class Each(Field):
     what: str = ""
     least: int = 0
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        records = reader.each(key, lambda inner: self.record.read(inner, around))
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        records = reader.read_list(key, lambda inner: self.record.read(inner, around))
         if self.unique:
-            note_twins(reader, key, [getattr(record, self.unique) for record in records], self.what)
+            note_duplicates(reader, key, [getattr(record, self.unique) for record in records], self.what)
         return records
 
     def write(self, value: Any) -> Any:
@@ -58,7 +58,7 @@ class Each(Field):
 
     def schema(self) -> Schema:
         least = {"minItems": self.least} if self.least else {}
-        return schema_parts.listed(self.record.reference(), **least)
+        return schema_parts.list_schema(self.record.reference(), **least)
 
     def definitions(self) -> Mapping[str, Schema]:
         return self.record.definitions()

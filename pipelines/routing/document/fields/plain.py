@@ -11,9 +11,15 @@ from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import MISSING, is_number
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.fields.field import Around, Field, Written
-from pipelines.routing.document.reading.names import MAX_ID, note_twins, read_id, read_key, refers
-from pipelines.routing.document.reading.reader import Reader, expected, unknown_word
+from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition
+from pipelines.routing.document.reading.names import (
+    MAX_ID,
+    check_reference,
+    note_duplicates,
+    read_id,
+    read_key,
+)
+from pipelines.routing.document.reading.reader import Reader, expected_hint, unknown_word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +29,7 @@ class Text(Field):
     default: str | None = ""
     longest: int = 100_000
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return reader.text(key, required=self.required, longest=self.longest)
 
     def schema(self) -> Schema:
@@ -37,9 +43,9 @@ class Key(Field):
 
     required: bool = True
     default: str = ""
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return read_key(reader, key)
 
     def schema(self) -> Schema:
@@ -52,9 +58,9 @@ class Id(Field):
 
     required: bool = True
     default: str = ""
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return read_id(reader, key)
 
     def schema(self) -> Schema:
@@ -66,12 +72,12 @@ class Name(Field):
     """Name for people; the key where it is absent."""
 
     default: str = ""
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return reader.text(key, reader.values["key"])
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return reader.values["key"]
 
     def schema(self) -> Schema:
@@ -84,7 +90,7 @@ class Flag(Field):
 
     default: bool | None = False
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return reader.flag(key, bool(self.default))
 
     def schema(self) -> Schema:
@@ -99,7 +105,7 @@ class Count(Field):
     most: int | None = None
     default: int | None = None
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         number = reader.count(key, self.default, least=self.least)
         if number is not None and self.most is not None and number > self.most:
             reader.note(key, _("is at most %(most)s", most=self.most))
@@ -114,7 +120,7 @@ class Count(Field):
 class Amount(Field):
     """A number, 0 or more, exactly as it is written."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         number = reader.raw(key)
         if not is_number(number) or number < 0:
             reader.note(key, "has to be a number, 0 or more")
@@ -131,7 +137,7 @@ class Duration(Field):
 
     default: float | None = None
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         duration = reader.duration(key)
         return self.default if duration is None else duration
 
@@ -147,12 +153,12 @@ class Choice(Field):
     choices: Collection[str] = field(kw_only=False)
     default: str | None = None
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         usual = next(iter(self.choices)) if self.default is None else self.default
         return reader.choice(key, self.choices, usual)
 
     def schema(self) -> Schema:
-        return schema_parts.words(self.choices)
+        return schema_parts.enum_schema(self.choices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,34 +168,34 @@ class Texts(Field):
     default: tuple[str, ...] = ()
     between: str = "\n"
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return reader.texts(key)
 
     def write(self, value: Any) -> Any:
         return list(value)
 
     def schema(self) -> Schema:
-        return schema_parts.listed(schema_parts.SOME_TEXT)
+        return schema_parts.list_schema(schema_parts.SOME_TEXT)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Several(Texts):
+class ChoiceList(Texts):
     """Some of `choices`, each once; `what` a sentence calls one."""
 
     choices: Collection[str] = field(kw_only=False)
     what: str = field(kw_only=False)
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         words = reader.texts(key)
         for index, word in enumerate(words):
             if word not in self.choices:
-                hint = expected(word, self.choices)
-                reader.problems.note(join(reader.at(key), index), unknown_word(word), hint)
-        note_twins(reader, key, words, self.what)
+                hint = expected_hint(word, self.choices)
+                reader.problems.note(join(reader.path_of(key), index), unknown_word(word), hint)
+        note_duplicates(reader, key, words, self.what)
         return tuple(word for word in words if word in self.choices)
 
     def schema(self) -> Schema:
-        return schema_parts.listed(schema_parts.words(self.choices), uniqueItems=True)
+        return schema_parts.list_schema(schema_parts.enum_schema(self.choices), uniqueItems=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,9 +208,9 @@ class Reference(Field):
     default: str | None = None
     blank: bool = False
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.text(key)
-        refers(reader, key, value, getattr(around.names, self.part), self.what)
+        check_reference(reader, key, value, getattr(around.names, self.part), self.what)
         if not self.blank and reader.given[key] == "":
             reader.note(key, "is empty")
         return value
@@ -220,10 +226,10 @@ class Object(Field):
     default: Any = field(default_factory=dict)
     description: str = ""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return reader.object(key)
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return {}
 
     def write(self, value: Any) -> Any:
@@ -238,18 +244,18 @@ class Object(Field):
 class Anything(Field):
     """Value of any kind, null too: whether there is one fills the second attribute."""
 
-    written: Written = Written.ALWAYS
+    written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
         return (value, True) if self.fills else value
 
-    def absent(self, reader: Reader, key: str, around: Around) -> Any:
+    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return (None, False) if self.fills else None
 
     def write(self, value: Any) -> Any:
         return value[0] if value[1] else MISSING
 
 
-def extra() -> Any:
+def extra_members() -> Any:
     return Object(description="Kept, written back, never read.")

@@ -10,12 +10,12 @@ from typing import Any, Final, Generic, Self, TypeVar
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.document.fields.field import FIELD, Around, Field, Written
+from pipelines.routing.document.fields.field import FIELD, Field, ReadContext, WriteCondition
 from pipelines.routing.document.reading.reader import Reader
 
 T = TypeVar("T")
 EMPTY: Final[tuple[Any, ...]] = ("", [], {})
-Check = Callable[[Reader, Around], None]
+Check = Callable[[Reader, ReadContext], None]
 
 
 class Record(Generic[T]):
@@ -40,8 +40,8 @@ class Record(Generic[T]):
         self._check = check
         self._known = dict.fromkeys((*first, *fields))
         self._read = [(key, fields[key], _is_conditional(fields[key])) for key in self._known]
-        self._usual = {key: field.default for key, field in fields.items() if _has_usual(field)}
-        self._written = [(key, field, _writes(field)) for key, field in fields.items()]
+        self._usual = {key: field.default for key, field in fields.items() if _has_fixed_default(field)}
+        self._written = [(key, field, _writer_of(field)) for key, field in fields.items()]
 
     @classmethod
     def of(cls, made: type[T], **more: Any) -> Self:
@@ -57,10 +57,10 @@ class Record(Generic[T]):
             **more,
         )
 
-    def read(self, reader: Reader, around: Around) -> T:
+    def read(self, reader: Reader, around: ReadContext) -> T:
         return self.make(**self.values(reader, around))
 
-    def values(self, reader: Reader, around: Around) -> dict[str, Any]:
+    def values(self, reader: Reader, around: ReadContext) -> dict[str, Any]:
         """Return the values of the object's keys, by the attributes that they fill."""
         document, values, usual = reader.given, reader.values, self._usual
         known = reader.known = self._known.copy()
@@ -76,14 +76,14 @@ class Record(Generic[T]):
             elif key in usual:
                 continue
             else:
-                value = field.absent(reader, key, around)
+                value = field.absent_value(reader, key, around)
             if field.fills:
                 values.update(zip(field.fills, value, strict=True))
             else:
                 values[key] = value
         if self._check is not None:
             self._check(reader, around)
-        reader.done()
+        reader.note_unknown_keys()
         return values
 
     def write(self, value: T) -> dict[str, Any]:
@@ -93,10 +93,10 @@ class Record(Generic[T]):
             serialized = tuple(map(hold, field.fills)) if field.fills else hold(key)
             if write is not None:
                 serialized = write(serialized)
-            if serialized is MISSING or (serialized is None and field.written is not Written.ALWAYS):
+            if serialized is MISSING or (serialized is None and field.written is not WriteCondition.ALWAYS):
                 continue
             # `is not False`, as 0 equals False, and 0 is written.
-            if field.written is not Written.UNLESS_EMPTY or (
+            if field.written is not WriteCondition.UNLESS_EMPTY or (
                 serialized is not False and serialized not in EMPTY
             ):
                 document[key] = serialized
@@ -105,7 +105,9 @@ class Record(Generic[T]):
     def schema(self) -> Schema:
         required = tuple(key for key, field in self.fields.items() if field.required)
         return {
-            **schema_parts.record(required, **{key: field.schema() for key, field in self.fields.items()}),
+            **schema_parts.object_schema(
+                required, **{key: field.schema() for key, field in self.fields.items()}
+            ),
             **self.rules,
         }
 
@@ -125,13 +127,13 @@ def _is_conditional(field: Field) -> bool:
     return type(field).applies is not Field.applies
 
 
-def _has_usual(field: Field) -> bool:
+def _has_fixed_default(field: Field) -> bool:
     """Return whether an absent key always means the same."""
-    return type(field).absent is Field.absent and not (
+    return type(field).absent_value is Field.absent_value and not (
         field.required or field.fills or _is_conditional(field)
     )
 
 
-def _writes(field: Field) -> Callable[[Any], Any] | None:
+def _writer_of(field: Field) -> Callable[[Any], Any] | None:
     """None where the value is written as it is."""
     return None if type(field).write is Field.write else field.write

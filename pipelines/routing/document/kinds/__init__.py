@@ -64,12 +64,12 @@ def executes(kind: str) -> bool:
     return kind in KINDS and KINDS[kind].executes
 
 
-def elsewhere(kind: str) -> bool:
+def is_done_elsewhere(kind: str) -> bool:
     """Return whether a program of another system does the work, on a machine of its own."""
-    return kind in KINDS and KINDS[kind].elsewhere
+    return kind in KINDS and KINDS[kind].is_done_elsewhere
 
 
-def instant(kind: str) -> bool:
+def is_instant(kind: str) -> bool:
     """Return whether the kind takes no time."""
     return kind in KINDS and KINDS[kind].instant
 
@@ -79,12 +79,12 @@ def runs_programs(offers: Collection[str] | None) -> bool:
     return offers is None or f"kind:{command.KIND.key}" in offers
 
 
-def failed(kind: str) -> str:
+def failure_eval(kind: str) -> str:
     """The eval of a failure that says none."""
     return KINDS[kind].failed if kind in KINDS else "error"
 
 
-def expects(station: Station) -> str:
+def expected_result(station: Station) -> str:
     """change, output or nothing; "" of work of which nothing is expected (law §13)."""
     kind = KINDS.get(station.kind)
     return station.expects or (kind.expects if kind else "")
@@ -94,8 +94,13 @@ def reads_output(station: Station) -> bool:
     """Tell whether somebody counts on its output (law §13): it names keys of it, is expected to leave one, chooses a
     label by it, or a rule of its own asks for it."""
     kind = KINDS.get(station.kind)
-    chooses = kind is not None and kind.chooses and not kind.by_people(station.work)
-    return bool(station.output_keys) or chooses or expects(station) == OUTPUT or station.asks_output
+    chooses = kind is not None and kind.chooses and not kind.is_done_by_people(station.work)
+    return (
+        bool(station.output_keys)
+        or chooses
+        or expected_result(station) == OUTPUT
+        or station.rules_read_output
+    )
 
 
 def may_cost(station: Station) -> bool:
@@ -104,36 +109,36 @@ def may_cost(station: Station) -> bool:
     return station.limits.cost_usd is not None or (kind is not None and kind.costs(station.work))
 
 
-def unpriced(station: Station) -> bool:
+def is_unpriced(station: Station) -> bool:
     """Return whether the cost of the station stays unknown."""
     kind = KINDS.get(station.kind)
     return kind is not None and kind.unpriced(station.work)
 
 
-def by_people(station: Station) -> bool:
+def is_done_by_people(station: Station) -> bool:
     """Return whether a person does the work of the station: then the job is a manual one."""
     kind = kind_of(station.work)
-    return kind is not None and kind.by_people(station.work)
+    return kind is not None and kind.is_done_by_people(station.work)
 
 
-def unattended(station: Station) -> bool:
+def is_unattended(station: Station) -> bool:
     """Return whether a person or the clock does the work instead of a worker: then the job runs at once (law
     §1, Job)."""
     kind = kind_of(station.work)
-    return by_people(station) or (kind is not None and kind.done_by == CLOCK)
+    return is_done_by_people(station) or (kind is not None and kind.done_by == CLOCK)
 
 
-def runs_alone(station: Station) -> bool:
+def can_run_alone(station: Station) -> bool:
     """Return whether a worker can run the station by itself, without a task."""
     kind = kind_of(station.work)
-    return kind is not None and kind.alone and not kind.by_people(station.work)
+    return kind is not None and kind.can_run_alone and not kind.is_done_by_people(station.work)
 
 
-def needs(station: Station) -> tuple[str, ...]:
+def required_offers(station: Station) -> tuple[str, ...]:
     """Return the offers that a worker needs for a station's work, besides its labels: `kind:<kind>`, a model,
     `secret:<name>`, `signed-in:<agent>`. A stored secret comes with the job."""
     kind = kind_of(station.work)
-    asks = kind is not None and kind.asks_a_model and not by_people(station)
+    asks = kind is not None and kind.asks_a_model and not is_done_by_people(station)
     model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
     secret_names = _references(station.work, SECRET)
     # Which secret `input:<key>` names is known only of a task.
@@ -142,25 +147,25 @@ def needs(station: Station) -> tuple[str, ...]:
     return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in required_secrets), *own)
 
 
-def templates(work: Work, path: str) -> TextsIn:
+def work_templates(work: Work, path: str) -> TextsIn:
     """The texts of a station's work that are rendered before it starts, each with its place; of what a tool is called
     with, all but the arguments."""
     kind = kind_of(work)
     return kind.templates(work, path) if kind else iter(())
 
 
-def secrets(work: Work) -> tuple[str, ...]:
+def secret_names(work: Work) -> tuple[str, ...]:
     """Names of the secrets that headers and environments ask for, `input:<key>` among them: whoever publishes them
     needs the permission `execute`."""
-    return _named(work, SECRET)
+    return _offered_names(work, SECRET)
 
 
-def variables(work: Work) -> tuple[str, ...]:
+def variable_names(work: Work) -> tuple[str, ...]:
     """Names of the variables that headers and environments ask for."""
-    return _named(work, VARIABLE)
+    return _offered_names(work, VARIABLE)
 
 
-def _named(work: Work, reference_kind: str) -> tuple[str, ...]:
+def _offered_names(work: Work, reference_kind: str) -> tuple[str, ...]:
     """Return the names that the work refers to, and those that it receives where they are stored."""
     kind = kind_of(work)
     offered = kind.stored(work, reference_kind) if kind else ()

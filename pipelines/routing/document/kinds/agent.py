@@ -10,13 +10,13 @@ from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.agents import PRESETS, TABLE, Preset
 from pipelines.routing.document.fields import plain
-from pipelines.routing.document.fields.field import Around
+from pipelines.routing.document.fields.field import ReadContext
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import PROMPT, AmountKey, ChoiceKey, FlagKey, TextKey, Work, WorkKey
 from pipelines.routing.document.work.kind import Kind
-from pipelines.routing.document.work.model_keys import first_line
+from pipelines.routing.document.work.model_keys import prompt_first_line
 from pipelines.routing.document.work.network import NONE
 from pipelines.routing.document.work.references import SECRET
 
@@ -32,26 +32,26 @@ def preset_of(work: Work) -> Preset | None:
     return PRESETS.get(str(work.get("agent")))
 
 
-def _fixed(work: Work) -> bool:
+def _is_fixed(work: Work) -> bool:
     preset = preset_of(work)
     return preset is not None and preset.fixed
 
 
-def on_runner(work: Work) -> bool:
+def uses_runner_sign_in(work: Work) -> bool:
     """Return whether the work borrows the sign-in of the runner's user, and gets no key."""
     return work.get("sign_in") == ON_RUNNER
 
 
-def _knows_keys_only(work: Work) -> bool:
+def _supports_keys_only(work: Work) -> bool:
     preset = preset_of(work)
     return preset is not None and preset.sign_in is None
 
 
 def _needs(work: Work) -> tuple[str, ...]:
-    return (f"{SIGNED_IN}:{work.get('agent')}",) if on_runner(work) else ()
+    return (f"{SIGNED_IN}:{work.get('agent')}",) if uses_runner_sign_in(work) else ()
 
 
-def _says_its_price(work: Work) -> bool:
+def _reports_price(work: Work) -> bool:
     preset = preset_of(work)
     return preset is not None and (preset.fixed or preset.priced)
 
@@ -63,7 +63,7 @@ def price_of(work: Work) -> tuple[float, float] | None:
 
 
 def _unpriced(work: Work) -> bool:
-    return preset_of(work) is not None and not _says_its_price(work) and price_of(work) is None
+    return preset_of(work) is not None and not _reports_price(work) and price_of(work) is None
 
 
 def _name(work: Work) -> str:
@@ -71,13 +71,13 @@ def _name(work: Work) -> str:
     return preset.name if preset else str(work.get("agent") or "")
 
 
-def _told(station: Station) -> str:
-    return first_line(station) or _name(station.work)
+def _prompt_or_name(station: Station) -> str:
+    return prompt_first_line(station) or _name(station.work)
 
 
-def _stored(work: Work, kind: str) -> tuple[str, ...]:
+def _stored_names(work: Work, kind: str) -> tuple[str, ...]:
     preset = preset_of(work)
-    if preset is None or on_runner(work):
+    if preset is None or uses_runner_sign_in(work):
         return ()
     return preset.secrets if kind == SECRET else preset.environment
 
@@ -86,25 +86,25 @@ def _hosts(work: Work) -> tuple[str, ...]:
     preset = preset_of(work)
     if preset is None:
         return ()
-    return (*preset.hosts, *(preset.sign_in.hosts if preset.sign_in and on_runner(work) else ()))
+    return (*preset.hosts, *(preset.sign_in.hosts if preset.sign_in and uses_runner_sign_in(work) else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Allowed(plain.Texts, WorkKey):
+class AllowedCommands(plain.Texts, WorkKey):
     """Commands, and tools of the program; nothing said: whatever the isolation lets through."""
 
     rows: int = 3
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         commands = super().read(reader, key, around)
         for index, command in enumerate(commands):
             if not command.strip() or "\n" in command or len(command) > MOST_ALLOWED:
-                at = join(reader.at(key), index)
+                at = join(reader.path_of(key), index)
                 reader.problems.note(at, "is the beginning of a command in one line, like git or uv run")
         return commands
 
 
-def _lacks(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
+def _agent_problems(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     work, preset = station.work, preset_of(station.work)
     if preset is None:
         return
@@ -114,7 +114,7 @@ def _lacks(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     if preset.hosts and work.get("network", NONE) == NONE:
         message = _("%(agent)s cannot reach its model without the network", agent=preset.name)
         yield Problem(f"{path}.network", message, "set Network to Listed hosts, or to Open")
-    if on_runner(work) and preset.sign_in is None:
+    if uses_runner_sign_in(work) and preset.sign_in is None:
         message = _("nobody can be signed in with %(agent)s on a runner", agent=preset.name)
         yield Problem(f"{path}.sign_in", message, "choose a stored key, or another agent")
     if (work.get("price_in") is None) != (work.get("price_out") is None):
@@ -145,14 +145,14 @@ KIND = Kind(
             help="A stored secret; or the sign-in, with its subscription, of a runner that was started with "
             "--signed-in.",
             default=BY_KEY,
-            hidden=_knows_keys_only,
+            hidden=_supports_keys_only,
         ),
         "model": TextKey(
             label="Model",
             help="Its name. Leave empty for the agent's own choice.",
             longest=200,
             code=True,
-            hidden=_fixed,
+            hidden=_is_fixed,
         ),
         "prompt": TextKey(
             label="Prompt",
@@ -161,10 +161,10 @@ KIND = Kind(
             template=True,
             rows=5,
             asked="say what the agent has to do",
-            spared=_fixed,
-            hidden=_fixed,
+            spared=_is_fixed,
+            hidden=_is_fixed,
         ),
-        "allow": Allowed(
+        "allow": AllowedCommands(
             label="Allowed commands",
             help="One per line: how a command begins, or tool:Name. Leave empty to allow every command.",
             placeholder="git\nuv run",
@@ -174,31 +174,31 @@ KIND = Kind(
             label="Price of a million input tokens",
             help="In US dollars, for agents without a reported price. Leave empty if unknown.",
             placeholder="1.25",
-            hidden=_says_its_price,
+            hidden=_reports_price,
         ),
         "price_out": AmountKey(
             label="Price of a million output tokens",
             placeholder="10",
-            hidden=_says_its_price,
+            hidden=_reports_price,
         ),
         "resume": FlagKey(
             label="Continue the conversation after a send-back",
             help="The remark is the next message. Off: each run starts afresh and is told the remark.",
             default=True,
-            hidden=_fixed,
+            hidden=_is_fixed,
         ),
     },
     fresh={"agent": "codemod"},
-    lacks=_lacks,
+    lacks=_agent_problems,
     executes=True,
     result_document=True,
     expects="change",
-    costs=lambda work: not _fixed(work),
+    costs=lambda work: not _is_fixed(work),
     unpriced=_unpriced,
     hosts=_hosts,
     needs=_needs,
     actor="agent",
     signed=_name,
-    says=_told,
-    stored=_stored,
+    says=_prompt_or_name,
+    stored=_stored_names,
 )

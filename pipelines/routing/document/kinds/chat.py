@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.work.keys import FlagKey, StationOf
+from pipelines.routing.document.work.keys import FlagKey, StationKey
 from pipelines.routing.document.work.kind import Kind
-from pipelines.routing.document.work.model_keys import HISTORY, asking, first_line
+from pipelines.routing.document.work.model_keys import HISTORY, prompt_first_line, question_keys
 
 KIND = Kind(
     key="chat",
@@ -14,13 +14,13 @@ KIND = Kind(
     docs="kinds.md#chat",
     title="Chat with a model",
     keys={
-        **asking(
+        **question_keys(
             "A template: {{task.title}}, {{input.key}}, {{context.key}}.",
             "say what the model is asked",
             spared=lambda work: bool(work.get("history")),
         ),
         "stream": FlagKey(label="Show the answer in the log while it comes", default=True),
-        "tools": StationOf(
+        "tools": StationKey(
             label="Tools of",
             help="The model may call what this station declares. It is run when a rule leads there.",
             kind="tools",
@@ -34,6 +34,6 @@ KIND = Kind(
     evals=("stop", "tool-call", "length"),
     tells=True,
     actor="agent",
-    says=first_line,
+    says=prompt_first_line,
     silent="It goes on with a conversation.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.routing.document.work.keys import PROMPT, TextKey, Work
 from pipelines.routing.document.work.kind import Kind
-from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv, command_line
+from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, arguments_key, command_line
 
 
 def _program(work: Work) -> str:
@@ -19,7 +19,7 @@ KIND = Kind(
     docs="workers.md#what-a-command-gets",
     title="Command",
     keys={
-        "argv": argv("a command needs a program, like [ruff, check]"),
+        "argv": arguments_key("a command needs a program, like [ruff, check]"),
         "env": ENVIRONMENT,
         "prompt": TextKey(
             label="Standard input",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.work.keys import ChoiceKey, GateOf
+from pipelines.routing.document.work.keys import ChoiceKey, GateKey
 from pipelines.routing.document.work.kind import Kind
 
 MERGE, REQUEST, PUSH = "merge", "request", "push"
@@ -22,7 +22,7 @@ KIND = Kind(
     title="Delivery",
     keys={
         "to": ChoiceKey(TO, default=MERGE, label="How"),
-        "gate": GateOf(
+        "gate": GateKey(
             label="Approved at",
             help="Only what was approved at this gate is delivered, and nothing that changed since.",
             asked="name the gate that approves the change",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.document.work.kind import Kind
-from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv, command_line
+from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, arguments_key, command_line
 
 KIND = Kind(
     key="hook",
@@ -14,7 +14,7 @@ KIND = Kind(
     title="Hook",
     help="It gets the task as JSON on standard input. Exit code 0 is ok, any other failed.",
     keys={
-        "argv": argv("a hook needs a program, like [ruff, check]"),
+        "argv": arguments_key("a hook needs a program, like [ruff, check]"),
         "env": ENVIRONMENT,
         "cwd": FOLDER,
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.routing.document.fields.nested import Each
+from pipelines.routing.document.fields.nested import ListField
 from pipelines.routing.document.inputs import INPUT, Input, read_inputs
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import TextKey, WorkKey
@@ -12,7 +12,7 @@ from pipelines.routing.document.work.kind import PERSON, Kind
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormKey(Each, WorkKey):
+class FormKey(ListField, WorkKey):
     """Fields that a person fills in, as the line's inputs are. `add`, `empty`: said where a row is added, and where
     there is none."""
 

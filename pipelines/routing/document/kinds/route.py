@@ -11,7 +11,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import ChoiceKey, FlagKey, Work
 from pipelines.routing.document.work.kind import Kind
-from pipelines.routing.document.work.model_keys import asking
+from pipelines.routing.document.work.model_keys import question_keys
 
 LABEL = "label"
 """The field in which a person names what was chosen."""
@@ -33,11 +33,11 @@ def _labels(condition: Condition) -> Iterator[str]:
         yield condition.value
 
 
-def _by_person(work: Work) -> bool:
+def _is_by_person(work: Work) -> bool:
     return work.get("by") == "person"
 
 
-def _no_labels(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
+def _label_problems(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     if not labels(station):
         message = "there is nothing to choose: no rule asks for an eval by equals"
         rules = f"{path.removesuffix('.work')}.rules"
@@ -63,21 +63,21 @@ KIND = Kind(
             default="model",
             label="Who chooses",
         ),
-        **asking(
+        **question_keys(
             "By what is chosen. The labels are those that the rules ask for: eval equals …",
             "say by what the model chooses",
-            spared=_by_person,
-            hidden=_by_person,
+            spared=_is_by_person,
+            hidden=_is_by_person,
         ),
         "strict": FlagKey(
             label="An answer without a label is a failure",
             help="Otherwise it is for the rule that takes everything else.",
-            hidden=_by_person,
+            hidden=_is_by_person,
         ),
     },
     fields=("by", "prompt", "system", "model", "temperature", "max_tokens", "strict"),
-    lacks=_no_labels,
-    asks_a_person=_by_person,
+    lacks=_label_problems,
+    asks_a_person=_is_by_person,
     form=_form,
     chooses=True,
     calls=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.routing.document.work.keys import PROMPT, TextKey
 from pipelines.routing.document.work.kind import ELSEWHERE, Kind
-from pipelines.routing.document.work.model_keys import first_line
+from pipelines.routing.document.work.model_keys import prompt_first_line
 
 KIND = Kind(
     key="runner",
@@ -33,6 +33,6 @@ KIND = Kind(
     done_by=ELSEWHERE,
     calls=True,
     actor="agent",
-    says=first_line,
+    says=prompt_first_line,
     silent="It gets the title and description of the task.",
 )

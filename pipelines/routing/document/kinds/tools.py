@@ -12,37 +12,37 @@ from pipelines.routing.basics.schema_parts import (
     ANYTHING,
     SOME_TEXT,
     Schema,
-    listed,
-    record,
-    words,
+    enum_schema,
+    list_schema,
+    object_schema,
 )
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import operators
 from pipelines.routing.document.fields import plain
-from pipelines.routing.document.fields.field import Around
-from pipelines.routing.document.fields.nested import One
+from pipelines.routing.document.fields.field import ReadContext
+from pipelines.routing.document.fields.nested import ObjectField
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.handoffs import schema_faults
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.paths import PathError, compile_path
-from pipelines.routing.document.reading.names import note_twins
+from pipelines.routing.document.reading.names import note_duplicates
 from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.call import ADDRESS, CALL, ONE_BODY
 from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, texts_in
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import HISTORY
-from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv
+from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, arguments_key
 
 # `{{argument.path}}`
 ARGUMENT = re.compile(r"\{\{\s*argument\.([^\s{}|()\"']+)\s*\}\}")
 """A value that the call of a tool brings along; everything else is rendered before the work starts."""
 ACTIONS = ("allow", "approve", "deny")
-PROGRAM: Mapping[str, WorkKey] = {"argv": argv(), "env": ENVIRONMENT, "cwd": FOLDER}
+PROGRAM: Mapping[str, WorkKey] = {"argv": arguments_key(), "env": ENVIRONMENT, "cwd": FOLDER}
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
-def declared(work: Work) -> list[Mapping[str, Any]]:
+def declared_tools(work: Work) -> list[Mapping[str, Any]]:
     """The tools that a station runs."""
     tools = work.get("tools")
     return [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, (list, tuple)) else []
@@ -50,7 +50,7 @@ def declared(work: Work) -> list[Mapping[str, Any]]:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolName(plain.Text):
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         name = reader.text(key, required=True)
         if name.strip() and not _NAME.match(name):
             reader.note(
@@ -64,13 +64,13 @@ class ToolName(plain.Text):
         return {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
 
 
-def _call_of_a_tool(reader: Reader, around: Around) -> None:
+def _check_call(reader: Reader, around: ReadContext) -> None:
     ONE_BODY.check(reader, around)
     if not reader.given.get("url"):
         reader.note("url", "is missing")
 
 
-def _one_of_both(reader: Reader, around: Around) -> None:
+def _check_program_or_call(reader: Reader, around: ReadContext) -> None:
     if reader.is_object and reader.has("argv") == reader.has("http"):
         reader.note("argv", "a tool has a program (argv) or a call (http), and one of them")
 
@@ -78,8 +78,8 @@ def _one_of_both(reader: Reader, around: Around) -> None:
 HTTP: Record[dict[str, Any]] = Record(
     dict,
     {**CALL, "url": replace(ADDRESS, least=1)},
-    check=_call_of_a_tool,
-    rules={**ONE_BODY.rule, "required": ["url"]},
+    check=_check_call,
+    rules={**ONE_BODY.schema_rule, "required": ["url"]},
 )
 TOOL: Record[dict[str, Any]] = Record(
     dict,
@@ -93,47 +93,47 @@ TOOL: Record[dict[str, Any]] = Record(
         ),
         "timeout": plain.Duration(label="Timeout"),
         **PROGRAM,
-        "http": One(HTTP),
+        "http": ObjectField(HTTP),
     },
-    check=_one_of_both,
+    check=_check_program_or_call,
     rules={"oneOf": [{"required": ["argv"]}, {"required": ["http"]}]},
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tools(WorkKey):
+class ToolsKey(WorkKey):
     """Callable tools: each a program, or an HTTP call."""
 
     default: tuple[Any, ...] = ()
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
-        tools = reader.each(key, lambda tool: TOOL.read(tool, around))
-        note_twins(reader, key, [tool["name"] for tool in tools], "the tool")
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+        tools = reader.read_list(key, lambda tool: TOOL.read(tool, around))
+        note_duplicates(reader, key, [tool["name"] for tool in tools], "the tool")
         return tools
 
     def schema(self) -> Schema:
-        return listed(TOOL.schema())
+        return list_schema(TOOL.schema())
 
     def templates(self, value: Any, path: str) -> TextsIn:
-        for index, tool in enumerate(declared({"tools": value})):
+        for index, tool in enumerate(declared_tools({"tools": value})):
             for where, text in _texts_of(tool, join(path, index)):
                 yield where, ARGUMENT.sub("", text)
 
     def references(self, value: Any, kind: str) -> Iterator[str]:
-        for tool in declared({"tools": value}):
+        for tool in declared_tools({"tools": value}):
             for key, field in PROGRAM.items():
                 yield from field.references(tool.get(key), kind)
             for key, field in CALL.items():
                 yield from field.references((tool.get("http") or {}).get(key), kind)
 
-    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
-        yield from super().lacking(key, line, work, path)
-        for index, tool in enumerate(declared(work)):
+    def publishing_problems(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
+        yield from super().publishing_problems(key, line, work, path)
+        for index, tool in enumerate(declared_tools(work)):
             at = join(f"{path}.{key}", index)
             if "http" in tool:
                 for member, field in CALL.items():
-                    yield from field.lacking(member, line, tool["http"], f"{at}.http")
-            yield from _schema(tool.get("parameters") or {}, f"{at}.parameters")
+                    yield from field.publishing_problems(member, line, tool["http"], f"{at}.http")
+            yield from _schema_problems(tool.get("parameters") or {}, f"{at}.parameters")
 
 
 def _texts_of(tool: Mapping[str, Any], at: str) -> TextsIn:
@@ -143,14 +143,14 @@ def _texts_of(tool: Mapping[str, Any], at: str) -> TextsIn:
         yield from field.templates((tool.get("http") or {}).get(key), join(f"{at}.http", key))
 
 
-def _schema(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
+def _schema_problems(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
     """Arguments are held against it before the tool runs."""
     for fault in schema_faults(schema):
         where = fault.path if fault.path.startswith("[") or not fault.path else f".{fault.path}"
         yield Problem(f"{path}{where}", fault.message, fault.hint)
 
 
-def _known(reader: Reader, names: tuple[str, ...]) -> None:
+def _check_tool_name(reader: Reader, names: tuple[str, ...]) -> None:
     name = reader.text("tool", required=True)
     if name.strip() and name not in names:
         reader.note("tool", _("this station declares no tool %(name)s", name=quote(name)))
@@ -162,15 +162,15 @@ def _names(reader: Reader) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calls(WorkKey):
+class CallsKey(WorkKey):
     """Calls that are made whatever a model asks for."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         names = _names(reader)
-        return reader.each(key, lambda inner: _call(inner, names))
+        return reader.read_list(key, lambda inner: _call(inner, names))
 
     def schema(self) -> Schema:
-        return listed(record(("tool",), tool=SOME_TEXT, arguments={"type": "object"}))
+        return list_schema(object_schema(("tool",), tool=SOME_TEXT, arguments={"type": "object"}))
 
     def templates(self, value: Any, path: str) -> TextsIn:
         for index, call in enumerate(value or ()):
@@ -178,38 +178,43 @@ class Calls(WorkKey):
 
 
 def _call(reader: Reader, names: tuple[str, ...]) -> None:
-    _known(reader, names)
+    _check_tool_name(reader, names)
     reader.object("arguments")
-    reader.done()
+    reader.note_unknown_keys()
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallPolicy(WorkKey):
+class CallPolicyKey(WorkKey):
     """Policy for calls: which are run, which need a person's approval, which are not run."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         names = _names(reader)
-        return reader.one(key, lambda inner: _policy(inner, names))
+        return reader.read_object(key, lambda inner: _policy(inner, names))
 
     def schema(self) -> Schema:
         test = {
-            **record(
-                ("path",), path=SOME_TEXT, op=words((*operators.OUTPUT, *operators.ALONE)), value=ANYTHING
+            **object_schema(
+                ("path",),
+                path=SOME_TEXT,
+                op=enum_schema((*operators.OUTPUT, *operators.ALONE)),
+                value=ANYTHING,
             ),
-            "if": {"properties": {"op": words(operators.ALONE)}, "required": ["op"]},
+            "if": {"properties": {"op": enum_schema(operators.ALONE)}, "required": ["op"]},
             "then": {"not": {"required": ["value"]}},
             "else": {"required": ["value"]},
         }
-        rule = record(("tool", "action"), tool=SOME_TEXT, action=words(ACTIONS), when=listed(test))
-        return record(("default",), default=words(ACTIONS), rules=listed(rule))
+        rule = object_schema(
+            ("tool", "action"), tool=SOME_TEXT, action=enum_schema(ACTIONS), when=list_schema(test)
+        )
+        return object_schema(("default",), default=enum_schema(ACTIONS), rules=list_schema(rule))
 
 
 def _policy(reader: Reader, names: tuple[str, ...]) -> None:
     if not reader.has("default"):
         reader.note("default", "is missing", "allow, approve or deny what no rule names")
     reader.choice("default", ACTIONS, "deny")
-    reader.each("rules", lambda inner: _policy_rule(inner, names))
-    reader.done()
+    reader.read_list("rules", lambda inner: _policy_rule(inner, names))
+    reader.note_unknown_keys()
 
 
 def _policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
@@ -217,12 +222,12 @@ def _policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
     if reader.given.get("tool") == "*":
         reader.text("tool")
     else:
-        _known(reader, names)
+        _check_tool_name(reader, names)
     if not reader.has("action"):
         reader.note("action", "is missing", "allow, approve or deny")
     reader.choice("action", ACTIONS, "deny")
-    reader.each("when", _policy_test)
-    reader.done()
+    reader.read_list("when", _policy_test)
+    reader.note_unknown_keys()
 
 
 def _policy_test(reader: Reader) -> None:
@@ -240,14 +245,14 @@ def _policy_test(reader: Reader) -> None:
         reader.note("value", "is missing")
     else:
         try:
-            operators.prepare(op, value)
+            operators.prepare_operand(op, value)
         except operators.OperandError as error:
             reader.note("value", str(error))
-    reader.done()
+    reader.note_unknown_keys()
 
 
-def _says(station: Station) -> str:
-    return ", ".join(str(tool.get("name")) for tool in declared(station.work))
+def _summary(station: Station) -> str:
+    return ", ".join(str(tool.get("name")) for tool in declared_tools(station.work))
 
 
 KIND = Kind(
@@ -258,13 +263,13 @@ KIND = Kind(
     docs="kinds.md#tools",
     title="Tools",
     keys={
-        "tools": Tools(label="Tools", asked="declare the tools that may be called"),
-        "calls": Calls(
+        "tools": ToolsKey(label="Tools", asked="declare the tools that may be called"),
+        "calls": CallsKey(
             rows=2,
             label="Fixed calls",
             help='A list such as [{"tool": "look", "arguments": {}}]. Without it, what the model asks for.',
         ),
-        "policy": CallPolicy(label="What no rule names"),
+        "policy": CallPolicyKey(label="What no rule names"),
         "history": HISTORY,
     },
     fields=("tools", "history", "policy", "calls"),
@@ -272,5 +277,5 @@ KIND = Kind(
     evals=("ok", "error"),
     tells=True,
     actor="agent",
-    says=_says,
+    says=_summary,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.document.fields import plain
-from pipelines.routing.document.fields.field import Around
+from pipelines.routing.document.fields.field import ReadContext
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import DurationKey, WorkKey
@@ -24,7 +24,7 @@ class ContextsKey(plain.Texts, WorkKey):
 
     rows: int = 2
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return () if reader.raw(key) == REQUIRED else super().read(reader, key, around)
 
     def schema(self) -> Schema:
@@ -40,7 +40,7 @@ def may_rerun(kind: str, outcome: Any) -> bool:
     return kind == KIND.key and isinstance(outcome, dict) and outcome.get("failure_type") in AGAIN
 
 
-def _said(station: Station) -> str:
+def _summary(station: Station) -> str:
     contexts = station.work.get("contexts")
     return ", ".join(contexts) if isinstance(contexts, list | tuple) else ""
 
@@ -75,6 +75,6 @@ KIND = Kind(
     ),
     tells=True,
     actor="system",
-    says=_said,
+    says=_summary,
     silent="The checks the base branch requires.",
 )

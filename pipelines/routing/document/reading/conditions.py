@@ -7,14 +7,14 @@ from typing import Any
 
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.basics.problems import join
-from pipelines.routing.basics.values import named
+from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import algebra, operators
 from pipelines.routing.document.algebra import Condition
 from pipelines.routing.document.evaluations import EVALUATORS, PERSON, WORDS, Evaluation
 from pipelines.routing.document.paths import PathError, compile_path
 from pipelines.routing.document.reading.names import no_such
-from pipelines.routing.document.reading.reader import Problems, Reader, expected, unknown_word
+from pipelines.routing.document.reading.reader import Problems, Reader, expected_hint, unknown_word
 
 ANY_RESULT = ("success", "failure", "cancelled")
 ANY_VERDICT = ("pass", "fail")
@@ -31,7 +31,7 @@ def read_condition(value: Any, path: str, problems: Problems, places: Collection
     if type(value) is not dict:
         problems.note(
             path,
-            _("a condition is an object, not %(value)s", value=named(value)),
+            _("a condition is an object, not %(value)s", value=kind_phrase(value)),
             "for example {result: success}",
         )
         return FALLBACK
@@ -39,28 +39,28 @@ def read_condition(value: Any, path: str, problems: Problems, places: Collection
     if len(forms) != 1:
         message = "a condition has exactly one form" if forms else "no known form of a condition"
         problems.note(
-            path, message, expected(str(next(iter(value), "")), KNOWN) if not forms else "use all: […]"
+            path, message, expected_hint(str(next(iter(value), "")), KNOWN) if not forms else "use all: […]"
         )
         return FALLBACK
     form = forms[0]
     companions = ("answer",) if form in WORDS else ()
     _refuse_others(value, (form, *companions), path, problems)
     if form in WORDS:
-        return _answered(form, value, path, problems)
+        return _read_answer_test(form, value, path, problems)
     return FORMS[form](value[form], join(path, form), problems, places)
 
 
 def _refuse_others(value: dict[str, Any], known: tuple[str, ...], path: str, problems: Problems) -> None:
     for key in value:
         if key not in known:
-            problems.note(join(path, str(key)), "unknown key in a condition", expected(str(key), known))
+            problems.note(join(path, str(key)), "unknown key in a condition", expected_hint(str(key), known))
 
 
 def _always(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     if value is not True:
         problems.note(
             path,
-            _("has to be true, not %(value)s", value=named(value)),
+            _("has to be true, not %(value)s", value=kind_phrase(value)),
             "leave the rule out, or use not: {always: true}",
         )
     return algebra.Always()
@@ -71,7 +71,7 @@ def _words(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
     if type(value) is str:
         return (value,)
     if type(value) is not list or not all(type(word) is str for word in value):
-        problems.note(path, _("has to be a text or a list of texts, not %(value)s", value=named(value)))
+        problems.note(path, _("has to be a text or a list of texts, not %(value)s", value=kind_phrase(value)))
         return ()
     return tuple(value)
 
@@ -82,35 +82,35 @@ def _known_words(value: Any, path: str, problems: Problems, known: tuple[str, ..
         if word != "any" and word not in known:
             # The words of the form are those of the document.
             choices = {choice: choice for choice in (*known, "any")}
-            problems.note(path, unknown_word(word), expected(word, choices))
+            problems.note(path, unknown_word(word), expected_hint(word, choices))
     return words
 
 
-def _spelt_out(words: tuple[str, ...], any_of: tuple[str, ...]) -> frozenset[str]:
+def _expand_any(words: tuple[str, ...], any_of: tuple[str, ...]) -> frozenset[str]:
     return frozenset(words).union(any_of) - {"any"} if "any" in words else frozenset(words)
 
 
 def _result(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     words = _known_words(value, path, problems, RESULTS)
-    return algebra.ResultIs(words, _spelt_out(words, ANY_RESULT))
+    return algebra.ResultTest(words, _expand_any(words, ANY_RESULT))
 
 
 def _verdict(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     words = _known_words(value, path, problems, VERDICTS)
-    return algebra.VerdictIs(words, _spelt_out(words, ANY_VERDICT))
+    return algebra.VerdictTest(words, _expand_any(words, ANY_VERDICT))
 
 
 def _failure_type(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
-    return algebra.FailureTypeIs(_words(value, path, problems))
+    return algebra.FailureTypeTest(_words(value, path, problems))
 
 
 def _eval(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     reader = Reader(value, path, problems)
     op = reader.text("op", required=True)
     operand = reader.raw("value")
-    reader.done()
+    reader.note_unknown_keys()
     if "op" in reader.given and op != "range" and op not in operators.COMMON:
-        reader.note("op", unknown_word(op), expected(op, _operators((*operators.COMMON, "range"))))
+        reader.note("op", unknown_word(op), expected_hint(op, _operator_labels((*operators.COMMON, "range"))))
     elif not reader.has("value"):
         reader.note("value", "is missing")
     elif op == "range":
@@ -118,7 +118,7 @@ def _eval(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     return algebra.EvalTest(op, operand)
 
 
-def _operators(known: Collection[str]) -> Mapping[str, str]:
+def _operator_labels(known: Collection[str]) -> Mapping[str, str]:
     """Return each operator with its label in the form."""
     return {op: operators.WORDS[op] for op in known}
 
@@ -132,14 +132,14 @@ def _range(operand: Any, reader: Reader) -> tuple[Any, Any] | None:
 
 
 def _output(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
-    return _at_path(algebra.OutputTest, value, path, problems)
+    return _read_path_test(algebra.OutputTest, value, path, problems)
 
 
 def _fact(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
-    return _at_path(algebra.FactTest, value, path, problems)
+    return _read_path_test(algebra.FactTest, value, path, problems)
 
 
-def _at_path(
+def _read_path_test(
     form: type[algebra.OutputTest | algebra.FactTest], value: Any, path: str, problems: Problems
 ) -> Condition:
     reader = Reader(value, path, problems)
@@ -147,7 +147,7 @@ def _at_path(
     op = reader.text("op", required=True)
     operand = reader.raw("value")
     of = reader.choice("of", ("some", "every", "count"), "some")
-    reader.done()
+    reader.note_unknown_keys()
     before = len(problems)
     compiled = _path(where, reader) if where else None
     prepared = _operand(op, operand, reader)
@@ -169,14 +169,14 @@ def _operand(op: str, operand: Any, reader: Reader) -> Any:
     if not op or op in operators.ALONE:
         return None
     if op not in operators.OUTPUT:
-        known = _operators((*operators.OUTPUT, *operators.ALONE))
-        reader.note("op", unknown_word(op), expected(op, known))
+        known = _operator_labels((*operators.OUTPUT, *operators.ALONE))
+        reader.note("op", unknown_word(op), expected_hint(op, known))
         return None
     if not reader.has("value"):
         reader.note("value", "is missing")
         return None
     try:
-        return operators.prepare(op, operand)
+        return operators.prepare_operand(op, operand)
     except operators.OperandError as error:
         reader.note("value", str(error))
         return None
@@ -188,16 +188,16 @@ def _edge(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     at_least = reader.count("at_least")
     if not reader.has("at_least"):
         reader.note("at_least", "is missing")
-    reader.done()
+    reader.note_unknown_keys()
     for key, place in (("from", source), ("to", target)):
         if place and place not in places:
-            reader.note(key, no_such("station", place), expected(place, places))
-    return algebra.EdgeTaken(source, target, at_least or 0)
+            reader.note(key, no_such("station", place), expected_hint(place, places))
+    return algebra.EdgeTest(source, target, at_least or 0)
 
 
 def _list(value: Any, path: str, problems: Problems, places: Collection[str]) -> tuple[Condition, ...]:
     if type(value) is not list:
-        problems.note(path, _("has to be a list of conditions, not %(value)s", value=named(value)))
+        problems.note(path, _("has to be a list of conditions, not %(value)s", value=kind_phrase(value)))
         return ()
     return tuple(read_condition(member, join(path, i), problems, places) for i, member in enumerate(value))
 
@@ -214,7 +214,7 @@ def _not(value: Any, path: str, problems: Problems, places: Collection[str]) -> 
     return algebra.Not(read_condition(value, path, problems, places))
 
 
-def _answered(form: str, value: dict[str, Any], path: str, problems: Problems) -> Condition:
+def _read_answer_test(form: str, value: dict[str, Any], path: str, problems: Problems) -> Condition:
     reader = Reader(value[form], join(path, form), problems)
     if form == "agentic":
         reader.text("question", required=True)
@@ -223,12 +223,12 @@ def _answered(form: str, value: dict[str, Any], path: str, problems: Problems) -
     else:
         read_argv(reader)
         reader.duration("timeout")
-    reader.done()
+    reader.note_unknown_keys()
     answer = value.get("answer")
     if type(answer) is not str or answer not in WORDS[form]:
         problems.note(join(path, "answer"), _("has to be %(known)s", known=" or ".join(WORDS[form])))
         return FALLBACK
-    return algebra.Answered(Evaluation.of(form, reader.given), answer)
+    return algebra.AnswerTest(Evaluation.of(form, reader.given), answer)
 
 
 def read_argv(reader: Reader) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from pipelines.routing.basics.wording import PartName, words
+from pipelines.routing.basics.wording import PartName, people_text
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.reading.reader import Reader, expected, quote
+from pipelines.routing.document.reading.reader import Reader, expected_hint, quote
 
 KEY = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
 KEY_WORDS = "small letters, digits, _ . and -, beginning with a letter or digit, at most 64 characters"
@@ -16,7 +16,7 @@ MAX_ID = 128
 
 
 Called = Mapping[str, object]
-"""Keys in the order of the document, each with what people call it (`wording.words`)."""
+"""Keys in the order of the document, each with what people call it (`wording.people_text`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,14 +41,14 @@ class Names:
         return {**self.stations, **self.gates}
 
     @property
-    def named(self) -> Called:
+    def referable(self) -> Called:
         """Parts that a guarantee can refer to."""
         return {**self.places, **self.gates}
 
 
-def called(names: Called, key: str) -> PartName:
+def quoted_name(names: Called, key: str) -> PartName:
     """Return the named part in quotes: by its key for machines, by its name for people."""
-    return PartName(quote(key), lambda: quote(words(names.get(key, key))))
+    return PartName(quote(key), lambda: quote(people_text(names.get(key, key))))
 
 
 def read_key(reader: Reader, name: str = "key") -> str:
@@ -67,10 +67,10 @@ def read_id(reader: Reader, name: str = "id") -> str:
     return identifier
 
 
-def refers(reader: Reader, key: str, value: str | None, known: Collection[str], what: str) -> None:
+def check_reference(reader: Reader, key: str, value: str | None, known: Collection[str], what: str) -> None:
     """Note a reference to something that the line does not have."""
     if value and value not in known:
-        reader.note(key, no_such(what, value), expected(value, known))
+        reader.note(key, no_such(what, value), expected_hint(value, known))
 
 
 def no_such(what: str, value: str) -> _:
@@ -82,7 +82,7 @@ def no_such(what: str, value: str) -> _:
     )
 
 
-def note_twins(
+def note_duplicates(
     reader: Reader, key: str, values: Collection[str], what: str, names: Called | None = None
 ) -> None:
     """Note each value that stands more than once; `values` in the order of the list under `key`, which `names` says by
@@ -91,7 +91,7 @@ def note_twins(
     for index, value in enumerate(values):
         if value and value in earlier:
             reader.problems.note(
-                f"{reader.at(key)}[{index}]",
-                _("%(what)s %(value)s appears twice", what=what, value=called(names or {}, value)),
+                f"{reader.path_of(key)}[{index}]",
+                _("%(what)s %(value)s appears twice", what=what, value=quoted_name(names or {}, value)),
             )
         earlier.add(value)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from pipelines.routing.basics.durations import DurationError, seconds
+from pipelines.routing.basics.durations import DurationError, parse_seconds
 from pipelines.routing.basics.problems import Problem, join
-from pipelines.routing.basics.shapes import whole
-from pipelines.routing.basics.values import named
-from pipelines.routing.basics.wording import PartName, joined, words
+from pipelines.routing.basics.shapes import to_integer
+from pipelines.routing.basics.values import kind_phrase
+from pipelines.routing.basics.wording import PartName, joined, people_text
 from pipelines.routing.basics.wording import Wording as _
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Problems:
 
 
 class Reader:
-    """The members of one object. Ask for each known key once, then call `done`: the rest is unknown."""
+    """The members of one object. Ask for each known key once, then call `note_unknown_keys`: the rest is unknown."""
 
     def __init__(self, value: Any, path: str, problems: Problems) -> None:
         self.path = path
@@ -67,15 +67,15 @@ class Reader:
         """What its declared keys say, as far as they are read (`fields.record`)."""
         self.is_object = type(value) is dict
         if not self.is_object:
-            problems.note(path, _("has to be an object, not %(value)s", value=named(value)))
+            problems.note(path, _("has to be an object, not %(value)s", value=kind_phrase(value)))
 
-    def at(self, key: str) -> str:
+    def path_of(self, key: str) -> str:
         return join(self.path, key)
 
     def note(self, key: str, message: str, hint: str = "") -> None:
         """Note a problem of a key. Nothing more is reported of a value that is no object."""
         if self.is_object:
-            self.problems.note(self.at(key), message, hint)
+            self.problems.note(self.path_of(key), message, hint)
 
     def has(self, key: str) -> bool:
         return key in self.given
@@ -84,15 +84,15 @@ class Reader:
         self.known[key] = None
         return self.given.get(key, default)
 
-    def _typed(self, key: str, default: T, value_type: type, words: str) -> T:
+    def _read_typed(self, key: str, default: T, value_type: type, words: str) -> T:
         value = self.raw(key, default)
         if key in self.given and type(value) is not value_type:
-            self.note(key, _("has to be %(words)s, not %(value)s", words=words, value=named(value)))
+            self.note(key, _("has to be %(words)s, not %(value)s", words=words, value=kind_phrase(value)))
             return default
         return value
 
     def text(self, key: str, default: str = "", *, required: bool = False, longest: int = 100_000) -> str:
-        value = self._typed(key, default, str, "a text")
+        value = self._read_typed(key, default, str, "a text")
         if required and key not in self.given:
             self.note(key, "is missing")
         elif required and not value.strip() and type(self.given[key]) is str:
@@ -102,13 +102,13 @@ class Reader:
         return value
 
     def flag(self, key: str, default: bool = False) -> bool:
-        return self._typed(key, default, bool, "true or false")
+        return self._read_typed(key, default, bool, "true or false")
 
     def count(self, key: str, default: int | None = None, *, least: int = 0) -> int | None:
         value = self.raw(key, default)
         if key not in self.given:
             return default
-        number = whole(value)
+        number = to_integer(value)
         if number is None or number < least:
             self.note(key, _("has to be a whole number, %(least)s or more", least=least))
             return default
@@ -119,21 +119,21 @@ class Reader:
         if key not in self.given:
             return None
         try:
-            return seconds(value)
+            return parse_seconds(value)
         except DurationError as error:
             self.note(key, str(error))
             return None
 
     def choice(self, key: str, choices: Collection[str], default: str) -> str:
-        value = self._typed(key, default, str, "a text")
+        value = self._read_typed(key, default, str, "a text")
         if value not in choices and key in self.given:
-            self.note(key, unknown_word(value), expected(value, choices))
+            self.note(key, unknown_word(value), expected_hint(value, choices))
             return default
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
         texts: list[str] = []
-        members: list[Any] = self._typed(key, [], list, "a list of texts")
+        members: list[Any] = self._read_typed(key, [], list, "a list of texts")
         for index, member in enumerate(members):
             if type(member) is str and member:
                 texts.append(member)
@@ -141,35 +141,35 @@ class Reader:
                 message = (
                     "is empty"
                     if member == ""
-                    else _("has to be a text, not %(member)s", member=named(member))
+                    else _("has to be a text, not %(member)s", member=kind_phrase(member))
                 )
-                self.problems.note(join(self.at(key), index), message)
+                self.problems.note(join(self.path_of(key), index), message)
         return tuple(texts)
 
     def object(self, key: str) -> dict[str, Any]:
-        return self._typed(key, {}, dict, "an object")
+        return self._read_typed(key, {}, dict, "an object")
 
     def members(self, key: str) -> Iterator[tuple[Any, str]]:
         """Yield each member of a list with its path."""
-        members: list[Any] = self._typed(key, [], list, "a list")
+        members: list[Any] = self._read_typed(key, [], list, "a list")
         for index, member in enumerate(members):
-            yield member, join(self.at(key), index)
+            yield member, join(self.path_of(key), index)
 
-    def each(self, key: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
+    def read_list(self, key: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
         """A list of objects, each read by `read`."""
         return tuple(read(Reader(member, path, self.problems)) for member, path in self.members(key))
 
-    def one(self, key: str, read: Callable[[Reader], T]) -> T | None:
+    def read_object(self, key: str, read: Callable[[Reader], T]) -> T | None:
         """An object read by `read`, None where it is absent."""
         value = self.raw(key)
-        return read(Reader(value, self.at(key), self.problems)) if key in self.given else None
+        return read(Reader(value, self.path_of(key), self.problems)) if key in self.given else None
 
-    def done(self) -> None:
+    def note_unknown_keys(self) -> None:
         for key in self.given:
             if key not in self.known:
                 name = key if type(key) is str else repr(key)
                 self.problems.note_lazily(
-                    self.at(name), "unknown key", partial(expected, name, tuple(self.known))
+                    self.path_of(name), "unknown key", partial(expected_hint, name, tuple(self.known))
                 )
 
 
@@ -183,26 +183,26 @@ def unknown_word(value: str) -> _:
     return _.of(f"{quote(value)} is not known", _("cannot be %(value)s", value=quote(value)))
 
 
-def expected(value: str, choices: Collection[str]) -> str:
-    """A hint: the nearest known word if one is near, else all of them. Choices that forms call otherwise, a mapping of
-    each word to what they say, are said to people as there."""
+def expected_hint(value: str, choices: Collection[str]) -> str:
+    """Return a hint: the known word nearest to `value`, else all known words. `choices` may map each word to
+    its label in forms, which people read then."""
     known = [*filter(None, choices)]
     # Cut, as each comparison takes time by the lengths of both words.
     near = difflib.get_close_matches(value[:100], known[:500], n=1)
     labels = choices if isinstance(choices, Mapping) else {}
     if near:
-        return _("did you mean %(word)s?", word=_choice(near[0], labels))
+        return _("did you mean %(word)s?", word=_choice_name(near[0], labels))
     if not known:
         return ""
-    return one_of(known[:20], labels, more=len(known) > 20)
+    return one_of_hint(known[:20], labels, more=len(known) > 20)
 
 
-def one_of(known: Collection[str], labels: Mapping[str, str], *, more: bool = False) -> _:
-    """A hint with every word. `said`: as forms call them, where they do."""
-    every = joined([*(_choice(word, labels) for word in known), *(["…"] if more else [])], ", ")
+def one_of_hint(known: Collection[str], labels: Mapping[str, str], *, more: bool = False) -> _:
+    """Return a hint with every known word. `labels`: the words as forms show them, where they do."""
+    every = joined([*(_choice_name(word, labels) for word in known), *(["…"] if more else [])], ", ")
     machine = _("known: %(words)s", words=every)
     return _.of(machine, _("choose one of: %(words)s", words=every)) if labels else machine
 
 
-def _choice(word: str, labels: Mapping[str, str]) -> PartName | str:
-    return PartName(word, lambda: f"“{words(labels[word])}”") if word in labels else word
+def _choice_name(word: str, labels: Mapping[str, str]) -> PartName | str:
+    return PartName(word, lambda: f"“{people_text(labels[word])}”") if word in labels else word

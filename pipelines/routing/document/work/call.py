@@ -9,13 +9,13 @@ from typing import Any
 
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.document.fields.field import Around
+from pipelines.routing.document.fields.field import ReadContext
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.work.keys import (
     PROMPT,
     ChoiceKey,
-    Json,
+    JsonKey,
     TextKey,
     ValuesByName,
     Work,
@@ -32,7 +32,7 @@ _HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#]*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Address(TextKey):
+class AddressKey(TextKey):
     """An address is http(s), or one placeholder; where it leads is not pieced together. `least`: characters that the
     JSON Schema wants."""
 
@@ -41,8 +41,8 @@ class Address(TextKey):
     def schema(self) -> Schema:
         return {**super().schema(), **({"minLength": self.least} if self.least else {})}
 
-    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
-        yield from super().lacking(key, line, work, path)
+    def publishing_problems(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
+        yield from super().publishing_problems(key, line, work, path)
         url = str(work.get(key) or "").strip()
         if not url or url.startswith("{{"):
             return
@@ -55,15 +55,15 @@ class Address(TextKey):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Headers(ValuesByName):
+class HeadersKey(ValuesByName):
     """Headers, each a line of text, or a secret or variable that the worker fills in."""
 
     rows: int = 2
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         headers = reader.object(key)
         for name, value in headers.items():
-            at = join(reader.at(key), name)
+            at = join(reader.path_of(key), name)
             if not HEADER.match(name):
                 reader.problems.note(at, "is no name of a header")
             elif type(value) is dict:
@@ -83,7 +83,7 @@ class Headers(ValuesByName):
         }
 
 
-ADDRESS = Address(
+ADDRESS = AddressKey(
     label="Address",
     help="A template; what it inserts is escaped. Private addresses only if an operator lists them.",
     placeholder="https://api.example.com/items/{{input.id}}",
@@ -95,7 +95,7 @@ ADDRESS = Address(
 CALL: Mapping[str, WorkKey] = {
     "method": ChoiceKey(METHODS, default="GET", label="Method"),
     "url": ADDRESS,
-    "headers": Headers(
+    "headers": HeadersKey(
         label="Headers",
         help='Name=value, one per line. As JSON also {"Authorization": {"secret": "NAME"}}.',
     ),
@@ -107,6 +107,6 @@ CALL: Mapping[str, WorkKey] = {
         rows=3,
         code=True,
     ),
-    "json": Json(label="Body as JSON", help="Its texts are templates."),
+    "json": JsonKey(label="Body as JSON", help="Its texts are templates."),
 }
 ONE_BODY = NotBoth("body", "json", "a call has a body or json, not both")

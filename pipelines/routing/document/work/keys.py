@@ -14,10 +14,10 @@ from pipelines.routing.basics.values import is_number
 from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields import plain
-from pipelines.routing.document.fields.field import Around, Field
+from pipelines.routing.document.fields.field import Field, ReadContext
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.reading.reader import Reader
-from pipelines.routing.document.work.references import named, read_reference, reference_schemas
+from pipelines.routing.document.work.references import read_reference, reference_schemas, referenced_names
 
 Work = Mapping[str, Any]
 TextsIn = Iterator[tuple[str, str]]
@@ -46,7 +46,7 @@ class WorkKey(Field):
         """The secrets, or the variables, that its value names."""
         return iter(())
 
-    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
+    def publishing_problems(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
         """Yield the problems of the key that prevent publishing; `path` is that of the work."""
         value = work.get(key)
         missing = not value or (type(value) is str and not value.strip())
@@ -69,7 +69,7 @@ class ContextKey(TextKey):
 
     longest: int = 64
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         context_key = super().read(reader, key, around)
         if not context_key.strip():
             reader.note(key, "is empty", "name the key of the context that holds the conversation")
@@ -80,14 +80,14 @@ class ContextKey(TextKey):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StationOf(TextKey):
+class StationKey(TextKey):
     """Names a station of this kind of work. `none`: how no station is called."""
 
     kind: str
     none: str
 
-    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
-        yield from super().lacking(key, line, work, path)
+    def publishing_problems(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
+        yield from super().publishing_problems(key, line, work, path)
         station_key = work.get(key)
         its = line.stations_by_key.get(station_key) if station_key else None
         if station_key and (its is None or its.kind != self.kind):
@@ -96,13 +96,13 @@ class StationOf(TextKey):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateOf(TextKey):
+class GateKey(TextKey):
     """Names a gate at which a person is always asked. `none`: how no gate is called."""
 
     none: str
 
-    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
-        yield from super().lacking(key, line, work, path)
+    def publishing_problems(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
+        yield from super().publishing_problems(key, line, work, path)
         gate_key = work.get(key)
         gate = line.gates_by_key.get(gate_key) if gate_key else None
         if gate_key and gate is None:
@@ -144,7 +144,7 @@ class NumberKey(WorkKey):
 
     most: int
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
         if not (is_number(value) and 0 <= value <= self.most):
             reader.note(key, _("has to be a number from 0 to %(most)s", most=self.most))
@@ -155,7 +155,7 @@ class NumberKey(WorkKey):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Json(WorkKey):
+class JsonKey(WorkKey):
     """JSON of any form; its texts are templates."""
 
     rows: int = 3
@@ -170,7 +170,7 @@ class ArgumentsKey(plain.Texts, WorkKey):
 
     rows: int = 3
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         command = super().read(reader, key, around)
         if reader.given[key] == []:
             reader.note(key, "names no program")
@@ -194,7 +194,7 @@ class ValuesByName(WorkKey):
 
     def references(self, value: Any, kind: str) -> Iterator[str]:
         """Whoever publishes a secret needs the permission `execute`."""
-        yield from named(value, kind)
+        yield from referenced_names(value, kind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,10 +203,10 @@ class EnvironmentKey(plain.Object, ValuesByName):
 
     rows: int = 2
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         environment = super().read(reader, key, around)
         for name, value in environment.items():
-            at = join(reader.at(key), name)
+            at = join(reader.path_of(key), name)
             if type(value) is dict and name and "=" not in name:
                 read_reference(value, at, reader.problems)
             elif type(value) is not str or not name or "=" in name:

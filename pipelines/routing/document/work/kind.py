@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.document.fields.field import Around, Field
+from pipelines.routing.document.fields.field import Field, ReadContext
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import ParsedLine
@@ -34,20 +34,20 @@ class NotBoth:
     second: str
     message: str
 
-    def check(self, reader: Reader, around: Around) -> None:
+    def check(self, reader: Reader, around: ReadContext) -> None:
         if reader.has(self.first) and reader.has(self.second):
             reader.note(self.second, self.message)
 
     @property
-    def rule(self) -> Schema:
+    def schema_rule(self) -> Schema:
         return {"not": {"required": [self.first, self.second]}}
 
 
-def nothing_more(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
+def no_problems(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     return iter(())
 
 
-def nothing_stored(work: Work, kind: str) -> tuple[str, ...]:
+def no_stored_names(work: Work, kind: str) -> tuple[str, ...]:
     return ()
 
 
@@ -85,7 +85,7 @@ class Kind:
     not_both: NotBoth | None = None
     fresh: Mapping[str, Any] = field(default_factory=dict)
     """What a station that is put on the canvas says besides its kind."""
-    lacks: Callable[[ParsedLine, Station, str], Iterator[Problem]] = nothing_more
+    lacks: Callable[[ParsedLine, Station, str], Iterator[Problem]] = no_problems
     """What keeps it from being published, besides what its keys say."""
 
     done_by: Literal["worker", "person", "clock", "elsewhere"] = WORKER
@@ -114,7 +114,7 @@ class Kind:
     """Whom its program has to reach, whatever hosts its station lists besides."""
     needs: Callable[[Work], tuple[str, ...]] = no_needs
     """What a worker has to offer for it, besides kind, model and secrets."""
-    stored: Callable[[Work, str], tuple[str, ...]] = nothing_stored
+    stored: Callable[[Work, str], tuple[str, ...]] = no_stored_names
     """Names of the secrets, or the variables, that it gets where they are stored and does without where not."""
     result_document: bool = False
     """Whether it can write one."""
@@ -144,28 +144,30 @@ class Kind:
         """The whole of `work`."""
         pair = self.not_both
         fields = {"kind": Field(required=True), "network": Network(), **self.keys}
-        return Record(dict, fields, check=pair.check if pair else None, rules=pair.rule if pair else None)
+        return Record(
+            dict, fields, check=pair.check if pair else None, rules=pair.schema_rule if pair else None
+        )
 
     @property
-    def by_workers(self) -> bool:
+    def is_done_by_workers(self) -> bool:
         return self.done_by == WORKER
 
     @property
-    def alone(self) -> bool:
+    def can_run_alone(self) -> bool:
         """Return whether a worker can do this work without a task."""
-        return self.by_workers and not self.of_a_branch
+        return self.is_done_by_workers and not self.of_a_branch
 
     @property
-    def elsewhere(self) -> bool:
+    def is_done_elsewhere(self) -> bool:
         return self.done_by == ELSEWHERE
 
-    def by_people(self, work: Work) -> bool:
+    def is_done_by_people(self, work: Work) -> bool:
         return self.done_by == PERSON or self.asks_a_person(work)
 
-    def lacking(self, line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
+    def publishing_problems(self, line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
         """Yield the problems that a station has to fix before it can be published."""
         for name, key in self.keys.items():
-            yield from key.lacking(name, line, station.work, path)
+            yield from key.publishing_problems(name, line, station.work, path)
         yield from self.lacks(line, station, path)
 
     def templates(self, work: Work, path: str) -> TextsIn:

@@ -25,14 +25,16 @@ HISTORY = ContextKey(
 )
 
 
-def asking(
+def question_keys(
     prompt_help: str,
     missing_hint: str,
     *,
     spared: Callable[[Work], bool],
     hidden: Callable[[Work], bool] = never,
 ) -> Mapping[str, WorkKey]:
-    """`said` is the help of the prompt; `asked` and `spared` are the prompt's, too; `hidden`: of all the others."""
+    """Return the keys of a question to a model. `prompt_help`: the help of the prompt; `missing_hint` and
+    `spared`: what is said where it is missing, and whether this work does without it; `hidden`: of all other
+    keys."""
     return {
         "system": TextKey(
             label="System",
@@ -69,6 +71,6 @@ def asking(
     }
 
 
-def first_line(station: Station) -> str:
+def prompt_first_line(station: Station) -> str:
     """Return the first line of the prompt."""
     return str(station.work.get("prompt") or "").strip().partition("\n")[0][:120]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics.problems import join
-from pipelines.routing.basics.schema_parts import Schema, listed, record, words
+from pipelines.routing.basics.schema_parts import Schema, enum_schema, list_schema, object_schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.fields.field import Around, Field
+from pipelines.routing.document.fields.field import Field, ReadContext
 from pipelines.routing.document.reading.names import KEY
 from pipelines.routing.document.reading.reader import Problems, Reader, quote
 
@@ -44,7 +44,7 @@ def egress_of(network: Any) -> tuple[str, ...] | None:
     return tuple(str(entry) for entry in entries) if isinstance(entries, list | tuple) else ()
 
 
-def inputs_of(entries: Iterable[str]) -> tuple[str, ...]:
+def input_keys(entries: Iterable[str]) -> tuple[str, ...]:
     """Keys of the inputs whose hosts are meant."""
     return tuple(entry.removeprefix(INPUT) for entry in entries if entry.startswith(INPUT))
 
@@ -53,14 +53,14 @@ def inputs_of(entries: Iterable[str]) -> tuple[str, ...]:
 class Network(Field):
     """None, open, or a list of hosts."""
 
-    def read(self, reader: Reader, key: str, around: Around) -> Any:
+    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
         if type(value) is dict:
-            hosts = Reader(value, reader.at(key), reader.problems)
+            hosts = Reader(value, reader.path_of(key), reader.problems)
             if not hosts.has(EGRESS):
                 hosts.note(EGRESS, "is missing")
-            read_hosts(hosts.texts(EGRESS), hosts.at(EGRESS), reader.problems)
-            hosts.done()
+            read_hosts(hosts.texts(EGRESS), hosts.path_of(EGRESS), reader.problems)
+            hosts.note_unknown_keys()
         elif value not in (NONE, OPEN):
             reader.note(key, _("has to be %(none)s, %(open)s or a list of hosts", none=NONE, open=OPEN))
         return value
@@ -71,9 +71,9 @@ class Network(Field):
             "maxLength": LONGEST,
             "pattern": f"^(?:{HOST}|{INPUT}[a-z0-9][a-z0-9_.-]{{0,63}})$",
         }
-        hosts = record((EGRESS,), **{EGRESS: listed(entry, maxItems=MOST_HOSTS)})
+        hosts = object_schema((EGRESS,), **{EGRESS: list_schema(entry, maxItems=MOST_HOSTS)})
         about = "What the programs of the station may reach; none where nothing is said."
-        return {"anyOf": [words((NONE, OPEN)), hosts], "description": about}
+        return {"anyOf": [enum_schema((NONE, OPEN)), hosts], "description": about}
 
 
 def read_hosts(entries: Iterable[str], path: str, problems: Problems) -> None:

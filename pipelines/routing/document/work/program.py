@@ -15,7 +15,7 @@ FOLDER = TextKey(
 )
 
 
-def argv(missing_hint: str = "") -> WorkKey:
+def arguments_key(missing_hint: str = "") -> WorkKey:
     return ArgumentsKey(
         label="Program and arguments",
         help="No shell reads it: | and > are arguments. Put what has spaces into quotes.",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.routing.basics.schema_parts import Schema, record
+from pipelines.routing.basics.schema_parts import Schema, object_schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.reader import Problems, Reader, quote
 
@@ -33,24 +33,24 @@ def read_reference(value: Mapping[str, Any], at: str, problems: Problems) -> Non
             else _("%(name)s is no name of a variable", name=quote(name))
         )
         reader.note(kind, message, NAME_WORDS)
-    reader.done()
+    reader.note_unknown_keys()
 
 
 def reference_schemas() -> list[Schema]:
     secret = r"^([A-Z][A-Z0-9_]{0,63}|input:[^\s{}]{1,64})$"
     return [
-        record((SECRET,), secret={"type": "string", "pattern": secret}),
-        record((VARIABLE,), variable={"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,63}$"}),
+        object_schema((SECRET,), secret={"type": "string", "pattern": secret}),
+        object_schema((VARIABLE,), variable={"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,63}$"}),
     ]
 
 
-def named(values: Mapping[str, Any] | None, kind: str) -> Iterator[str]:
+def referenced_names(values: Mapping[str, Any] | None, kind: str) -> Iterator[str]:
     """The names of one kind among the values of headers, or of an environment."""
     for value in (values or {}).values():
         if isinstance(value, Mapping) and kind in value:
             yield str(value[kind])
 
 
-def resolve(name: str, inputs: Mapping[str, Any]) -> str:
+def resolve_secret_name(name: str, inputs: Mapping[str, Any]) -> str:
     """The name of a secret, which an input may say; "" where the task has no such input."""
     return str(inputs.get(name.removeprefix(INPUT)) or "") if name.startswith(INPUT) else name

@@ -30,8 +30,8 @@ from pipelines.routing.analysis.lint.checks import (
 )
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import edges_in
-from pipelines.routing.analysis.lint.visits import breaking
-from pipelines.routing.document.ends import BUILT_IN_ENDS, end_words
+from pipelines.routing.analysis.lint.visits import cycle_breakers
+from pipelines.routing.document.ends import BUILT_IN_ENDS, end_label
 from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.sentences.names import target_name
 from pipelines.web.editor.fixes import edits, of_checks, of_guarantees, of_joins
@@ -141,7 +141,7 @@ def rule_for(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
     to = {"passed": passed, "failed": "failed", "blocked": "@blocked"}[outcomes]
     if not of.trials.may_go(station, to):
         return None
-    place = following.name if following else end_words(to, "")
+    place = following.name if following else end_label(to, "")
     label = {
         "passed": f"Add a rule to {place}",
         "failed": "Add a rule to the end “failed”",
@@ -159,7 +159,7 @@ def _no_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Only where something is left that a rule could lead to an end."""
     station = of.line.station(finding.station or "")
     for outcomes, end in (("passed", "completed"), ("failed", "failed")):
-        rest = of.subject.analysis(station).rest(outcomes)
+        rest = of.subject.analysis(station).remainder(outcomes)
         if rest is not None and rest.witness is not None:
             label = f"Add a rule to the end “{end}”"
             rule = edits.add_rule(station.key, _rule(station, outcomes, end))
@@ -209,7 +209,7 @@ def _named(line: ParsedLine) -> set[str]:
 
 
 def _cycle(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    stations = breaking(of.subject, finding.station or "")
+    stations = cycle_breakers(of.subject, finding.station or "")
     if stations:
         limited = [edits.change_station(key, limits=_limited(of, key)) for key in stations]
         names = ", ".join(of.line.station(key).name for key in stations)

@@ -14,7 +14,7 @@ from pipelines.routing.analysis.lint.run import findings_of
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.guarantees import REJECT
 from pipelines.routing.document.line import Gate
-from pipelines.routing.guarantees.proving import proofs
+from pipelines.routing.guarantees.proving import proof_flags
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedies, Remedy
 
@@ -67,7 +67,7 @@ class _Ending:
             line, gates=tuple(ends if candidate is gate else candidate for candidate in line.gates)
         )
         after = LintSubject(changed, subject.people, subject.required)
-        self.proves = proofs(after)
+        self.proves = proof_flags(after)
         broken = any(
             promise.answer == PROVED and not proved
             for promise, proved in zip(

@@ -18,7 +18,7 @@ CHECKS = (forbidden_parallel, unfillable_join, unjoined_fork)
 
 def unjoined(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     fork, rule = of.line.rules_by_id[finding.rule or ""]
-    sources = dict(unjoined_fork.meetings(of.subject, fork, rule)).get(finding.station or "")
+    sources = dict(unjoined_fork.unjoined_stations(of.subject, fork, rule)).get(finding.station or "")
     if sources:
         yield from _waiting(of, of.line.station(finding.station or ""), sources)
 
@@ -63,7 +63,7 @@ def _found(subject: LintSubject) -> set[tuple[str, str, str]]:
 def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Above its stage, where every way of the line stays as it was."""
     line, key = of.line, finding.station or ""
-    stage = line.stage(key)
+    stage = line.stage_key(key)
     moved = _above(line, key, stage)
     if _ways(LintSubject(moved)) == _ways(of.subject):
         start_edits = (

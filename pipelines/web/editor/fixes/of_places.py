@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.analysis.lint.finding import Finding
-from pipelines.routing.document.ends import end_words
+from pipelines.routing.document.ends import end_label
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedy
 from pipelines.web.editor.fixes.of_joins import wait_for_all
@@ -159,7 +159,7 @@ def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Ite
         following = every[keys.index(place.station) + 1 :]
         to, name = (following[0][0], _name(following[0][1], "name")) if following else ("completed", None)
         rule = {"id": f"{place.station}-passed"[:60], "when": {"result": "success"}, "to": to}
-        label = f"Add a rule to {name or end_words(to, '')}"
+        label = f"Add a rule to {name or end_label(to, '')}"
         yield Remedy(label, (edits.add_rule(place.station, rule),), "plus")
 
 

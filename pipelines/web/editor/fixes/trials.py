@@ -22,8 +22,8 @@ from pipelines.routing.analysis.lint.checks import (
 )
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, excerpt
-from pipelines.routing.analysis.lint.subject import LintSubject, spread
-from pipelines.routing.analysis.lint.visits import components
+from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
+from pipelines.routing.analysis.lint.visits import strong_components
 from pipelines.routing.analysis.regions.liveness import DEAD
 from pipelines.routing.document.line import ParsedLine, Rule, Station
 
@@ -81,15 +81,15 @@ class Trials:
     def _leads_on(self, target: str) -> bool:
         """Return whether the stations reached for the first time come to an end, and form no cycle."""
         newly = {key for key in self._reach(target) if key in self.subject.line.stations_by_key}
-        newly -= self.subject.reached
+        newly -= self.subject.reached_keys
         inside = {key: {b for a, b in self._pairs if a == key and b in newly} for key in newly}
-        rounds = any(len(group) > 1 or group[0] in inside[group[0]] for group in components(inside))
+        rounds = any(len(group) > 1 or group[0] in inside[group[0]] for group in strong_components(inside))
         return not rounds and newly <= self._ending
 
     @cached_property
     def _ending(self) -> frozenset[str]:
         """Stations and ends from which an end can be reached."""
-        return spread(set(self.subject.line.ends_by_key), [(b, a) for a, b in self._pairs])
+        return reachable_from(set(self.subject.line.ends_by_key), [(b, a) for a, b in self._pairs])
 
     @cached_property
     def _pairs(self) -> frozenset[tuple[str, str]]:
@@ -97,7 +97,7 @@ class Trials:
 
     def _reach(self, target: str) -> frozenset[str]:
         if target not in self._reached:
-            self._reached[target] = spread({target}, list(self._pairs))
+            self._reached[target] = reachable_from({target}, list(self._pairs))
         return self._reached[target]
 
 

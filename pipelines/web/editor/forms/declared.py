@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.document import gate_tools
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Field as Declared
-from pipelines.routing.document.fields.field import Written
+from pipelines.routing.document.fields.field import WriteCondition
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.jumps import Jumps
 from pipelines.routing.document.work import call, keys
@@ -58,7 +58,7 @@ def _choice(declared: plain.Choice, make: Make, **arguments: Any) -> FormField:
     return make(**{"options": options(declared), **usual, **arguments})
 
 
-def _several(declared: plain.Several, make: Make, **arguments: Any) -> FormField:
+def _several(declared: plain.ChoiceList, make: Make, **arguments: Any) -> FormField:
     return make(**{"options": words_of(declared.choices), **arguments})
 
 
@@ -94,18 +94,18 @@ CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., FormField]]] = {
     plain.Amount: (AmountField, _plain),
     plain.Duration: (DurationField, _plain),
     plain.Choice: (Usual, _choice),
-    plain.Several: (SeveralField, _several),
+    plain.ChoiceList: (SeveralField, _several),
     plain.Reference: (ChoiceField, _plain),
     plain.Texts: (ListedField, _texts),
     Jumps: (JumpsField, _texts),
     plain.Anything: (AnythingField, _plain),
     plain.Object: (AnythingField, _plain),
     keys.TextKey: (TextField, _work_text),
-    keys.StationOf: (ChoiceField, _plain),
-    keys.GateOf: (ChoiceField, _plain),
+    keys.StationKey: (ChoiceField, _plain),
+    keys.GateKey: (ChoiceField, _plain),
     keys.ArgumentsKey: (ArgumentsField, _plain),
     keys.EnvironmentKey: (PairsField, _plain),
-    call.Headers: (PairsField, _plain),
+    call.HeadersKey: (PairsField, _plain),
     gate_tools.Environment: (PairsField, _plain),
     Declared: (AnythingField, _plain),
 }
@@ -132,7 +132,7 @@ def control(record: Record[Any], at: Place, key: str, make: Make | None = None, 
 def options(declared: plain.Choice) -> list[tuple[str, str]]:
     """The values with their words; the usual one first, where it may be left out of the document."""
     choices = words_of(declared.choices)
-    if declared.required or declared.written is Written.ALWAYS:
+    if declared.required or declared.written is WriteCondition.ALWAYS:
         return choices
     choices = [("" if value == declared.default else value, words) for value, words in choices]
     # False comes before True; all others keep their order.

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.utils.text import capfirst
 
 from pipelines.models import Project
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.answer import FormAnswer
@@ -117,5 +117,5 @@ class FormView:
 
 
 def _said(problem: Problem) -> str:
-    message, hint = capfirst(words(problem.message)), capfirst(words(problem.hint))
+    message, hint = capfirst(people_text(problem.message)), capfirst(people_text(problem.hint))
     return f"{message}. {hint}" if hint else message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pipelines.routing.basics.durations import written
+from pipelines.routing.basics.durations import format_duration
 from pipelines.routing.document.escalations import ESCALATION, OF_THE_ENGINE, PRESETS
 from pipelines.routing.document.policy import Policy
 from pipelines.routing.sentences.escalations import trigger_words
@@ -45,7 +45,7 @@ def _of_preset(preset: str) -> str:
     """Describe what applies where the line defines nothing."""
     by_role: dict[str, list[str]] = {}
     for rule in PRESETS.get(preset, ()):
-        time = f" ({written(rule.sla)})" if rule.sla is not None else ""
+        time = f" ({format_duration(rule.sla)})" if rule.sla is not None else ""
         by_role.setdefault(rule.role, []).append(f"{trigger_words(rule.trigger)}{time}")
     if not by_role:
         return "None: whatever is escalated, the administrators of the project answer, without a limit."

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipelines.routing.basics.keys import free_key
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.guarantees import (
     AFTER,
     GUARANTEE,
@@ -20,7 +20,7 @@ from pipelines.routing.document.guarantees import (
     NeverReached,
     VisitsAtMost,
 )
-from pipelines.routing.sentences.guarantees import sentence
+from pipelines.routing.sentences.guarantees import guarantee_sentence
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
@@ -73,7 +73,7 @@ def _title(member: Any, index: int, setting: Setting) -> str:
     if drafted is None:
         return str(index + 1)
     names = dict([*known.options("gates"), *known.options("ends"), *known.options("stations")])
-    return words(sentence(drafted, lambda key: names.get(key, key)))
+    return people_text(guarantee_sentence(drafted, lambda key: names.get(key, key)))
 
 
 def _drafted(member: Any) -> Guarantee | None:

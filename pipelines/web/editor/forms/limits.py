@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.models import Group, Role
 from pipelines.routing.basics.keys import free_key
-from pipelines.routing.document.budgets import BUDGET, KINDS, WORDS, Counted, standard
+from pipelines.routing.document.budgets import BUDGET, KINDS, WORDS, CountedTexts, standard_budgets
 from pipelines.routing.document.policy import POLICY, Policy
 from pipelines.routing.document.stations import STATION
 from pipelines.web.editor.forms import places
@@ -103,7 +103,7 @@ def _of_preset(usual: Policy) -> str:
     """The standard ones, where the line declares none."""
     if not usual.standard_budgets:
         return "None: only the limits of rules and stations bind."
-    standard_limits = ", ".join(f"{budget.name} {budget.most}" for budget in standard(()))
+    standard_limits = ", ".join(f"{budget.name} {budget.most}" for budget in standard_budgets(()))
     return f"None of its own. The preset brings {standard_limits}."
 
 
@@ -122,7 +122,7 @@ def _title(member: Any, index: int) -> str:
     return f"{member.get('label') or member.get('key') or index + 1}: {words}, {member.get('most', '?')}"
 
 
-LISTS = tuple(key for key, field in BUDGET.fields.items() if isinstance(field, Counted))
+LISTS = tuple(key for key, field in BUDGET.fields.items() if isinstance(field, CountedTexts))
 
 
 def _budget(

@@ -51,16 +51,18 @@ class Value(FormField):
     def reading(self) -> Reading:
         if self.reads_text:
             return Reading(verbatim=True)
-        return LISTED if operators.takes(self.op) == "list" else MEANT
+        return LISTED if operators.operand_kind(self.op) == "list" else MEANT
 
     @property
     def reads_text(self) -> bool:
-        return operators.takes(self.op) in ON_TEXTS or (self.texts and self.op not in operators.ORDERED)
+        return operators.operand_kind(self.op) in ON_TEXTS or (
+            self.texts and self.op not in operators.ORDERED
+        )
 
     def text(self, value: Any) -> str:
         if self.reads_text and type(value) is str:
             return value
-        if operators.takes(self.op) == "list" and type(value) is list and value:
+        if operators.operand_kind(self.op) == "list" and type(value) is list and value:
             listing = ", ".join(map(as_typed, value))
             # Only if the text is read back as the very same list
             if LISTED.value(listing) == value:
@@ -94,7 +96,7 @@ def _usable(op: str, value: Any, text_only: bool) -> Any:
     # A text of two numbers, such as `200,299`
     if op == "range":
         return value if _is_range(value) else "0,100"
-    operand_type = operators.takes(op)
+    operand_type = operators.operand_kind(op)
     if operand_type == "number":
         return value if is_number(value) else _number(value)
     if operand_type == "list":

@@ -100,7 +100,7 @@ def _result(kind: str) -> Section:
 
 def _expected(kind: str, fragment: Fragment) -> list[Section]:
     """Return the section on the station's expected results, and what follows without them."""
-    by_workers = kind in KINDS and KINDS[kind].by_workers
+    by_workers = kind in KINDS and KINDS[kind].is_done_by_workers
     has_expectations = any(key in fragment for key in ("expects", "outcome_of", "artifacts"))
     if not by_workers and not has_expectations:
         return []

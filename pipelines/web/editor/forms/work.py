@@ -8,9 +8,9 @@ from typing import Any
 
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.kinds.manual import FormKey
-from pipelines.routing.document.kinds.tools import CallPolicy, Tools
+from pipelines.routing.document.kinds.tools import CallPolicyKey, ToolsKey
 from pipelines.routing.document.stations import RESOURCES
-from pipelines.routing.document.work.keys import GateOf, StationOf, WorkKey
+from pipelines.routing.document.work.keys import GateKey, StationKey, WorkKey
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.network import EGRESS, NONE, OPEN
 from pipelines.web.editor.forms import inputs, places, tools
@@ -53,15 +53,15 @@ def _fields(kind: Kind, name: str, fragment: Fragment, setting: Setting) -> Item
     make = SEVERAL.get(type(key))
     if make is not None:
         return make(kind, name, fragment)
-    if isinstance(key, StationOf):
+    if isinstance(key, StationKey):
         return [control(kind.record, ("work",), name, options=_stations(key, setting))]
-    if isinstance(key, GateOf):
+    if isinstance(key, GateKey):
         gates = [("", key.none), *setting.names.options("gates")]
         return [control(kind.record, ("work",), name, options=gates)]
     return [control(kind.record, ("work",), name)]
 
 
-def _stations(key: StationOf, setting: Setting) -> list[tuple[str, str]]:
+def _stations(key: StationKey, setting: Setting) -> list[tuple[str, str]]:
     known = [
         (station.key, station.name or station.key)
         for station in setting.names.stations
@@ -80,8 +80,8 @@ def _form(kind: Kind, name: str, fragment: Fragment) -> Items:
 
 SEVERAL: Mapping[type[WorkKey], Callable[[Kind, str, Fragment], Items]] = {
     FormKey: _form,
-    Tools: tools.tools,
-    CallPolicy: tools.policy,
+    ToolsKey: tools.tools,
+    CallPolicyKey: tools.policy,
 }
 """Keys that are more than one field; every other has its own in `declared`."""
 

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from pipelines.models import Job, Purpose, Token
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.templates import ERROR, LAST_ERROR, PREVIOUS
-from pipelines.routing.document.templates import wanted as wanted_by
+from pipelines.routing.document.templates import work_lookups as wanted_by
 
 FAILED = ("failure", "cancelled")
 

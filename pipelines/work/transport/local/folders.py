@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.models import Repository, Task
 from pipelines.ports.server_folders import PermittedFolder, real
 from pipelines.queries.allowed_folders import allowed_to
-from pipelines.routing.document.kinds import templates
+from pipelines.routing.document.kinds import work_templates
 from pipelines.routing.document.line import ParsedLine, Station
 
 # `/srv/app/` where a path begins: not in a URL, in a relative path, or behind a template
@@ -42,7 +42,7 @@ def folders_for(
     keys = (field.key for field in line.inputs if field.type == "repository")
     candidates = [address, *(str(inputs.get(key) or "") for key in keys)]
     paths = [text for text in candidates if text.startswith("/")]
-    written = [text for _place, text in templates(station.work, "work") if FOLDER.search(text)]
+    written = [text for _place, text in work_templates(station.work, "work") if FOLDER.search(text)]
     if not (paths or written):
         return ()
     return tuple(folder.to_dict() for folder in _named(allowed_to(task.project.owner_id), paths, written))

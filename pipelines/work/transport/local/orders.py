@@ -15,8 +15,8 @@ from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
 from pipelines.queries.usage import of_month as of_month_until_now
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
-from pipelines.routing.decide.judging import exactly
-from pipelines.routing.document.kinds import agent, expects, may_cost, tools, wait_for_checks
+from pipelines.routing.decide.judging import exact_amount
+from pipelines.routing.document.kinds import agent, expected_result, may_cost, tools, wait_for_checks
 from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.line import Station as LineStation
@@ -88,7 +88,7 @@ def station_order(station: LineStation, hosts: tuple[str, ...], **cost: Any) -> 
         idle_timeout=station.limits.idle_timeout,
         max_timeout=station.limits.max_timeout,
         resources=station.resources,
-        expects=expects(station),
+        expects=expected_result(station),
         artifacts=tuple(
             {"path": artifact.path, "kind": artifact.kind, "required": artifact.required}
             for artifact in station.artifacts
@@ -103,9 +103,9 @@ def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any
     """Return what this run may cost and whose limit says so: its own, what is left of the task's or of the
     month's, whichever is least."""
     of_run, of_task = station.limits.cost_usd, line.limits.cost_usd
-    limits = [] if of_run is None else [(exactly(of_run), OF_RUN)]
+    limits = [] if of_run is None else [(exact_amount(of_run), OF_RUN)]
     if of_task is not None and may_cost(station):
-        limits.append((exactly(of_task) - exactly(cost_of_task(job.task_id, but=job.pk)), OF_TASK))
+        limits.append((exact_amount(of_task) - exact_amount(cost_of_task(job.task_id, but=job.pk)), OF_TASK))
     of_month = job.task.project.month_cost_usd
     if of_month is not None and may_cost(station):
         spent = of_month_until_now(job.task.project_id, but=job.pk).cost
@@ -159,4 +159,4 @@ def declared(line: ParsedLine, station: LineStation) -> tuple[Mapping[str, Any],
     """The tools that a station runs, or of which its model is told: then it names the station that runs them."""
     tools_entry = station.work.get("tools")
     runs = line.stations_by_key.get(tools_entry) if isinstance(tools_entry, str) else station
-    return tuple(tools.declared(runs.work)) if runs else ()
+    return tuple(tools.declared_tools(runs.work)) if runs else ()

@@ -13,7 +13,7 @@ from pipelines.engine.moves.producers import of_tasks
 from pipelines.models import ApiToken, BranchPush, Event, GateVisit, MigrationEntry, Task, User, Vote, Word
 from pipelines.routing.decide.approval import UNPROVEN
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.guarantees.protection import ExactApproval, Protection, missing
+from pipelines.routing.guarantees.protection import ExactApproval, Protection, missing_approvals
 
 PERSON, MACHINE = "person:", "machine:"
 
@@ -85,7 +85,7 @@ def lacking(
     """Say in one sentence what is missing, "" where nothing is. `by_two`: tells that two people published versions;
     `version`: the id of the one that delivers; `earlier`: of others, by whose gates the task may have come here."""
     barred = involved.requesters | involved.producers
-    sentences = missing(protection, exact_approvals(visits), barred, anonymous=involved.anonymous)
+    sentences = missing_approvals(protection, exact_approvals(visits), barred, anonymous=involved.anonymous)
     if protection.four_eyes and not by_two(version):
         sentences.append("a version of the line that two people published")
     elif protection.four_eyes and not by_two(version, *earlier):

@@ -10,7 +10,7 @@ from pipelines import engine
 from pipelines.engine import Report
 from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.ports.leases import Claim
-from pipelines.routing.document.kinds import instant
+from pipelines.routing.document.kinds import is_instant
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.protocol import ReportAnswer, ReportFailed, Started
@@ -46,7 +46,7 @@ class Reports:
         answers = await self._database.insist(deliver, list(reports))
         following = (answer.following.orders for answer in answers if answer.following)
         # Their reports come in a moment, and go with the next bundle
-        self._together.expect([orders.job_id for orders in following if instant(orders.kind)])
+        self._together.expect([orders.job_id for orders in following if is_instant(orders.kind)])
         return [ReportFailed(answer.detail) if answer.status == "error" else answer for answer in answers]
 
 

@@ -47,7 +47,7 @@ def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOr
 def _not_connected(task: Task, line: ParsedLine) -> str:
     workspace = line.workspace
     assert workspace is not None
-    repository_name = task.inputs.get(workspace.input) if workspace.input else workspace.repository
+    repository_name = task.inputs.get(workspace.input_key) if workspace.input_key else workspace.repository
     if not repository_name:
         return "This task names no repository. Start it again with one."
     return (

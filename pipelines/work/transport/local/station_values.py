@@ -14,7 +14,7 @@ from pipelines.ports.vault.credentials import credentials_among
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
 from pipelines.queries.environments import repository_of
-from pipelines.routing.document.kinds import secrets, variables
+from pipelines.routing.document.kinds import secret_names, variable_names
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.protocol import NO_VALUES, StationValues
@@ -36,7 +36,7 @@ def values_at(task: Task, line: ParsedLine, own: list[Station], asked_for: Itera
     """Return the values that these stations name, of a task with its project and owner loaded; `asked_for`:
     what all of the line name."""
     every = finding.named_by(asked_for, task.inputs)
-    settings = {name for station in own for name in variables(station.work)}
+    settings = {name for station in own for name in variable_names(station.work)}
     credential, of_host = _credentials(task, line)
     secret_names = {name for name in (credential, of_host) if name}
     if not every and not settings and not secret_names:
@@ -71,7 +71,7 @@ def _names_nothing(version: int) -> bool:
     """Return whether no task of the version has a secret or a variable, as neither a station nor a repository
     names one."""
     line = versions.by_id(version)
-    has_names = _asked_for(version) or any(variables(station.work) for station in line.stations)
+    has_names = _asked_for(version) or any(variable_names(station.work) for station in line.stations)
     return line.workspace is None and not has_names
 
 
@@ -82,7 +82,7 @@ def _asked_for(version: int) -> tuple[str, ...]:
 
 
 def asked_in(line: ParsedLine) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for station in line.stations for name in secrets(station.work)))
+    return tuple(dict.fromkeys(name for station in line.stations for name in secret_names(station.work)))
 
 
 def masker_of(task: Task) -> Masker:

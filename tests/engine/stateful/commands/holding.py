@@ -8,7 +8,7 @@ from uuid import UUID
 from pipelines import engine
 from pipelines.models import Due, Escalation, User
 from pipelines.queries import versions
-from pipelines.routing.decide.escalation_targets import ways
+from pipelines.routing.decide.escalation_targets import escalation_targets
 from tests.engine.stateful.commands.timed import On, fire
 from tests.engine.stateful.commands.tools import Act, Command, answered, doing
 from tests.engine.stateful.scene import Scene
@@ -42,7 +42,7 @@ def escalate_and_resolve(scene: Scene, subject: Subject) -> Act:
 
 def _breach(scene: Scene, subject: Subject) -> Act | None:
     line = versions.by_id(subject.task["pinned_id"])
-    if line.escalation("help").sla is None:
+    if line.escalation_rule("help").sla is None:
         return None  # it may be answered at any time
 
     def act() -> str:
@@ -91,7 +91,7 @@ def _route(subject: Subject, word: str) -> str | None:
         return next(iter(token["wait"].get("values", {})), "left-end")
     if word != "route":
         return ""
-    return next(iter(ways(versions.by_id(subject.task["pinned_id"]), token["station"])), None)
+    return next(iter(escalation_targets(versions.by_id(subject.task["pinned_id"]), token["station"])), None)
 
 
 def deadlock(word: str, who: str = "admin", reason: str = NOW, times: int = 1) -> On:

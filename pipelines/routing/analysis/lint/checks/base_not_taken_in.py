@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, spread
+from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.kinds import KINDS, deliver, unattended
+from pipelines.routing.document.kinds import KINDS, deliver, is_unattended
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
@@ -21,13 +21,13 @@ BASE_MOVED = "base_moved"
 def check(subject: LintSubject) -> Iterator[Finding]:
     if subject.line.workspace is None:
         return
-    taking = {station.key for station in subject.line.stations if _takes_in(station)}
+    taking = {station.key for station in subject.line.stations if _takes_base_in(station)}
     # Without what leads out of such a station: a path through it has taken the base in.
     ways = [(way.source, way.target) for way in subject.transitions if way.source not in taking]
     for station in subject.line.stations:
         merges = station.kind == deliver.KIND.key and station.work.get("to", deliver.MERGE) == deliver.MERGE
         for index, rule in enumerate(station.rules if merges else ()):
-            if _is_for_moved_base(rule) and station.key in spread(set(rule.to), ways):
+            if _is_for_moved_base(rule) and station.key in reachable_from(set(rule.to), ways):
                 yield Finding(
                     check=ID,
                     severity=WARNING,
@@ -43,10 +43,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 )
 
 
-def _takes_in(station: Station) -> bool:
+def _takes_base_in(station: Station) -> bool:
     """Say if a worker lays out the files of the branch for it. People, the clock and calls of a server need none."""
     kind = KINDS.get(station.kind)
-    return kind is not None and not unattended(station) and not kind.calls
+    return kind is not None and not is_unattended(station) and not kind.calls
 
 
 def _is_for_moved_base(rule: Rule) -> bool:

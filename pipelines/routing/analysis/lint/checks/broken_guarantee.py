@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.promises import REFUTED, place_of
+from pipelines.routing.analysis.lint.promises import REFUTED, guarantee_path
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
@@ -19,7 +19,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(
                 check=ID,
                 severity=ERROR,
-                path=place_of(subject.line, index),
+                path=guarantee_path(subject.line, index),
                 message=_("“%(promise)s” is refuted: %(path)s", promise=promise.sentence, path=promise.path),
                 rules=tuple(dict.fromkeys(move.rule for move in promise.moves if move.rule)),
                 short=promise.sentence,

@@ -21,11 +21,11 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         analysis = subject.analysis(station)
         for index, rule in enumerate(analysis.readable):
-            constant = None if is_unconditional(rule) else analysis.constant(rule)
+            constant = None if is_unconditional(rule) else analysis.constant_value(rule)
             if constant is not None:
                 words: dict[str, Any] = {
                     "rule": named.rule(subject.line, rule.id),
-                    "when": named.condition(rule.when),
+                    "when": named.condition_text(rule.when),
                 }
                 words["gate"] = _gate(subject.line, station)
                 yield Finding(

@@ -10,7 +10,7 @@ from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.kinds import unpriced
+from pipelines.routing.document.kinds import is_unpriced
 from pipelines.routing.document.model import ParsedLine
 
 ID = "cost-of-a-task"
@@ -26,7 +26,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         return
     without = next((part for part in bound.parts if part.most is None), None)
     if bound.amount is None and without is not None:
-        yield _without(subject, without)
+        yield _unlimited_finding(subject, without)
         return
     assert bound.amount is not None
     yield Finding(
@@ -42,9 +42,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     )
 
 
-def _without(subject: LintSubject, part: StationCost) -> Finding:
+def _unlimited_finding(subject: LintSubject, part: StationCost) -> Finding:
     station = subject.line.station(part.station)
-    if unpriced(station):
+    if is_unpriced(station):
         return Finding(
             check=ID,
             severity=WARNING,
@@ -64,7 +64,7 @@ def _without(subject: LintSubject, part: StationCost) -> Finding:
 
 
 def _why(line: ParsedLine, bound: CostBound) -> str:
-    if bound.by_own:
+    if bound.is_task_limit:
         return "that is the limit of a task"
     sentences = [
         _(
@@ -80,7 +80,7 @@ def _why(line: ParsedLine, bound: CostBound) -> str:
 
 def _hint(line: ParsedLine, bound: CostBound) -> str:
     cycle = next((part.cycle for part in bound.parts if part.cycle), ())
-    if not cycle or bound.by_own:
+    if not cycle or bound.is_task_limit:
         return ""
     names = " → ".join(line.station(key).name for key in (*cycle, cycle[0]))
     return _("%(cycle)s has no limit of its own: give it one, or the task", cycle=names)

@@ -17,7 +17,7 @@ CAUSE = "Rule that never matches"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    for station, index, liveness in subject.standings():
+    for station, index, liveness in subject.rule_liveness():
         if liveness.status == DEAD and not liveness.never:
             killers, rule = liveness.killers, named.rule(subject.line, liveness.rule.id)
             yield Finding(
@@ -26,7 +26,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 path=subject.path(station, index),
                 message=_message(subject.line, liveness.rule.id, killers),
                 short=_("rule %(rule)s never matches", rule=rule),
-                why=_taken(subject.line, killers),
+                why=_killers_text(subject.line, killers),
                 hint="move it up, narrow the rules above, or remove it",
                 station=station.key,
                 rule=liveness.rule.id,
@@ -37,12 +37,12 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 def _message(line: ParsedLine, rule: str, killers: tuple[str, ...]) -> str:
     take = "together take" if len(killers) > 1 else "takes"
-    words = {"rule": named.rule(line, rule), "taken": _taken(line, killers)}
+    words = {"rule": named.rule(line, rule), "taken": _killers_text(line, killers)}
     people = _("Rule %(rule)s never matches: %(taken)s", **words)
     return Wording.of(f"Rule {rule} can never be taken: {', '.join(killers)} {take} all of it", people)
 
 
-def _taken(line: ParsedLine, killers: tuple[str, ...]) -> str:
+def _killers_text(line: ParsedLine, killers: tuple[str, ...]) -> str:
     earlier = named.rules(line, killers)
     if len(killers) > 1:
         return _("%(earlier)s already take everything", earlier=earlier)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, spread
+from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.sentences import references as named
@@ -89,7 +89,7 @@ def _reach(subject: LintSubject, begin: str) -> frozenset[str]:
             for transition in subject.transitions
             if transition.target in passed or not line.waits_at(transition.target, transition.source)
         ]
-        reached = spread({begin}, transitions)
+        reached = reachable_from({begin}, transitions)
         filled = {s.key for s in line.stations if s.join and set(s.join.wait_for) <= reached}
         if filled <= passed:
             return reached

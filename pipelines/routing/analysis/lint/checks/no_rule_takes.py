@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
-from pipelines.routing.analysis.lint.policy_outcome import OUTCOMES, is_bad, then
+from pipelines.routing.analysis.lint.policy_outcome import OUTCOMES, is_bad, policy_outcome_text
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.liveness import Rest
+from pipelines.routing.analysis.regions.liveness import Remainder
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import Condition, EvalTest, ResultIs, VerdictIs, leaves
+from pipelines.routing.document.algebra import Condition, EvalTest, ResultTest, VerdictTest, leaves
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
 
@@ -23,7 +23,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     for an answer, as the law has it, where no rule speaks of blocked ones."""
     for station in subject.line.stations:
         for outcome_state in STANDINGS if station.rules else ():
-            rest = subject.analysis(station).rest(outcome_state)
+            rest = subject.analysis(station).remainder(outcome_state)
             if rest is not None and is_gap(station, outcome_state):
                 yield _finding(subject, station, rest)
 
@@ -40,14 +40,14 @@ def _speaks_of_blocked(station: Station) -> bool:
 
 
 def _names_blocked(condition: Condition) -> bool:
-    if isinstance(condition, ResultIs):
+    if isinstance(condition, ResultTest):
         return "blocked" in condition.results
-    if isinstance(condition, VerdictIs):
+    if isinstance(condition, VerdictTest):
         return "blocked" in condition.verdicts
     return isinstance(condition, EvalTest) and condition.value == "blocked"
 
 
-def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
+def _finding(subject: LintSubject, station: Station, rest: Remainder) -> Finding:
     decision = rest.witness.decision if rest.witness else None
     short: str = ""
     why: str = ""
@@ -59,7 +59,7 @@ def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
             why=rest.why,
         )
     else:
-        after = then(subject.line, decision)
+        after = policy_outcome_text(subject.line, decision)
         message = _("No rule of %(station)s takes some outcomes %(what)s: %(then)s", **words, then=after)
         short, why = _("no rule of %(station)s takes some outcomes %(what)s", **words), after
     return Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, spread
+from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
@@ -15,9 +15,11 @@ CAUSE = "Station with no path to an end"
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     ends = set(subject.line.ends_by_key)
-    back = spread(ends, [(transition.target, transition.source) for transition in subject.transitions])
+    back = reachable_from(
+        ends, [(transition.target, transition.source) for transition in subject.transitions]
+    )
     for station in subject.line.stations:
-        if station.key in subject.reached and station.key not in back:
+        if station.key in subject.reached_keys and station.key not in back:
             yield Finding(
                 check=ID,
                 severity=ERROR,

@@ -16,7 +16,7 @@ CAUSE = "Rework station below its stage"
 def check(subject: LintSubject) -> Iterator[Finding]:
     line = subject.line
     for station in line.stations:
-        stage = line.stage(station.key)
+        stage = line.stage_key(station.key)
         words = {"station": named.station(line, station.key), "stage": named.station(line, stage)}
         if stage in line.stations_by_key and line.position(station.key) > line.position(stage):
             yield Finding(

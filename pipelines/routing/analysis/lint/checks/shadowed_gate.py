@@ -18,14 +18,14 @@ CAUSE = "Gate that can be bypassed"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    for station, index, liveness in subject.standings():
+    for station, index, liveness in subject.rule_liveness():
         rule = liveness.rule
         # A rule that never matches is told by another check.
         if rule.fault is not None or not rule.gates or liveness.status == DEAD:
             continue
         for shadow in subject.analysis(station).shadows(rule):
             other = subject.line.rules_by_id[shadow.by][1]
-            missing = _missing(subject.line, rule, other)
+            missing = _missing_gates(subject.line, rule, other)
             if missing:
                 yield Finding(
                     check=ID,
@@ -60,7 +60,7 @@ def _hint(line: ParsedLine, rule: Rule, other: Rule) -> str:
     )
 
 
-def _missing(line: ParsedLine, rule: Rule, other: Rule) -> list[str]:
+def _missing_gates(line: ParsedLine, rule: Rule, other: Rule) -> list[str]:
     """Gates of the rule that do something, and that the other, to the same target, has not."""
     if not set(rule.to) & set(other.to):
         return []

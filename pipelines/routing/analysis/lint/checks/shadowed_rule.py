@@ -20,7 +20,7 @@ MAX_NAMED = 5
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     """A rule without a condition is meant to take what is left: nothing is said of it."""
-    for station, index, liveness in subject.standings():
+    for station, index, liveness in subject.rule_liveness():
         if liveness.status != SHADOWED or is_unconditional(liveness.rule):
             continue
         shadows = subject.analysis(station).shadows(liveness.rule)
@@ -46,7 +46,7 @@ def _message(line: ParsedLine, names: list[str], rule: str) -> str:
             rule=named.rule(line, rule),
         )
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    others = PartName(f"Rules {', '.join(names[:MAX_NAMED])}{more}", named.rules(line, names).words)
+    others = PartName(f"Rules {', '.join(names[:MAX_NAMED])}{more}", named.rules(line, names).people_text)
     return _(
         "%(others)s take some of what rule %(rule)s would take", others=others, rule=named.rule(line, rule)
     )

@@ -30,10 +30,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         elif not rule.on_breach:
             message = _("Nothing happens when %(role)s does not answer %(trigger)s in time", **words)
             yield Finding(ID, WARNING, f"{path}.sla", message, SAY_WHAT)
-        yield from _idle(subject, path, rule)
+        yield from _idle_suspension_findings(subject, path, rule)
 
 
-def _idle(subject: LintSubject, path: str, rule: EscalationRule) -> Iterator[Finding]:
+def _idle_suspension_findings(subject: LintSubject, path: str, rule: EscalationRule) -> Iterator[Finding]:
     """There is no agent that could be suspended."""
     if subject.line.agents:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, spread
+from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import deliver, wait_for_checks
 
@@ -28,7 +28,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         for transition in subject.transitions
         if transition.source not in waits
     ]
-    unchecked = spread({subject.line.start}, ways)
+    unchecked = reachable_from({subject.line.start}, ways)
     for station in subject.line.stations:
         merges = station.kind == deliver.KIND.key and station.work.get("to", deliver.MERGE) == deliver.MERGE
         if merges and station.key in unchecked:

@@ -18,19 +18,19 @@ CAUSE = "Rule that could not be analysed"
 def check(subject: LintSubject) -> Iterator[Finding]:
     """Yield findings on undecided rules. Of a rule without a condition, which is meant to take what is left,
     a part that is taken is no matter."""
-    for station, index, liveness in subject.standings():
+    for station, index, liveness in subject.rule_liveness():
         if liveness.status == UNKNOWN or (liveness.why and not is_unconditional(liveness.rule)):
             yield Finding(
                 check=ID,
                 severity=INFO,
                 path=subject.path(station, index),
-                message=_said(subject.line, liveness),
+                message=_message(subject.line, liveness),
                 station=station.key,
                 rule=liveness.rule.id,
             )
 
 
-def _said(line: ParsedLine, liveness: Liveness) -> str:
+def _message(line: ParsedLine, liveness: Liveness) -> str:
     words = {"rule": named.rule(line, liveness.rule.id), "why": liveness.why}
     if liveness.status == UNKNOWN:
         return _("Unknown whether rule %(rule)s can be taken: %(why)s", **words)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, spread
+from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -49,14 +49,14 @@ def _faults(subject: LintSubject, station: Station, wait_for: tuple[str, ...]) -
         )
     # Of a station that never delivers it is told already.
     if not silent:
-        yield from _apart(subject, here, wait_for)
+        yield from _unforked_faults(subject, here, wait_for)
 
 
-def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _unforked_faults(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Two stations that no fork leads to in different branches: one token delivers one of them."""
     forks = [_branches(subject, rule, here) for rule in _forks(subject)]
     for one, other in combinations(wait_for, 2):
-        if not any(_parts(branches, one, other) for branches in forks):
+        if not any(_separates(branches, one, other) for branches in forks):
             yield (
                 _(
                     "The join of %(here)s waits for %(one)s and %(other)s, which never run in branches of one fork",
@@ -81,8 +81,8 @@ def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterat
 def _forks(subject: LintSubject) -> Iterator[Rule]:
     for station in subject.line.stations:
         for rule in station.rules:
-            alive = rule.fault is None and rule.id not in subject.dead
-            if len(rule.to) > 1 and alive and station.key in subject.reached:
+            alive = rule.fault is None and rule.id not in subject.dead_rules
+            if len(rule.to) > 1 and alive and station.key in subject.reached_keys:
                 yield rule
 
 
@@ -93,8 +93,8 @@ def _branches(subject: LintSubject, rule: Rule, here: str) -> list[frozenset[str
         for transition in subject.transitions
         if transition.target != here
     ]
-    return [spread({target}, before) for target in rule.to if target != here]
+    return [reachable_from({target}, before) for target in rule.to if target != here]
 
 
-def _parts(branches: list[frozenset[str]], one: str, other: str) -> bool:
+def _separates(branches: list[frozenset[str]], one: str, other: str) -> bool:
     return any(one in a and other in b for a, b in permutations(branches, 2))

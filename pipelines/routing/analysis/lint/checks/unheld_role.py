@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.triggers import cannot, escalates
+from pipelines.routing.analysis.lint.triggers import escalates, never_triggered_reason
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import PRESETS
@@ -23,10 +23,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     if people is None:
         return
     path_by_role: dict[str, str] = {}
-    for path, role in _named(subject.line):
+    for path, role in _escalation_roles(subject.line):
         path_by_role.setdefault(role, path)
     for role, path in path_by_role.items():
-        if not people.hold(role):
+        if not people.has_role(role):
             by_preset = path == "preset"
             yield Finding(
                 check=ID,
@@ -39,10 +39,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _named(line: ParsedLine) -> Iterator[tuple[str, str]]:
+def _escalation_roles(line: ParsedLine) -> Iterator[tuple[str, str]]:
     """Yield each role with its place, as far as something may be escalated to it."""
     for index, rule in enumerate(line.escalations):
-        if not cannot(line, rule.trigger):
+        if not never_triggered_reason(line, rule.trigger):
             yield f"escalations[{index}].role", rule.role
             notifying_actions = {"notify", "convene_review"} & {*rule.on_breach, *rule.at_once}
             yield from (
@@ -57,5 +57,5 @@ def _named(line: ParsedLine) -> Iterator[tuple[str, str]]:
             yield "preset" if place is None else f"budgets[{place}].role", budget.role
     own = {rule.trigger for rule in line.escalations}
     for rule in PRESETS.get(line.preset, ()):
-        if rule.trigger not in own and not cannot(line, rule.trigger):
+        if rule.trigger not in own and not never_triggered_reason(line, rule.trigger):
             yield from (("preset", role) for role in (rule.role, *rule.notify))

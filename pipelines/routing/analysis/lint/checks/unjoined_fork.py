@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, spread
-from pipelines.routing.analysis.lint.transitions import CyclePath
+from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
+from pipelines.routing.analysis.lint.transitions import LintTransition
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import All, AnyOf, Condition, FailureTypeIs, ResultIs, VerdictIs
+from pipelines.routing.document.algebra import All, AnyOf, Condition, FailureTypeTest, ResultTest, VerdictTest
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
@@ -20,8 +20,8 @@ CAUSE = "Fork without a join"
 def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
-            if len(rule.to) > 1 and rule.fault is None and rule.id not in subject.dead:
-                for key, sources in meetings(subject, station, rule):
+            if len(rule.to) > 1 and rule.fault is None and rule.id not in subject.dead_rules:
+                for key, sources in unjoined_stations(subject, station, rule):
                     words = {
                         "rule": named.rule(subject.line, rule.id),
                         "key": named.station(subject.line, key),
@@ -42,31 +42,34 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     )
 
 
-def meetings(subject: LintSubject, station: Station, rule: Rule) -> Iterator[tuple[str, list[str]]]:
+def unjoined_stations(subject: LintSubject, station: Station, rule: Rule) -> Iterator[tuple[str, list[str]]]:
     """Yield the stations where branches come together for the first time, each by a station that is in its
     branch alone; with these stations. What failed may end up at one place from everywhere, and so may what
     goes back."""
     line = subject.line
-    drawn = [transition for transition in subject.transitions if _goes_on(subject, transition)]
+    drawn = [transition for transition in subject.transitions if _is_forward_transition(subject, transition)]
     pairs = [(transition.source, transition.target) for transition in drawn]
     targets = [target for target in rule.to if target in line.stations_by_key]
-    branches = [spread({target}, pairs) - {station.key} for target in targets]
+    branches = [reachable_from({target}, pairs) - {station.key} for target in targets]
     for place in line.stations:
         sources = {transition.source for transition in drawn if transition.target == place.key}
         # With `stage` it is a rework station, where what failed meets from everywhere.
         if place.join is not None or place.stage or place.key in targets:
             continue
-        own = [[key for key in branch if key in sources and _alone(key, branches)] for branch in branches]
+        own = [
+            [key for key in branch if key in sources and _is_in_one_branch(key, branches)]
+            for branch in branches
+        ]
         joining_keys = [key for keys in own for key in keys]
         if sum(bool(keys) for keys in own) > 1:
             yield place.key, sorted(joining_keys, key=line.position)
 
 
-def _alone(key: str, branches: list[frozenset[str]]) -> bool:
+def _is_in_one_branch(key: str, branches: list[frozenset[str]]) -> bool:
     return sum(key in branch for branch in branches) == 1
 
 
-def _goes_on(subject: LintSubject, transition: CyclePath) -> bool:
+def _is_forward_transition(subject: LintSubject, transition: LintTransition) -> bool:
     """Drawn, forward, and not for what failed alone."""
     line = subject.line
     if transition.target not in line.stations_by_key or transition.source not in line.stations_by_key:
@@ -76,17 +79,21 @@ def _goes_on(subject: LintSubject, transition: CyclePath) -> bool:
     if transition.by == "policy":
         after = line.next_station(transition.source)
         return after is not None and after.key == transition.target
-    return transition.by == "rule" and transition.rule is not None and not _only_failed(transition.rule.when)
+    return (
+        transition.by == "rule"
+        and transition.rule is not None
+        and not _requires_failure(transition.rule.when)
+    )
 
 
-def _only_failed(condition: Condition) -> bool:
+def _requires_failure(condition: Condition) -> bool:
     """Return whether a condition, by its form, names a failure."""
     if isinstance(condition, All):
-        return any(map(_only_failed, condition.members))
+        return any(map(_requires_failure, condition.members))
     if isinstance(condition, AnyOf):
-        return bool(condition.members) and all(map(_only_failed, condition.members))
-    if isinstance(condition, ResultIs):
+        return bool(condition.members) and all(map(_requires_failure, condition.members))
+    if isinstance(condition, ResultTest):
         return "success" not in condition.results
-    if isinstance(condition, VerdictIs):
+    if isinstance(condition, VerdictTest):
         return "pass" not in condition.verdicts
-    return isinstance(condition, FailureTypeIs)
+    return isinstance(condition, FailureTypeTest)

@@ -8,7 +8,7 @@ from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, paths_in
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import OutputTest
-from pipelines.routing.document.reading.reader import expected
+from pipelines.routing.document.reading.reader import expected_hint
 from pipelines.routing.sentences import references as named
 
 ID = "unknown-branch"
@@ -24,7 +24,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         for index, rule in enumerate(station.rules):
             for place, path in paths_in(rule, OutputTest):
                 # branches.<key>, of paths that may have fewer steps
-                root, key = (*path.names, "", "")[:2]
+                root, key = (*path.step_names, "", "")[:2]
                 if root == BRANCHES and key and key not in known:
                     message = _(
                         "Rule %(rule)s reads the branch %(key)s, and the join does not wait for it",
@@ -32,4 +32,4 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                         key=named.station(subject.line, key) if key in subject.line.stations_by_key else key,
                     )
                     at = f"{subject.path(station, index)}.{place}"
-                    yield Finding(ID, WARNING, at, message, expected(key, known), station.key, rule.id)
+                    yield Finding(ID, WARNING, at, message, expected_hint(key, known), station.key, rule.id)

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject, checks_in, path
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.across import STATIONS
 from pipelines.routing.document.algebra import FactTest
-from pipelines.routing.document.reading.reader import expected
+from pipelines.routing.document.reading.reader import expected_hint
 from pipelines.routing.sentences import references as named
 
 ID = "unknown-station"
@@ -22,7 +22,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         for index, rule in enumerate(station.rules):
             for place, path in paths_in(rule, FactTest):
                 # stations.<key>, of paths that may have fewer steps
-                root, key = (*path.names, "", "")[:2]
+                root, key = (*path.step_names, "", "")[:2]
                 if root == STATIONS and key and key not in known:
                     message = _(
                         "Rule %(rule)s reads facts of the station %(key)s, which the line does not have",
@@ -30,7 +30,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                         key=key,
                     )
                     at = f"{subject.path(station, index)}.{place}"
-                    yield Finding(ID, ERROR, at, message, expected(key, known), station.key, rule.id)
+                    yield Finding(ID, ERROR, at, message, expected_hint(key, known), station.key, rule.id)
     for place, gate, test in checks_in(subject.line):
         family, root, key = (*test.field.split("."), "", "")[:3]
         if (family, root) == ("facts", STATIONS) and key and key not in known:
@@ -39,4 +39,4 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 gate=named.gate(subject.line, gate.key),
                 key=key,
             )
-            yield Finding(ID, ERROR, place, message, expected(key, known))
+            yield Finding(ID, ERROR, place, message, expected_hint(key, known))

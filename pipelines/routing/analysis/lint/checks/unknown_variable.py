@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, checks_in
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.kinds import templates
+from pipelines.routing.document.kinds import work_templates
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.template_variables import needs, read
-from pipelines.routing.document.templates import EARLIER, ERROR, TASK, TemplateError, names
+from pipelines.routing.document.template_variables import read_macro, required_variables
+from pipelines.routing.document.templates import EARLIER, ERROR, TASK, TemplateError, placeholder_names
 from pipelines.routing.sentences import references as named
 
 ID = "unknown-variable"
@@ -20,15 +20,15 @@ VARIABLES = "variables"
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     line = subject.line
-    known = _set_by(line)
+    known = _settable_variables(line)
     inputs = frozenset(field.key for field in line.inputs)
-    others = inputs | _there(line)
+    others = inputs | _known_short_names(line)
     for station in line.stations:
-        for place, text in templates(station.work, f"{subject.path(station)}.work"):
-            yield from _template(station.key, place, text, known, inputs, others)
+        for place, text in work_templates(station.work, f"{subject.path(station)}.work"):
+            yield from _template_findings(station.key, place, text, known, inputs, others)
     git = line.workspace
     for key in ("base", "head", "branch") if git else ():
-        yield from _template("", f"workspace.git.{key}", getattr(git, key), known, inputs, others)
+        yield from _template_findings("", f"workspace.git.{key}", getattr(git, key), known, inputs, others)
     for place, gate, test in checks_in(line):
         family, _dot, name = test.field.partition(".")
         if family == VARIABLES and name and name not in known:
@@ -40,21 +40,21 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(ID, WARNING, place, message, "set it by a rule or a field of a gate")
 
 
-def _set_by(line: ParsedLine) -> frozenset[str]:
+def _settable_variables(line: ParsedLine) -> frozenset[str]:
     """List variables that a rule or an approval sets."""
     rules = (rule for station in line.stations for rule in station.rules)
     composed = {compose.var for rule in rules for compose in rule.compose}
     return frozenset(composed | {field.key for gate in line.gates for field in gate.fields})
 
 
-def _there(line: ParsedLine) -> frozenset[str]:
+def _known_short_names(line: ParsedLine) -> frozenset[str]:
     """List what else a short name finds: fields of the task, what stations put out, and keys of outputs."""
     keys = {key for station in line.stations for key in station.output_keys}
     stations = {f"{key}{end}" for key in line.stations_by_key for end in ("", ERROR)}
     return frozenset(keys | stations | {*TASK, *EARLIER})
 
 
-def _template(
+def _template_findings(
     station: str,
     place: str,
     text: str,
@@ -63,12 +63,12 @@ def _template(
     others: frozenset[str],
 ) -> Iterator[Finding]:
     try:
-        places = names(text)
+        places = placeholder_names(text)
     except TemplateError:
         return
     for words in places:
-        macro = read(words)
-        name = next(iter(needs(macro)), "") if macro else words.partition(".")[2]
+        macro = read_macro(words)
+        name = next(iter(required_variables(macro)), "") if macro else words.partition(".")[2]
         parts = {name, name.partition(".")[0]}
         known = variables | inputs if macro else variables  # `{{var:x}}` finds an input, too.
         if name and (words.startswith("variables.") or macro) and not parts & known:

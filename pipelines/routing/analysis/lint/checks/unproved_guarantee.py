@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.promises import UNKNOWN, place_of
+from pipelines.routing.analysis.lint.promises import UNKNOWN, guarantee_path
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
@@ -19,8 +19,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(
                 check=ID,
                 severity=WARNING,
-                path=place_of(subject.line, index),
-                message=_("“%(promise)s” is unknown: %(why)s", promise=promise.sentence, why=promise.why),
+                path=guarantee_path(subject.line, index),
+                message=_(
+                    "“%(promise)s” is unknown: %(why)s", promise=promise.sentence, why=promise.explanation
+                ),
                 hint="limit what leads there, or acknowledge it when you publish",
                 short=promise.sentence,
                 why=promise.because,

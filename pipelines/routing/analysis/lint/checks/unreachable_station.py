@@ -16,7 +16,7 @@ CAUSE = "Station that is never reached"
 def check(subject: LintSubject) -> Iterator[Finding]:
     """Jumps of a signal and moves by hand lead anywhere and are no transitions here."""
     for station in subject.line.stations:
-        if station.key not in subject.reached:
+        if station.key not in subject.reached_keys:
             yield Finding(
                 check=ID,
                 severity=WARNING,

@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.analysis.lint.filling import Lack, lack
+from pipelines.routing.analysis.lint.filling import ApproverShortage, approver_shortage
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.passing import contradiction
+from pipelines.routing.analysis.lint.passing import contradicting_checks
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.effort import EffortExhausted, at_most
+from pipelines.routing.analysis.regions.effort import EffortExhausted, limiting_effort
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
 from pipelines.routing.document.checks import RANK, Check
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.kinds import by_people
+from pipelines.routing.document.kinds import is_done_by_people
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.requirements import OWNER
 
@@ -42,7 +42,7 @@ class GateFault:
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     contradictions = _contradictions(subject.line.gates)
-    lacks = _lacks(subject)
+    lacks = _shortages(subject)
     for index, gate in enumerate(subject.line.gates):
         for fault in (
             *_faults(gate, subject.line),
@@ -96,7 +96,7 @@ def _unknown_fields(gate: Gate) -> Iterator[str]:
 def _contradictions(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
     """Return the contradictions that are proved within the bound; the gates are looked at in their order."""
     faults: dict[str, list[GateFault]] = {}
-    with at_most(MAX_CHECKS):
+    with limiting_effort(MAX_CHECKS):
         for gate in gates:
             try:
                 faults[gate.key] = list(_contradiction(gate))
@@ -112,13 +112,13 @@ def _contradiction(gate: Gate) -> Iterator[GateFault]:
     if gate.checks is None or not gate.enforces_checks or any(_unknown_fields(gate)):
         return
     for action in RANK if gate.mode == "auto" else ("abort", "rework"):
-        checks = contradiction(gate.checks, action)
+        checks = contradicting_checks(gate.checks, action)
         if checks:
-            yield _contradicting(action, checks)
+            yield _contradiction_fault(action, checks)
             return
 
 
-def _contradicting(action: str, checks: tuple[Check, ...]) -> GateFault:
+def _contradiction_fault(action: str, checks: tuple[Check, ...]) -> GateFault:
     conditions = joined((f"{c.field} {c.operator} {c.value!r}" for c in checks[:4]), " and ")
     words = {"checks": conditions, "then": THEN[action]}
     if len(checks) == 1:
@@ -141,23 +141,25 @@ THEN = {
 # People
 
 
-def _lacks(subject: LintSubject) -> dict[str, list[GateFault]]:
+def _shortages(subject: LintSubject) -> dict[str, list[GateFault]]:
     """Return what is missing at gates that are used and may ask a person, if the people are known."""
     if subject.people is None:
         return {}
-    used = _used(subject)
+    used = _used_gates(subject)
     asking = [gate for gate in subject.line.gates if gate.key in used and _may_ask(gate)]
-    return {gate.key: list(_lack(gate, subject.people, used[gate.key])) for gate in asking[:MAX_JUDGED]}
+    return {
+        gate.key: list(_shortage_faults(gate, subject.people, used[gate.key])) for gate in asking[:MAX_JUDGED]
+    }
 
 
-def _used(subject: LintSubject) -> dict[str, bool]:
+def _used_gates(subject: LintSubject) -> dict[str, bool]:
     """The gates that something waits at, and whether a person may have produced what is decided there."""
     produced_by_people: dict[str, bool] = {}
     for station in subject.line.stations:
         by_rules = (key for rule in station.rules if rule.fault is None for key in rule.gates)
         for key in (station.gate, *by_rules):
             if key is not None:
-                produced_by_people[key] = produced_by_people.get(key, False) or by_people(station)
+                produced_by_people[key] = produced_by_people.get(key, False) or is_done_by_people(station)
     return produced_by_people
 
 
@@ -165,19 +167,19 @@ def _may_ask(gate: Gate) -> bool:
     checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
     return (
         gate.has_people
-        or "hold" in gate.tool_asks_for
+        or "hold" in gate.tool_actions
         or any(RANK.get(gate_check.action) for gate_check in checks)
     )
 
 
-def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[GateFault]:
+def _shortage_faults(gate: Gate, people: People, by_hand: bool) -> Iterator[GateFault]:
     """A warning, since people come and go without a new version, and a line may be published before they come."""
-    shortage = lack(gate.approval, people, by_hand=by_hand)
+    shortage = approver_shortage(gate.approval, people, by_hand=by_hand)
     if shortage is not None:
         yield GateFault(".approval.who", shortage.words, _remedy(shortage), WARNING, bool(shortage.barred))
 
 
-def _remedy(shortage: Lack) -> str:
+def _remedy(shortage: ApproverShortage) -> str:
     if shortage.barred:
         return _("add reviewers, or let %(who)s decide", who=shortage.remedy)
     return "add people in the settings of the project, or ask others"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.triggers import cannot, escalates
+from pipelines.routing.analysis.lint.triggers import escalates, never_triggered_reason
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.escalations import OF_THE_ENGINE
@@ -24,8 +24,8 @@ ESCALATE_IT = Wording.of(
 def check(subject: LintSubject) -> Iterator[Finding]:
     line = subject.line
     for index, rule in enumerate(line.escalations):
-        meant = _meant(rule.trigger)
-        why = cannot(line, rule.trigger)
+        meant = _intended_trigger(rule.trigger)
+        why = never_triggered_reason(line, rule.trigger)
         if meant:
             message = _("Nothing escalates with the word %(trigger)s", trigger=rule.trigger)
             yield _finding(f"escalations[{index}].trigger", message, _("write it as %(meant)s", meant=meant))
@@ -59,19 +59,19 @@ def _finding(path: str, message: str, hint: str) -> Finding:
     return Finding(check=ID, severity=WARNING, path=path, message=message, hint=hint)
 
 
-def _meant(trigger: str) -> str:
+def _intended_trigger(trigger: str) -> str:
     """The word of the engine that this one is but for its spelling; "" where it is one, or something else."""
-    plain = _plain(trigger)
+    plain = _letters(trigger)
     return next(
         (
             engine_trigger
             for engine_trigger in OF_THE_ENGINE
-            if _plain(engine_trigger) == plain and engine_trigger != trigger
+            if _letters(engine_trigger) == plain and engine_trigger != trigger
         ),
         "",
     )
 
 
-def _plain(word: str) -> str:
+def _letters(word: str) -> str:
     # Letters alone, so that “retry-limit exceeded” is known for RetryLimitExceeded.
     return re.sub(r"[^a-z]", "", word.lower())

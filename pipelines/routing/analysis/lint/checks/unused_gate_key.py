@@ -22,7 +22,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             "channels": _("Nobody approves at %(gate)s: it asks no person", gate=gate.name),
         }
         for key, message in messages.items():
-            unused = not gate.has_people if key == "sample" else not _asks(gate)
+            unused = not gate.has_people if key == "sample" else not _may_ask_approval(gate)
             if getattr(gate, key) and unused:
                 hint = _("let a person approve there, or remove %(key)s", key=key)
                 yield Finding(
@@ -30,10 +30,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 )
 
 
-def _asks(gate: Gate) -> bool:
+def _may_ask_approval(gate: Gate) -> bool:
     """Return whether a person may be asked to approve: always, of a sample, or where a check or a tool says
     hold."""
     checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
     # Rank 1 is the action hold, which asks a person even in mode auto (law §6).
-    holds = "hold" in gate.tool_asks_for or any(RANK.get(gate_check.action) == 1 for gate_check in checks)
+    holds = "hold" in gate.tool_actions or any(RANK.get(gate_check.action) == 1 for gate_check in checks)
     return "approve" in gate.offers and (gate.has_people or holds)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.basics.wording import words
+from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
@@ -44,7 +44,7 @@ def refuse_faulty(condition: Any, around: ConditionSetting) -> None:
     problems = Problems()
     read_condition(condition, "when", problems, _places(around))
     for problem in problems.found[:1]:
-        values = {"place": problem.path, "message": words(problem.message)}
+        values = {"place": problem.path, "message": people_text(problem.message)}
         raise FieldRefused("at {place}: {message}".format(**values), problem.hint)
 
 

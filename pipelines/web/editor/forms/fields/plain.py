@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pipelines.routing.basics.durations import written
+from pipelines.routing.basics.durations import format_duration
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields.base import FormField, Options
 from pipelines.web.editor.forms.fields.json_text import FieldRefused
@@ -50,7 +50,7 @@ class DurationField(FormField):
     def text(self, value: Any) -> str:
         # Not `isinstance`: true is an int, too.
         if type(value) is int and value > 0:
-            return written(value)
+            return format_duration(value)
         return super().text(value)
 
 
