@@ -37,6 +37,7 @@ def _compressed_file(request: HttpRequest, response: FileResponse) -> HttpRespon
     file = response.file_to_stream
     if file is None or not _is_static_text(response):
         return response
+    # Also where it stays uncompressed: by this a cache tells the two answers apart
     patch_vary_headers(response, ("Accept-Encoding",))
     if not re_accepts_gzip.search(request.META.get("HTTP_ACCEPT_ENCODING", "")):
         return response
@@ -63,4 +64,5 @@ def _is_static_text(response: FileResponse) -> bool:
 @lru_cache(maxsize=FILES)
 def _gzipped(path: str, modified: str) -> bytes:
     """The file, compressed once for each process and each change of it."""
+    # Without the time of day in it the same file makes the same bytes in each process
     return gzip.compress(Path(path).read_bytes(), mtime=0)

@@ -56,6 +56,7 @@ def connections() -> int:
     # A process may raise its own soft limit up to the hard one.
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    # The other half is for what a connection opens besides, such as the file of its body
     return most // 2
 
 

@@ -86,6 +86,7 @@ class OneThread(ASGIHandler):
         ]
 
     def load_middleware(self, is_async: bool = False) -> None:
+        # Synchronous throughout, for one thread to run all of it
         super().load_middleware(is_async=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -14,6 +14,7 @@ GRACE_SECONDS = 8.0
 
 def watch() -> None:
     """Starts the thread that waits for the end of the pipe, where a supervisor gave us one."""
+    # Not handed on: what this process starts has no such pipe
     descriptor = os.environ.pop(VARIABLE, "")
     if descriptor:
         os.set_inheritable(int(descriptor), False)

@@ -49,11 +49,14 @@ ENCRYPTION_KEY_FILE = None if ENCRYPTION_KEYS else state.encryption_keys(DATA_DI
 RECEIPT_KEY = env.text("GATELINE_RECEIPT_KEY")
 RECEIPT_KEY_FILE = None if RECEIPT_KEY else state.receipt_key(DATA_DIR)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+# Names of our own: cookies know no ports, and another Django may run on this machine
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "gateline_session", "gateline_csrf"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{_base.path}/"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+# Off: a browser would refuse http for the whole host, whatever else is served there
 SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", 0)
 CSRF_FAILURE_VIEW = "pipelines.web.shell.errors.csrf_failed"
+# The Referer of a form leads back to its page (web/shell/coming_back.py); no other site gets one
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 OIDC_ISSUER = env.address("OIDC_ISSUER", "") if env.text("OIDC_ISSUER") else ""
@@ -149,6 +152,8 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django.contrib.humanize",
     "channels",
+    # Simple: its other class would put loaders and builtins into TEMPLATES by itself, in its own
+    # order
     "csp",
     "django_htmx",
     "django_cotton.apps.SimpleAppConfig",
@@ -173,6 +178,7 @@ MIDDLEWARE = [
     "config.compression.CompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
+    # Before the first that asks the database, which takes no NUL
     "pipelines.web.shell.middleware.PlainText",
     "pipelines.web.shell.middleware.ApiProblems",
     "pipelines.web.shell.middleware.VisibleText",
@@ -184,6 +190,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    # After the sign-in is known: who has one is not counted
     "pipelines.web.shell.anonymous.AnonymousLimit",
     "pipelines.web.shell.middleware.Activity",
     "pipelines.web.shell.middleware.AdminGuard",
@@ -198,6 +205,7 @@ _loaders: list[object] = [
     "django.template.loaders.filesystem.Loader",
     "django.template.loaders.app_directories.Loader",
 ]
+# In development a template is read anew when it has changed
 if not DEBUG:
     _loaders = [("django.template.loaders.cached.Loader", _loaders)]
 TEMPLATES = [
@@ -236,6 +244,7 @@ _database = dj_database_url.parse(DATABASE_URL) if DATABASE_URL else dict(layout
 if DATABASE_URL and _database.get("ENGINE") != "django.db.backends.postgresql":
     raise ImproperlyConfigured("DATABASE_URL must begin with postgres://: Gateline needs PostgreSQL.")
 _options = dict(_database.get("OPTIONS", {}))  # type: ignore[call-overload]
+# Else a server that is away is waited for as long as TCP tries, which is minutes
 _options.setdefault("connect_timeout", 5)
 _options.setdefault("application_name", f"gateline {ROLE}")
 _pool = env.number("DATABASE_POOL", 10, least=1)
@@ -251,8 +260,12 @@ DATABASES = {
         **_database,
         "ENGINE": "django.db.backends.postgresql",
         "OPTIONS": _options,
+        # Beside a pool Django keeps no connections of its own, and refuses to start with any other
+        # number
         "CONN_MAX_AGE": 0 if ROLE == "web" else None,
         "CONN_HEALTH_CHECKS": True,
+        # Behind a pooler the next rows would be asked of another connection, which has no such
+        # cursor
         "DISABLE_SERVER_SIDE_CURSORS": bool(DATABASE_DIRECT_URL),
     }
 }
@@ -295,6 +308,7 @@ PROCRASTINATE_IMPORT_PATHS = [
     "pipelines.work.telling.tasks",
     "reviews.tasks",
 ]
+# The modules are listed above: by default every app is searched for a module called tasks
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
 OBSERVERS = ["reviews.observer.ReviewObserver", "pipelines.work.telling.observer.HostObserver"]
 # Called every hour until nothing is left: each deletes some of what is kept for a time only; the last one reads the
@@ -323,6 +337,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 # Files are served from where they lie: nothing has to be collected before a start.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
+# The build puts a hash of the content into these names: what one leads to never changes
 WHITENOISE_IMMUTABLE_FILE_TEST = r"/static/dist/assets/.+-[\w-]{8,}\.\w+$"
 STORAGES = {
     "default": {
@@ -401,6 +416,7 @@ NAMED_SECRETS = env.beginning("GATELINE_SECRET_")
 # Language and time
 LANGUAGE_CODE, TIME_ZONE, USE_I18N, USE_TZ = "en", "UTC", False, True
 
+# Django sets up nothing here: the next line says all of it
 LOGGING_CONFIG = None
 logs.configure(
     level=env.text("LOG_LEVEL", "INFO").upper(), as_json=env.text("LOG_FORMAT", "console") == "json"

@@ -34,6 +34,7 @@ def last_port(home: Path, otherwise: int) -> int:
         text = (home / "port").read_text().strip()
     except OSError:
         return otherwise
+    # Its length before its number: int() raises for a text of more than 4,300 digits
     plain = text.isascii() and text.isdigit() and len(text) < 6
     return int(text) if plain and 0 < int(text) < 1 << 16 else otherwise
 

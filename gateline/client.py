@@ -80,6 +80,7 @@ class Client:
     def _send(self, method: str, path: str, **more: Any) -> httpx2.Response:
         with reaching(self.profile.url):
             response = self._http.request(method, path, **more)
+        # Redirects, too: the token is for this address, and follows to no other
         if response.status_code >= 300:
             raise failure_of(response, self.profile)
         return response
@@ -131,6 +132,7 @@ def failure_of(response: httpx2.Response, profile: Profile) -> CommandFailure:
         to = response.headers.get("location", "another address")
         return Unreachable(f"{profile.url} sends its callers on to {to}.", "Sign in to that address.")
     problem = _problem(response)
+    # Whoever says 401, a proxy in front among them: the remedy is to sign in again
     if problem is None and status != 401:
         return Unreachable(
             f"{profile.url} answers {status}, and not as a Gateline server does.",

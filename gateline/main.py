@@ -52,6 +52,7 @@ app = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
+    # They would print the values of variables, the token among them
     pretty_exceptions_enable=False,
     help="Lines, tasks and reviews of a Gateline server. Sign in first: gateline login https://your-server",
 )

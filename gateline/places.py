@@ -9,6 +9,7 @@ from typing import Any
 from gateline.client import Client, path
 from gateline.failures import NotFoundFailure, Usage
 
+# ASCII: to \d digits of every script are digits, and no task has such a number
 TASK = re.compile(r"(?:(?P<owner>[^/]+)/)?(?P<name>WI-.+-\d+)", re.ASCII)
 MAX_NAMES = 20
 

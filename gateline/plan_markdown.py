@@ -75,6 +75,7 @@ def _head(plan: dict[str, Any], name: str) -> str:
 def _dollars(amount: str | None) -> str:
     if amount is None:
         return ""
+    # GitHub reads what stands between two dollar signs as a formula
     return f"at most \\${amount}" if amount else "without a limit"
 
 

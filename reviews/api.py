@@ -42,6 +42,7 @@ def decide(
     one as `visit` and `evidence`.
     """
     user = person_of(request.auth)
+    # A gate that a migration took out of the line is gone there, and its visits are not
     if gate not in parsed(task.pinned).gates_by_key and not task.gate_visits.filter(gate=gate).exists():
         raise NotFound(f"The line has no gate “{gate}”.")
     if payload.action not in ACTIONS:

@@ -86,6 +86,8 @@ def load(path: Path, *, replace: bool) -> None:
     transaction.
 
     :raises LauncherError: psql is not there, or has failed; the database is as it was"""
+    # -X: nobody's .psqlrc has a say here. -o: each number of a sequence that is set would be
+    # printed
     words = ("-X", "-q", "-o", os.devnull, "-v", "ON_ERROR_STOP=1", "--single-transaction", "-f", "-")
     command, environment = _command("psql", *words)
     server_knows, errors = server_version() >= 17, path.with_suffix(".errors")

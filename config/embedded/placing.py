@@ -35,6 +35,7 @@ def reachable(binaries: Binaries, account: Account) -> Binaries:
     """The same binaries, copied where the account can run them if it cannot where they are."""
     if not account.switch or _runs(binaries, account):
         return binaries
+    # With its time: a PostgreSQL that was upgraded in its folder is copied anew
     stamp = f"{binaries.folder}{binaries.postgres.stat().st_mtime_ns}"
     target = (
         _shared(account) / f"postgresql-{binaries.major}-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"

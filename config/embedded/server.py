@@ -107,6 +107,7 @@ def spawn(
 ) -> int:
     """The pid of a process that nobody waits for: in a session of its own, so that a Ctrl-C meant for us does not
     reach it, and no child of ours, so that it never becomes our zombie."""
+    # `>&2`: of the two streams standard output is for the pid alone
     answer = subprocess.run(
         ["/bin/sh", "-c", '"$@" >&2 & echo $!', "sh", *map(str, command)],
         stdin=subprocess.DEVNULL,

@@ -29,7 +29,10 @@ def ensure() -> None:
     env = node_environment()
     if not modules_fresh:
         _npm(
-            "Installing the front end's packages", ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"], env
+            # One retry: npm would try for minutes before it says that there is no network
+            "Installing the front end's packages",
+            ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"],
+            env,
         )
         # In the folder that `npm ci` removes first: a run that was cut off leaves no stamp.
         (MODULES / ".gateline-stamp").write_text(modules_digest)

@@ -101,6 +101,7 @@ def _migrations() -> Iterator[str]:
 
 
 def _queues() -> Iterator[str]:
+    # For what it does: it imports all modules that define tasks
     tasks()
     for name, queues in TASKS.items():
         if name not in app.tasks or app.tasks[name].queue not in queues:

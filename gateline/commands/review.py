@@ -290,6 +290,7 @@ def _asked(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[st
         among = f" ({', '.join(choices)})" if choices else ""
         # Not `plain`: a prompt knows no markup that would have to be escaped.
         label = "".join(map(output.visible, f"{field['label']}{among}"))
+        # With None the prompt comes again until something is typed
         begin = None if field["required"] else ""
         if text := typer.prompt(label, default=begin, show_default=False, err=True):
             answers[field["key"]] = text

@@ -90,6 +90,7 @@ api = Api(
     title="Gateline",
     version="1",
     description="Start tasks, look at them, decide gates, change lines. Addresses are ALP's, errors RFC 9457 problems.",
+    # In this order: where a token is sent it counts, whoever is signed in
     auth=[Bearer(), Session()],
     servers=[{"url": settings.ORIGIN}],
     # The reference pages that come with the library load from other hosts; the document is at openapi.json.

@@ -70,6 +70,7 @@ class DocumentOut(BaseModel):
 def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[str, Any]]:
     """200: nothing was stored. 400: it cannot be read, with each problem's file, line, column and path. 409: the key is
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
+    # Not `in_turn`: whether it saves stands in the body
     with turn(request.auth, saves=payload.save):
         opened = opening.opened_files(payload.files)
         imported = _told(opened, project, payload.key)

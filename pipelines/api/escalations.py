@@ -84,6 +84,7 @@ def resolve(
     if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise NotFound()
     engine.resolve(escalation, user=person, word=payload.word, reason=payload.reason, route=payload.route)
+    # Read anew: the engine has written a row of its own
     return _out(Escalation.objects.select_related("resolved_by").get(pk=escalation))
 
 

@@ -41,6 +41,7 @@ class NamedTaskOut(BaseModel):
 @router.get("/lines", response={200: list[PlacedLineOut], **ERRORS}, summary="All lines", tags=["lines"])
 def lines(request: Request) -> list[PlacedLineOut]:
     """List the lines of all projects that the caller may look at and that are not archived."""
+    # To see a project is not enough: a token may lack the scope to look at it
     project_ids = [
         project.pk
         for project in access.visible_projects(request.auth)
@@ -99,6 +100,7 @@ def task(request: Request, task: str, owner: str = "") -> TaskOut:
 def task_by_number(who: Caller, task: str, owner: str = "", action: str = "view") -> Task:
     """Raises NotFound, Conflict, Forbidden."""
     match = NUMBER.fullmatch(task)
+    # No project has an empty key: what is no number of a task is not found
     places = access.visible_projects(who).filter(key=match["project"] if match else "")
     if owner:
         places = places.filter(owner__key=owner)

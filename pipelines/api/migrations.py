@@ -207,6 +207,7 @@ def undo(request: Request, line: Line, migration: UUID, payload: UndoIn) -> Migr
 def carry_on(request: Request, line: Line, migration: UUID) -> MigrationOut:
     """Idempotent: what is done stays done."""
     found = _migration(line, migration)
+    # For what it refuses: no machine finishes a migration
     person_of(request.auth)
     return MigrationOut.of(migrating.carry_on(found))
 
@@ -214,6 +215,7 @@ def carry_on(request: Request, line: Line, migration: UUID) -> MigrationOut:
 def _target(line: Line, to: str) -> LineVersion | None:
     if to == "draft":
         return None
+    # Any number of nine digits fits the column, which has 32 bits
     if not (to.isascii() and to.isdigit() and len(to) < 10):
         raise Invalid.at("to", "must be the number of a version, or “draft”")
     return access.version_in(line, int(to))
@@ -223,6 +225,7 @@ def _migration(line: Line, migration: UUID) -> Migration:
     found = migrating.migrations_of(line).filter(pk=migration).first()
     if found is None:
         raise NotFound("This line has no such migration.")
+    # It was found by its line, which needs no statement of its own then
     found.line = line
     return found
 

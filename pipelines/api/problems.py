@@ -123,6 +123,7 @@ def install(api: NinjaAPI) -> None:
     def refused(request: HttpRequest, problem: Exception) -> HttpResponse:
         status = next(code for kind, code in STATUS if isinstance(problem, kind))
         places = [p.to_dict() for p in _places(problem)]
+        # A class that is raised without words has them in the first line of its docstring
         detail = str(problem) or (type(problem).__doc__ or "").partition("\n")[0]
         response = answer(api, request, status, detail, places, **_first(problem))
         if isinstance(problem, TooMuch):
@@ -200,6 +201,7 @@ def _places(problem: Exception) -> list[Problem | Finding]:
 def path_of(location: tuple[str | int, ...] | list[str | int]) -> str:
     """`("body", "payload", "inputs", 0)` as `inputs[0]`."""
     text = ""
+    # Ninja puts where it stood in front, and for a body the name of the parameter, too
     for step in location[2:] if location[:1] == ("body",) or location[:1] == ["body"] else location[1:]:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
     return text or str(location[0] if location else "")

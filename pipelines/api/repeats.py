@@ -75,6 +75,7 @@ def _digest(request: Request) -> str:
     """Return the digest of a request: the address, by either of its names, and the body as it was sent.
     Reading the body again would meet its depth again."""
     address = request.get_full_path().replace("/api/v1/", "/api/", 1)
+    # Also half a sign, as an address may have it, has its digest
     request_line = f"{request.method} {address}\n".encode("utf-8", "surrogatepass")
     return hashlib.sha256(request_line + request.body).hexdigest()
 

@@ -80,6 +80,7 @@ def index(
         tasks = tasks.filter(status=status)
     if display_status:
         tasks = tasks.filter(Q(display_status=display_status))
+    # Beyond a bigint PostgreSQL would refuse the number
     if 0 < before < 2**63:
         tasks = tasks.filter(number__lt=before)
     return tasks_out(list(tasks.order_by("-number")[: min(max(limit, 1), 200)]))

@@ -47,6 +47,7 @@ class VisitOut(BaseModel):
 def index(request: Request, task: Task, after: int = 0, limit: int = 50) -> list[VisitOut]:
     """List the visits, at most 200 at a time; `after` is the id of the last one seen."""
     rows = _rows(task)
+    # Beyond a bigint PostgreSQL would refuse the number
     if 0 < after < 2**63:
         rows = rows.filter(pk__gt=after)
     # Left out by the database, so that a large outcome is not even sent here.
@@ -57,6 +58,7 @@ def index(request: Request, task: Task, after: int = 0, limit: int = 50) -> list
 
 @router.get(HERE + "/{visit}", response=VisitOut, summary="One station visit, whole")
 def show(request: Request, task: Task, visit: int) -> VisitOut:
+    # Beyond a bigint PostgreSQL would refuse the number
     job = _rows(task).filter(pk=visit).first() if 0 < visit < 2**63 else None
     if job is None:
         raise NotFound()

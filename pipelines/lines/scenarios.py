@@ -178,6 +178,7 @@ def moved(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
     """Let scenarios name parts, {(kind, key before): key now}, by their new keys; what those showed before is
     forgotten."""
     changed = []
+    # Locked: a run that ends meanwhile writes what it showed into the same row
     for row in line.scenarios.select_for_update():
         script = read_scenario(row.document)
         followed = rename_keys(script, rekeyed)

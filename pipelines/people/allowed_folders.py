@@ -42,6 +42,7 @@ def allow(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
         folder = folders_of(owner.pk).allowable(text)
     except FolderRefused as refused:
         raise Invalid.at("address", str(refused)) from refused
+    # By device and inode it is told when another folder was put in its place
     device = os.stat(folder.path).st_dev
     with transaction.atomic():
         row, _made = AllowedFolder.objects.update_or_create(

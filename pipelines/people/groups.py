@@ -35,6 +35,7 @@ def set_people(group: Group, people: Iterable[User], *, by: User | None, now: da
 @transaction.atomic
 def delete(group: Group, *, by: User | None, now: datetime) -> None:
     people = sorted(group.members.values_list("username", flat=True))
+    # Before: a row that was deleted has no number any more, by which the record names it
     _record("group.deleted", group, by, now, people=people)
     group.delete()
 

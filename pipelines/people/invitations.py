@@ -18,6 +18,7 @@ from pipelines.ports import audit, observers, queue
 from pipelines.ports.queue_tasks import MAIL, SEND_INVITATION
 
 LASTS = timedelta(days=7)
+# What another part of the installation signs with the same key is no invitation
 _signer = Signer(salt="gateline.invitation")
 
 

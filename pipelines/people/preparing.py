@@ -19,6 +19,7 @@ from pipelines.queries.allowed_folders import sees_paths
 from pipelines.routing.document.work.network import MOST_HOSTS, host_of
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 
+# Not $, which permits the end of a line behind it
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 MOST_SERVICES = 8
 LONGEST_PATH = 255

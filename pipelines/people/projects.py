@@ -28,6 +28,7 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
     _check_key(key)
     name = _checked(name)
     runs = by.is_staff or Membership.objects.filter(user=by, project__owner=owner, execute=True).exists()
+    # Only the database can tell: another request may take the key at the same moment
     try:
         with transaction.atomic():
             project = Project.objects.create(owner=owner, key=key, name=name)
@@ -64,6 +65,7 @@ def rename(project: Project, name: str, *, by: User) -> None:
             _record("project.renamed", stored, by, before={"name": stored.name}, after={"name": name})
             stored.name = name
             stored.save(update_fields=["name"])
+    # Only now: the caller's object never says what was rolled back
     project.name = name
 
 

@@ -22,6 +22,8 @@ def apply(user: User, groups: Iterable[str], mapped: Mapped, now: datetime) -> N
     roles_by_project = _given(groups, mapped)
     memberships = {membership.project_id: membership for membership in _held(user)}
     projects = {project.pk: project for project in _projects(roles_by_project)}
+    # In one order: two sign-ins that lock the admins of the same projects would else wait for each
+    # other
     for project_id in sorted(memberships.keys() | projects.keys()):
         member = memberships.get(project_id)
         project = projects.get(project_id) or memberships[project_id].project

@@ -95,6 +95,7 @@ class RepositorySettings:
         try:
             host_page = table.found(self.host, address, page)
         except ValueError as fault:
+            # That there is no such host is a fault of the choice, and not of its page
             raise Invalid.at("page" if self.host in table.HOSTS else "host", str(fault)) from fault
         if page and host_page is None and self.host != table.NONE:
             raise Invalid.at("host", "Choose which host this page is of.")
@@ -132,6 +133,7 @@ def permitted(project: Project, address: str, allow: bool | str, *, by: User, no
     if allow and not sees_paths(by):
         raise Forbidden("Only an administrator of the installation can allow a folder of the server.")
     text = address.strip()
+    # What is wrong with such an address says `checked`, which comes after it
     if not text.startswith("/") or not text.isprintable() or len(text) > LONGEST:
         return
     if not fault_of_folder(project.owner_id, text):
@@ -162,6 +164,7 @@ def connect(
     fields = repository_settings.checked(project).fields
     _once(project, fields["address"])
     try:
+        # A block of its own: after an error PostgreSQL takes no more statements in the outer one
         with transaction.atomic():
             made = Repository.objects.create(project=project, connected_at=now, **fields)
             _record("repository.connected", made, by, now, address=made.title)
@@ -227,6 +230,7 @@ def _once(project: Project, address: str) -> None:
 def disconnect(repository: Repository, *, by: User, now: datetime) -> None:
     """Its branches and commits stay where they are."""
     with transaction.atomic():
+        # Before: a row that was deleted has no number any more, by which the record names it
         _record("repository.disconnected", repository, by, now, address=repository.title)
         repository.delete()
 
@@ -286,6 +290,7 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
         check = ConnectionCheck("host", host.ok, host.said, seconds=round(time.monotonic() - began, 1))
         checks.append({**check.to_dict(), "branch": host.branch, "required": list(host.required)})
     stored_proposal = {**proposal.to_dict(), TYPED: typed} if proposal else None
+    # These fields alone: settings that somebody changed during the test stay changed
     Repository.objects.filter(pk=repository.pk).update(tested=checks, tested_at=now, proposed=stored_proposal)
     return checks
 

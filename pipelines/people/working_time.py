@@ -65,6 +65,7 @@ def change(project: Project, hours: WorkingHours, *, by: User) -> None:
         sorted(set(hours.days_off)),
     )
     with transaction.atomic():
+        # Not its key, which every new task of the project refers to: none has to wait for this
         stored = Project.objects.select_for_update(of=("self",), no_key=True).get(pk=project.pk)
         before = WorkingHours.of(stored).to_dict()
         if before != new_hours.to_dict():

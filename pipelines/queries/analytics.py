@@ -118,6 +118,7 @@ def of_line(line: Line, number: int | None = None, dates: Dates = EVER) -> LineI
     if number is None:
         version, described_version = None, line.live
     else:
+        # The column has 32 bits: a larger number is a version that there is not, and no error
         version = described_version = line.versions.filter(number=min(number, 2**31 - 1)).first()
     return (
         numbers_of(line, versions.by_id(described_version.pk), version, dates) if described_version else None

@@ -156,6 +156,7 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     if filters.end:
         ended = ended.filter(status=filters.end)
     newest = list(ended.only(*ENDED_CARD).order_by("-ended_at")[:ENDED_SHOWN])
+    # All are of the project of the line: none asks for it by a statement of its own
     for task in newest:
         task.project = line.project
     unmerged = unmerged_among(newest)
@@ -177,8 +178,10 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
 
 def _narrow(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> QuerySet[Task]:
     if filters.q:
+        # People also type the whole name of a task, such as WI-app-7
         number = filters.q.rpartition("-")[2]
         condition = Q(title__icontains=filters.q)
+        # Any number of 18 digits fits a bigint
         if number.isascii() and number.isdigit() and len(number) < 19:
             condition |= Q(number=int(number))
         tasks = tasks.filter(condition)

@@ -70,6 +70,7 @@ def places(
 ) -> BoardPlaces:
     """Return the living positions of these open tasks of the line: the first `most` of each column, among
     those of `statuses` (None: any) or, with `late`, among those that are late."""
+    # Without their order, which would be sorted for nothing inside of the other statement
     chosen, parameters = (
         tasks.order_by().values_list("pk", "seq", "due_at", "pinned_id").query.sql_with_params()
     )

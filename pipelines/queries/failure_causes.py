@@ -100,6 +100,7 @@ def causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureC
 
 
 def _cause(job: Job, station: str, lines: Sequence[str], times: int) -> FailureCause:
+    # A log that is noise and nothing else is shown as it is
     legible = [line for line in lines if not NOISE.match(line)] or list(lines)
     error, place = first_error(legible)
     # From the error on; the last ones where fewer lines follow it.
@@ -170,6 +171,7 @@ def _shortened(line: str) -> str:
 
 def _lines(data: bytes) -> Iterator[str]:
     """Lines are `seconds<TAB>text` (pipelines.work.logs)."""
+    # Not splitlines, which breaks at signs that may stand within the text of a line
     for line in zlib.decompress(data).decode().split("\n"):
         text = line.partition("\t")[2].rstrip()
         if text:

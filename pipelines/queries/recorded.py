@@ -17,6 +17,7 @@ MOST = 60
 WIDE = 40
 """Members of one object, and paths of one output."""
 LONGEST = 40
+# Not $, which permits the end of a line behind it
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 

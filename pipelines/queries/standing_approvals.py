@@ -34,6 +34,7 @@ def same_patch_gates(line: ParsedLine) -> list[str]:
     return list(dict.fromkeys(gate for gate in gates if gate))
 
 
+# By its id alone: a version never changes
 @lru_cache(maxsize=512)
 def gates_that_stand(version: int) -> tuple[str, ...]:
     """The same, of a version."""

@@ -62,6 +62,7 @@ def matching(words: str) -> Q:
 
 def _number(words: str) -> int | None:
     number = words.rpartition("-")[2]
+    # Any number of 18 digits fits a bigint
     return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else None
 
 

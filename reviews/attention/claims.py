@@ -44,6 +44,7 @@ def release(visit: GateVisit, user: User, *, owner: bool) -> None:
         return
     if current_claim.user_id != user.pk and not owner:
         raise Forbidden(f"Only {current_claim.user} or an administrator can release this claim.")
+    # Of this person alone: since it was read somebody else may have claimed the review
     ReviewClaim.objects.filter(visit=visit, user=current_claim.user).delete()
     hint(visit.task.project)
 

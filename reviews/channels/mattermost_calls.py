@@ -41,6 +41,7 @@ def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes
             expected, received = keys.decrypt(connection.signing), form["token"]
     except (keys.SecretUnreadable, KeyError, TypeError) as problem:
         raise NotSigned from problem
+    # As bytes: compare_digest takes no texts beyond ASCII
     if not hmac.compare_digest(expected.encode(), received.encode("utf-8", "replace")):
         raise NotSigned
 

@@ -94,6 +94,7 @@ def deliver(connection: ChannelConnection, review_message: ReviewMessage) -> str
 def reply(connection_id: int, room: str, account: str, text: str) -> None:
     """Answer one person in a chat; nothing where it was disconnected meanwhile. :raises ChannelAway: try again later"""
     try:
+        # Slack alone: in the others the answer to the call is what the person sees
         connection = ChannelConnection.objects.filter(pk=connection_id, kind="slack").first()
         if connection is not None:
             slack.read(_fetched(connection, partial(slack.reply, text, room, account)))

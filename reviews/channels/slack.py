@@ -30,6 +30,8 @@ def _call(message: ReviewMessage, target: Target) -> Call:
         "channel": target.room,
         "text": escaped(message.title),
         "blocks": _blocks(message),
+        # Else Slack fetches the page, without being signed in, and shows what it got below the
+        # message
         "unfurl_links": False,
         "unfurl_media": False,
     }

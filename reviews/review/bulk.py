@@ -59,6 +59,7 @@ def page(request: SignedIn) -> HttpResponse:
     word = form_data.get("word", Word.APPROVE)
     word = word if word in WORDS else Word.APPROVE
     rows = plan(request.user, form_data.getlist("visit"), word)
+    # As long as the form of a single decision takes it
     reason, fault, status = form_data.get("reason", "").replace("\0", "")[:20_000], "", 200
     needs_reason = any(row.option and row.option.needs_reason for row in rows)
     if request.method == "POST":

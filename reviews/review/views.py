@@ -178,6 +178,7 @@ def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         raise PermissionDenied("Only people who can decide here can comment on lines.")
     comparison = changes.panel(request.GET).comparison
     line = request.POST.get("line", "")
+    # Its length before its number: int() raises for a text of more than 4,300 digits
     number = int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0
     try:
         remarks.write(

@@ -95,6 +95,7 @@ def _health(host: str, port: int) -> int:
     address = "127.0.0.1" if host in {"", "0.0.0.0"} else host
     connection = http.client.HTTPConnection(address, port, timeout=2)
     try:
+        # By a name that ALLOWED_HOSTS has unless somebody says otherwise
         connection.request("GET", "/healthz", headers={"Host": f"127.0.0.1:{port}"})
         return connection.getresponse().status
     except (OSError, http.client.HTTPException):

@@ -50,6 +50,7 @@ def stream(request: RunnerRequest, owner: str, project: str) -> StreamingHttpRes
 
 
 async def _events(runner: Worker) -> AsyncIterator[bytes]:
+    # To wait for a place would hold up the loop of all other streams
     if not _free.acquire(blocking=False):
         yield b"retry: 60000\n: too many streams are open here, poll for work\n\n"
         return
@@ -72,6 +73,8 @@ async def _events(runner: Worker) -> AsyncIterator[bytes]:
                 yield b": nothing waits\n\n"
             await _news(layer, channel)
     finally:
+        # First: where the bus is away the next line raises, and the place has to be free all the
+        # same
         _free.release()
         await layer.group_discard(group, channel)
 

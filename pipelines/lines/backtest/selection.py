@@ -38,6 +38,7 @@ class Selection:
         if self.tasks != "all":
             tasks = tasks.filter(ended_at__isnull=self.tasks == "running")
         if self.last is not None:
+            # Within: a query that is cut off can be narrowed no further
             tasks = tasks.filter(pk__in=tasks.order_by("-pk").values("pk")[: self.last])
         return tasks
 
@@ -88,6 +89,7 @@ def _number(name: str, text: str, most: int, problems: list[Problem]) -> int | N
 
 
 def _whole(text: str) -> int | None:
+    # Its length first: int() raises for a text of more than 4,300 digits
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 

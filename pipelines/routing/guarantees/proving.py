@@ -59,6 +59,7 @@ class GuaranteeAnswer:
         """The walk that refutes it, as a scenario that can be kept."""
         if self.answer != REFUTED:
             return None
+        # The table keeps 64 characters of a scenario's key and 200 of its name
         return ScenarioScript(f"breaks-{self.id}"[:64], str(self.sentence)[:200], self.steps)
 
     def to_dict(self) -> dict[str, Any]:

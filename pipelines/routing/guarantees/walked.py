@@ -59,6 +59,7 @@ def _place_texts(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[ob
     at: object = place(line, line.start)
     # The first record is the start, which no step made.
     records = result.steps[1:]
+    # A walk may stop before its last step
     for step, record in zip(steps, records, strict=False):
         remark += _step_remarks(line, step)
         remark += _rule_text(line, record, last=record is records[-1])

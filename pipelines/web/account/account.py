@@ -100,6 +100,7 @@ def sessions_of(user: User, this: str | None) -> list[dict[str, Any]]:
 @require_POST
 def change_password(request: SignedIn) -> HttpResponse:
     """Change the password and end all other sessions of this person, whose proof was the old password."""
+    # This form is no view of allauth, so its limit of changes is asked here
     limited = ratelimit.consume_or_429(request, action="change_password")
     if limited is not None:
         return limited

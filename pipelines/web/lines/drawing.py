@@ -116,6 +116,7 @@ def drawing_of_version(version: LineVersion, endings: Sequence[DrawnEnding] = ()
     return replace(drawn, given={**drawn.given, "taken": ranks})
 
 
+# By its id alone: a version never changes
 @lru_cache(maxsize=64)
 def _of_version(version_id: int) -> LineDrawing:
     return drawing_of(versions.by_id(version_id), onward=onward_of_version(version_id))

@@ -98,6 +98,7 @@ class Sender:
             self._thread.join(1.0)
 
     def _run(self) -> None:
+        # One loop for all batches: the connections of the layer belong to it
         with asyncio.Runner() as runner:
             while True:
                 with self._work:

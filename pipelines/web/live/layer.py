@@ -88,6 +88,7 @@ class PostgresLayer(BaseChannelLayer):
     # -- channels ------------------------------------------------------------------------------------------------
 
     async def new_channel(self, prefix: str = "specific.") -> str:
+        # By “!” Channels knows that one process alone reads it
         channel = f"{prefix}{self._origin}!{uuid.uuid4().hex}"
         self._listen()
         self._mailbox(channel)
@@ -166,6 +167,7 @@ class PostgresLayer(BaseChannelLayer):
         for mailbox in self._addressed(parcel.to):
             of_loop[mailbox.loop].append(mailbox)
         for loop, mailboxes in of_loop.items():
+            # That of a command, or of a test, may have ended with its channels left behind
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_put, mailboxes, parcel.message)
 

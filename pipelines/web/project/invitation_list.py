@@ -35,6 +35,7 @@ class InviteForm(RolesForm):
 
     def clean_emails(self) -> list[str]:
         addresses = self.cleaned_data["emails"].replace(",", " ").replace(";", " ").split()
+        # Whoever is named twice, in other letters of either case, is invited once
         emails = list(dict.fromkeys(address.casefold() for address in addresses))
         if len(emails) > MOST_AT_ONCE:
             raise forms.ValidationError(f"Invite at most {MOST_AT_ONCE} people at once.")

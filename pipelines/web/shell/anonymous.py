@@ -73,6 +73,7 @@ class AnonymousLimit:
         self._limit = PerMinute("", "ANONYMOUS_PER_MINUTE")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        # Whoever watches over the server asks often, from one address, and is never signed in
         if request.path_info == "/healthz":
             return self.get_response(request)
         if errors.of_api(request) and "Authorization" in request.headers:

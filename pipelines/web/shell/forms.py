@@ -35,6 +35,7 @@ class PersonalForm(forms.ModelForm):
 
 
 def _zones() -> set[str]:
+    # Names without a slash are old ones, such as EST; localtime is that of the server
     return {name for name in zoneinfo.available_timezones() if "/" in name or name == "UTC"} - {"localtime"}
 
 
@@ -302,6 +303,7 @@ class Fact(SeenForm):
 def first_fault(form: forms.Form) -> str:
     """The first fault of a form that is not valid, with the label of its field."""
     for name, faults in form.errors.items():
+        # This field is hidden: whoever reads the fault could not mend it
         if name == "token_version":
             return "Reload the page and try again."
         return f"{form.fields[name].label}: {faults[0]}" if name in form.fields else str(faults[0])
@@ -386,6 +388,7 @@ class Import(forms.Form):
             folder = self.folder()
             return opening.opened_files(folder) if folder else opening.opened(self.cleaned_data["text"])
         content = file.read()
+        # So every .zip begins, whatever the file is called
         return (
             opening.opened_files(files_of(content)) if content.startswith(b"PK") else opening.opened(content)
         )

@@ -111,11 +111,14 @@ class Activity:
             if now - since < NOTED_EVERY:
                 return False
             if len(self._noted) >= MOST_REMEMBERED:
+                # Nothing is lost by it: who is forgotten is known anew, and noted a few minutes
+                # later
                 self._noted.clear()
             self._noted[key] = now
         return True
 
 
+# Whoever is led away from all others has to get in, and out again
 OPEN = ("login", "logout", "jsi18n")
 
 

@@ -20,6 +20,7 @@ def ndjson(rows: Iterator[dict[str, Any]], name: str = "") -> StreamingHttpRespo
     """`rows` is read while it is sent, in the request's own thread, as its connection is; an iterator that is not
     asynchronous would be collected whole before the first line is sent. `name`: of the file that a browser saves."""
     response = StreamingHttpResponse(_pieces(rows), content_type=MEDIA)
+    # Its lines hold texts of others, which no browser is to take for a page
     response["X-Content-Type-Options"] = "nosniff"
     # Else nginx collects the answer before it sends it on.
     response["X-Accel-Buffering"] = "no"

@@ -208,6 +208,7 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
     if too_large:
         return _completion(request, task, job, inputs, post, too_large)
     version = post.get("token_version", "")
+    # Any number of nine digits fits the column, which has 32 bits
     if not (version.isascii() and version.isdigit() and len(version) < 10):
         return _completion(request, task, job, inputs, post, [Problem("", "Reload the page and try again.")])
     outcome: dict[str, Any] = {"result": post.get("result", "success")}

@@ -48,6 +48,7 @@ def search_of(request: SignedIn) -> TaskFilter:
 
 def number(text: str | None, otherwise: int = 1) -> int:
     """A page number from an address."""
+    # Its length before its number: int() raises for a text of more than 4,300 digits
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else otherwise
 
 

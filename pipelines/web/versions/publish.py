@@ -76,6 +76,7 @@ def publish(request: SignedIn, line: Line) -> HttpResponse:
 def send_back(request: SignedIn, line: Line) -> HttpResponse:
     """Refuse what somebody asks to publish (`reason`, `draft` in the form), or take it back as who asked."""
     number = request.POST.get("draft", "")
+    # Any number of nine digits fits the column, which has 32 bits
     if not (number.isascii() and number.isdigit() and len(number) < 10):
         return errors.bad_request(request)
     reason = request.POST.get("reason", "")

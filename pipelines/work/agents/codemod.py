@@ -203,6 +203,7 @@ def ignored(folder: Path, paths: list[str], *more_patterns: str) -> set[str]:
     if git is None or not paths:
         return set()
     with tempfile.TemporaryDirectory() as empty:
+        # The .git of the folder is not asked: by its settings git could start programs (law §15)
         store = os.path.join(empty, "git")
         env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": empty, "GIT_CONFIG_NOSYSTEM": "1"}
 
@@ -270,6 +271,8 @@ def first_hunk(old: Kept | None, new: Kept | None) -> dict[str, str]:
     was = (old.text if old else "") or ""
     now = (new.text if new else "") or ""
     a, b = was.splitlines(), now.splitlines()
+    # Exact for short files; in long ones the lines that come often are left out, which saves
+    # minutes
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=len(a) > 2000).get_opcodes():
         if tag != "equal":
             removed, added = a[max(i1 - CONTEXT, 0) : i2 + CONTEXT], b[max(j1 - CONTEXT, 0) : j2 + CONTEXT]
@@ -289,6 +292,7 @@ def located(folder: Path, program: str) -> str | None:
 def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]) -> bool:
     identity, program = str(number), located(folder, argv[0])
     say("run", id=identity, command=shlex.join(argv))
+    # As shells have it for a program that is not there
     code, output = 127, f"{argv[0]} is not installed on this worker."
     if program is not None:
         call, none = [program, *argv[1:]], subprocess.DEVNULL
@@ -296,6 +300,7 @@ def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...])
             done = subprocess.run(call, cwd=folder, stdin=none, capture_output=True, check=False)
             code, output = done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace").strip()
         except OSError as error:
+            # As shells have it for a program that is there and cannot be run
             code, output = 126, str(error)
     say("ran", id=identity, ok=code in fine, exit_code=code, output=output[-LONGEST_OUTPUT:])
     return code in fine
@@ -305,6 +310,7 @@ def calls_of(scripts: dict[str, str], name: str, visited: set[str]) -> Iterator[
     """Yield the words of each command of a script and of the scripts that it runs, but those of variables."""
     words = shlex.shlex(scripts[name], posix=True, punctuation_chars=True)
     words.commenters, words.whitespace_split, call = "", True, []
+    # Scripts may run one another in a circle
     for word in [*words, ";"] if name not in visited else ():
         visited.add(name)
         if word.strip("();<>|&"):

@@ -37,6 +37,7 @@ INDEX: Final = re.compile(r"--index-url <url>.*?\(default\s+(\S+?)\)", re.DOTALL
 HOST: Final = re.compile(r"https?://(?:[^/@\s,|]*@)?([\w.-]+(?::\d+)?)|^([\w-]+(?:\.[\w-]+)+)$", re.MULTILINE)
 MOST_HOSTS: Final = 5
 VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]{0,40}")
+# COLUMNS: pip breaks its help by the width, also in the middle of an address
 OFFLINE: Final = {"COREPACK_ENABLE_NETWORK": "0", "GOTOOLCHAIN": "local", "COLUMNS": "200"}
 """To say its version no program fetches another one."""
 

@@ -218,6 +218,7 @@ class Stream:
 
     def retry(self, which: int, words: str, detail: str = "") -> None:
         """The model did not answer, and is asked again: one step, however often."""
+        # A program that says no number (0) counts by how often it tells that it tries again
         self.retries = max(which, self.retries + 1)
         last = self.steps[-1] if self.steps else None
         if last is not None and last.verb == Verb.RETRY and last.state == StepState.RUNNING:

@@ -56,6 +56,8 @@ def parsed(text: str, folders: ServerFolders) -> RepositoryAddress:
 def _url(url: str, text: str = "") -> RepositoryAddress:
     try:
         parts = urlsplit(url)
+        # Asked for here already: only this property reads the number, and it raises for one that is
+        # none
         port = parts.port
     except ValueError as error:
         raise GitRefused(f"The address cannot be read: {error}.") from error

@@ -94,6 +94,8 @@ def stands(
     if access.order.pushed_by:
         stood = checkout.tree_of(mirror.repository.object_store, state.head).decode()
         state = taking_over.taken(access, state, mirror, remote, report)
+    # One merge at a time: conflicts are settled first, and the base stays marked as moved until
+    # then
     if state.moved and settles is None:
         state, settles = _taken_in(access, state, mirror, remote, report)
     return state, settles, stood
@@ -129,6 +131,8 @@ def _with_changes_of(
     if not shared:
         raise GitRefused(f"{name} and {state.base_branch} have no commit in common.")
     state = replace(state, base=shared[0].decode(), head=commit)
+    # Without what is left to settle: a task that begins here gets a refusal for its conflicts
+    # instead
     return _taken_in(access, state, mirror, remote, report)[0]
 
 

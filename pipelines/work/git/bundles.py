@@ -27,6 +27,7 @@ def write(
         tempfile.TemporaryDirectory(prefix="bundle-") as folder,
         closing(Repo.init_bare(str(Path(folder) / "objects.git"), mkdir=True)) as repository,
     ):
+        # Room for 0 bytes: only stored packs are taken in here, and nothing is ever fetched
         mirror, store = Mirror(repository, 0), repository.object_store
         for number, stored in enumerate(packs):
             place = Path(folder) / str(number)

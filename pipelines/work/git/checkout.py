@@ -115,6 +115,7 @@ def checked(name: bytes, below: str) -> str:
         raise GitRefused(f"{below}{name!r} is not a name in UTF-8. Rename the file.") from error
     if len(name) > LONGEST_NAME:
         raise GitRefused(f"{below}{text[:40]}… has a name of more than {LONGEST_NAME} bytes. Rename it.")
+    # In small letters: to some file systems .GIT is the folder .git
     wrong = not text or "/" in text or "\x00" in text or name.lower() in INVALID_DOTNAMES
     if wrong or GIT_LIKE.fullmatch(text):
         raise GitRefused(f"The repository has an entry {below + text!r}, which no file may be called.")
@@ -138,6 +139,8 @@ def fill(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
                 raise GitRefused(f"The files of the repository are larger than {MOST_BYTES // 1024**2} MB.")
             write(place, mode, blob.data, path)
         except OSError as error:
+            # Its tree was checked for doubles: these names are one only to the file system of this
+            # machine
             if error.errno is not None and isinstance(error, FileExistsError):
                 raise GitRefused(f"The repository is damaged: it has {path!r} twice.") from error
             raise

@@ -33,6 +33,7 @@ def commit(
     new_commit.parents = [ObjectID(parent.encode()) for parent in parents]
     new_commit.author, new_commit.committer = author, COMMITTER
     new_commit.author_time = new_commit.commit_time = at
+    # UTC: the offset of a machine would make another commit of the same values
     new_commit.author_timezone = new_commit.commit_timezone = 0
     new_commit.encoding = b"UTF-8"
     new_commit.message = message.encode()

@@ -63,11 +63,13 @@ def checked_out(repository: Repo, branch: str) -> bool:
     """Say whether files of this branch lie in the folder of the repository, or in one of its worktrees."""
     control = Path(repository.controldir())
     heads = list(control.glob("worktrees/*/HEAD"))
+    # A bare repository is on a branch, too, but no files of it lie there
     if not repository.bare:
         heads.append(control / "HEAD")
     return any(_head(place) == f"{SYMBOLIC}{HEADS}{branch}" for place in heads if place.is_file())
 
 
 def _head(place: Path) -> str:
+    # The name of a branch is bytes: one that is not UTF-8 is another branch, and no error
     with place.open(errors="surrogateescape") as file:
         return file.read(LONGEST).strip()

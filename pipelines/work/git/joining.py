@@ -54,6 +54,7 @@ def joined(
     branches = state.branches
     bases = [state.base, *(branch.base for branch in branches)]
     newest, oldest = _newest(mirror, bases), _newest(mirror, bases, oldest=True)
+    # Where no station worked before the fork, the oldest base is the last that all branches share
     began: Files = trees.leaves(store, checkout.tree_of(store, state.head or oldest))
     merger, names = Merger(store), branches[0].name
     files = trees.leaves(store, checkout.tree_of(store, branches[0].head))

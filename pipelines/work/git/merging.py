@@ -98,6 +98,7 @@ class Merger:
         return blob.data if blob else None
 
     def _blob(self, leaf: Leaf) -> Blob | None:
+        # What was merged with the side before is in no store yet
         blob = self.blobs.get(leaf[1]) or self._store[leaf[1]]
         return blob if isinstance(blob, Blob) else None
 
@@ -190,6 +191,7 @@ def _whole(lines: Lines) -> Lines:
 def has_marks(data: bytes) -> bool:
     """Return whether a conflict was left as it is."""
     lines = data.splitlines(keepends=True)
+    # A row of = alone underlines a heading in many texts
     return any(line.startswith(OURS) for line in lines) and BASE_END in lines
 
 

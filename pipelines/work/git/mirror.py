@@ -130,6 +130,7 @@ class Mirror:
                 shutil.copyfileobj(source, file)
             check_pack(file)
         except BaseException:
+            # Also where the worker is stopped: half a pack would stay in the mirror
             abort()
             raise
         commit()

@@ -62,6 +62,7 @@ def _is(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool
     there makes exactly them."""
     if checkout.tree_of(mirror.repository.object_store, commit) != tree:
         return False
+    # One commit of the base that is missing there is enough
     walker = mirror.repository.get_walker(
         include=[ObjectID(cleared.onto.encode())], exclude=[ObjectID(commit.encode())], max_entries=1
     )

@@ -156,6 +156,7 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
     state = access.state
     onto = cleared.onto or (state.base if to_merge or access.order.commit == SQUASH else "")
     parents = [onto] if onto else []
+    # The task may not have moved on from there, and git takes no parent twice
     if access.order.commit != SQUASH and state.head not in parents:
         parents.append(state.head)
     subject = order.title if access.order.commit == SQUASH else f"Merge {order.task}: {order.title}"
@@ -168,6 +169,7 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
         commits.DELIVERY: str(order.job),
     }
     text = commits.message(subject if to_merge else order.title, "", trailer_values)
+    # The time of the clearance, not of now: an attempt that is repeated makes the same commit
     return commits.commit(tree, parents, text, cleared.at)
 
 

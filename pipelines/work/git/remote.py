@@ -90,6 +90,8 @@ class Remote:
         try:
             if address.scheme == "folder":
                 self.check_folder()
+                # Not thin: packs go into the store as they come, where all bases of their deltas
+                # have to be
                 yield LocalGitClient(thin_packs=False, quiet=True), address.path
             elif address.scheme == "ssh":
                 with connected(address, self.guard, self.credential, self.known_hosts, bounds) as client:
@@ -135,6 +137,7 @@ class Remote:
             if self.address.scheme == "folder":
                 return "The folder is not a git repository."
             return "There is no repository at this address, or the credential may not see it."
+        # So dulwich says which object is missing: by its number alone
         if isinstance(error, KeyError) and isinstance(number := next(iter(error.args), None), bytes):
             return (
                 f"The repository lacks the object {_text(number)[:12]}: it is damaged, or no complete clone. Connect a "
@@ -144,6 +147,7 @@ class Remote:
         if self.address.scheme == "folder":
             text = text.replace(self.address.path, "its folder")
         line = " ".join(text.split())[:300]
+        # Ssh itself tells it on its errors, as “Permission denied (publickey)”
         if self.address.scheme == "ssh" and "denied" in line.lower():
             return f"The server refuses the key: {line}"
         return f"The repository could not be reached: {line}"
@@ -187,6 +191,7 @@ class Remote:
             return file.write(data)
 
         def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
+            # Whatever the server offers: other branches would bring their history, too
             return missing
 
         try:
@@ -290,6 +295,7 @@ class Remote:
         try:
             with self._client() as (client, path):
                 if isinstance(client, HttpsGitClient):
+                    # As a push begins: the server refuses here already whom it lets push nothing
                     client._discover_references(b"git-receive-pack", client._get_url(path))
                 else:
                     # Asks as a push does, and changes nothing.
@@ -337,6 +343,7 @@ class FetchProgress:
             # A server writes over its line by CR: only the last state counts.
             if text := line.rpartition("\r")[2].strip() or line.strip():
                 self._told(text[:200])
+        # A line that never ends takes no more memory than this
         self._rest = self._rest.rpartition("\r")[2][-1000:]
 
 

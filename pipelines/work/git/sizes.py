@@ -80,6 +80,7 @@ def check_folder(store: DiskObjectStore) -> None:
 
 def _loose(objects: Path) -> Iterator[Path]:
     for folder in objects.glob("[0-9a-f][0-9a-f]"):
+        # So git calls what it is still writing: no object yet
         yield from (file for file in folder.iterdir() if file.is_file() and not file.name.startswith("tmp"))
 
 

@@ -35,6 +35,8 @@ class BoundedSsh(SubprocessSSHVendor):
 
     def run_command(self, *arguments: Any, **more: Any) -> SubprocessWrapper:
         wrapper = super().run_command(*arguments, **more)
+        # A moment after the time is over: then who reads is told of that, and not of an ssh that
+        # was killed
         timer = threading.Timer(self._bounds.left + 0.01, wrapper.proc.kill)
         timer.daemon = True
         timer.start()
@@ -81,6 +83,7 @@ def connected(
             "HostName": place,
             # Keys of hosts are kept by name, whatever the address.
             "HostKeyAlias": address.host,
+            # Else ssh offers the keys of this machine's user as well, and one of them may be let in
             "IdentitiesOnly": "yes",
             "IdentityAgent": "none",
             # Asks nothing, as nobody could answer.
@@ -89,6 +92,7 @@ def connected(
             "StrictHostKeyChecking": "accept-new",
             "UserKnownHostsFile": str(known_hosts),
             "ConnectTimeout": str(CONNECT_SECONDS),
+            # A server that went away without a word is noticed after three of these
             "ServerAliveInterval": str(CONNECT_SECONDS),
             "ServerAliveCountMax": "3",
             "ForwardAgent": "no",
@@ -99,8 +103,11 @@ def connected(
             yield SSHGitClient(
                 address.host,
                 port=address.port,
+                # Hosts have one user for all, and tell people apart by their keys
                 username=address.user or "git",
                 ssh_command=shlex.join(["ssh", "-F", "/dev/null", *options, "-i", str(file)]),
+                # Not thin: packs go into the store as they come, where all bases of their deltas
+                # have to be
                 thin_packs=False,
                 quiet=True,
                 vendor=vendor,

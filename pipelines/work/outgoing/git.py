@@ -130,6 +130,7 @@ class HttpsGitClient(AbstractHttpGitClient):
 
     def _get_url(self, path: str | bytes) -> str:
         place = path if isinstance(path, str) else path.decode()
+        # With a slash at the end: else the next part would take the place of the last one
         return urljoin(self._base_url, place).rstrip("/") + "/"
 
     def _http_request(  # type: ignore[override]  # no more of an answer is ever read than `GitAnswer` has

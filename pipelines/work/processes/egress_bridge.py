@@ -74,6 +74,7 @@ def beside(listener: socket.socket, path: str) -> None:
     try:
         asyncio.run(serve(listener, path))
     finally:
+        # Never back from here: a second process would become the command
         os._exit(0)
 
 

@@ -151,6 +151,7 @@ class Process:
 
     async def _message(self) -> dict[str, object]:
         line = await self._status.readline()
+        # A line without its end is the last of a supervisor that was killed while it wrote
         message: dict[str, object] = json.loads(line) if line.endswith(b"\n") else {}
         return message
 
@@ -182,6 +183,7 @@ class Process:
 
 async def _writer(descriptor: int) -> asyncio.StreamWriter:
     loop = asyncio.get_running_loop()
+    # A StreamWriter waits by its protocol, and for a pipe asyncio has none in public that can
     transport, protocol = await loop.connect_write_pipe(
         lambda: asyncio.streams.FlowControlMixin(loop=loop), os.fdopen(descriptor, "wb", buffering=0)
     )

@@ -58,6 +58,7 @@ def of_words(words: Mapping[str, str]) -> Resources:
     for name, value in words.items():
         if name not in known:
             raise ValueError(f"“{name}” is not one of {', '.join(known)}")
+        # Digits of other scripts and ² are digits to Python as well
         if not (value.isascii() and value.isdigit() and int(value) > 0):
             raise ValueError(f"{name} is “{value}”, not a whole number from 1 on")
     return DEFAULT.overridden({name: int(value) for name, value in words.items()})

@@ -133,6 +133,7 @@ def beside(services: list[dict[str, Any]], folder: str) -> bytes:
         try:
             keep(services, folder, write_end)
         finally:
+            # Never back from here: a second process would become the command
             os._exit(0)
     os.close(write_end)
     os.waitpid(child, 0)

@@ -131,6 +131,7 @@ class Supervisor:
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             if work.get("no_new_privileges"):
                 prctl(PR_SET_NO_NEW_PRIVS, 1)
+            # Until exec the child would write its signals to the pipe that wakes the supervisor
             signal.set_wakeup_fd(-1)
             # What is ignored stays ignored over exec
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD):
@@ -148,6 +149,8 @@ class Supervisor:
             # EINVAL
             os.write(failed, b"22")
         finally:
+            # 127 as of a shell; nothing of what the supervisor does afterwards may happen in the
+            # child, too
             os._exit(127)
 
     def reap(self) -> bool:

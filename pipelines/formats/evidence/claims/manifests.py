@@ -39,6 +39,7 @@ def is_other(path: str) -> bool:
 def names_in(path: str, data: bytes | None) -> frozenset[str] | None:
     """None where the file cannot be read."""
     if data is None:
+        # A manifest that is not there declares nothing
         return frozenset()
     try:
         text = data.decode()

@@ -38,6 +38,7 @@ def read(data: bytes) -> ReadReport:
             there, of = _condition(element.get("condition-coverage"))
             covered_branches, branches = covered_branches + there, branches + of
         if element.tag == "class":
+            # What was counted is let go: a report may have more elements than there is room for
             element.clear()
     if root != "coverage":
         raise UnreadableReport("no Cobertura report")

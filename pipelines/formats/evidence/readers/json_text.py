@@ -17,6 +17,8 @@ def parsed(data: bytes) -> Any:
     """Raises UnreadableReport."""
     if len(data) > MOST_BYTES:
         raise UnreadableReport("larger than 16 MiB")
+    # Before it is read: json goes down by recursion, and a document that is deep enough ends the
+    # stack
     depth = 0
     for bracket in _BRACKETS.findall(_TEXTS.sub(b"", data)):
         depth += 1 if bracket in b"[{" else -1

@@ -45,6 +45,7 @@ def read(data: bytes) -> ReadReport:
             counts[suite][{"error": "errors", "": "passed"}.get(problem.kind, problem.kind)] += 1
             if problem.kind:
                 problems.append(problem)
+            # What was counted is let go: a report may have more elements than there is room for
             element.clear()
     if root not in ("testsuites", "testsuite"):
         raise UnreadableReport("no JUnit report")

@@ -47,6 +47,7 @@ def _finding(
 ) -> ToolFinding:
     rule_id = result.get("ruleId") or inner(result, "rule", "id")
     index = result.get("ruleIndex")
+    # Where a result names no rule by its place, SARIF has -1, which is the last one to Python
     known = isinstance(index, int) and 0 <= index < len(rules)
     rule = rules[index or 0] if known else by_id.get(rule_id) if isinstance(rule_id, str) else None
     place = inner(next(iter(objects(result.get("locations"))), {}), "physicalLocation")

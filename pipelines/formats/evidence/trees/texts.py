@@ -108,6 +108,7 @@ def side(data: bytes | None, size: int | None = None) -> FileSide:
     text = _decoded(data)
     if text is None:
         return FileSide(BINARY, None)
+    # Not splitlines: to git a form feed, or a separator of Unicode, ends no line
     lines = text.split("\n")
     ends_open = lines[-1] != ""
     if not ends_open:
@@ -187,6 +188,7 @@ def _same(lines: Lines, old: int, new: int, count: int) -> Iterator[DiffRow]:
 
 def _changed(lines: Lines, block: LineBlock) -> Iterator[DiffRow]:
     olds, news = lines.old[block.old : block.old_end], lines.new[block.new : block.new_end]
+    # With as many lines on both sides each stands beside the one that it replaces
     paired = [_words(a, b) for a, b in zip(olds, news, strict=False)] if len(olds) == len(news) else []
     for index, text in enumerate(olds):
         yield _row(REMOVED, block.old + index + 1, 0, text, paired[index][0] if paired else ())

@@ -83,6 +83,7 @@ def _tool(tool: Mapping[str, Any], losses: Losses) -> Json:
 
 
 def _is_time(value: Any) -> bool:
+    # Not isinstance: true is an int to Python, too
     return type(value) is int and 0 < value <= MAX_SECONDS
 
 

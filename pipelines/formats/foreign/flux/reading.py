@@ -244,6 +244,7 @@ def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> lis
         book.carrier.refuse(f"{place}.until", _("%(until)s is no end of a loop", until=quoted(until)))
         return []
     most = stage.get("maxIterations", USUAL_ITERATIONS)
+    # Not isinstance: true is an int to Python, too
     if type(most) is not int or not 1 <= most <= 10_000:
         book.carrier.refuse(f"{place}.maxIterations", "has to be a whole number from 1 to 10,000")
         return []

@@ -297,6 +297,7 @@ def _output_keys(document: Any, at: str, carrier: Carrier) -> list[str]:
 
 def _number(document: Any, otherwise: int) -> int:
     """Return the number in a document: of `BigInt(3), // …` it is 3."""
+    # Not isinstance: true is an int to Python, too
     if type(document) is int:
         return document
     match = _NUMBER.match(document) if isinstance(document, str) else None

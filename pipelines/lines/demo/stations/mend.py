@@ -38,6 +38,7 @@ def fix(codes: list[str], limit: float) -> None:
         "check",
         # Without the settings of the repository, which may exclude rules or files.
         "--isolated",
+        # Its folder would be a change of the workspace
         "--no-cache",
         "--exit-zero",
         "--fix",

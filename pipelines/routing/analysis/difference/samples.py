@@ -237,6 +237,7 @@ def matching_outputs(rule: Rule) -> Iterator[dict[str, Any]]:
 
 
 def _near_values(value: Any) -> list[Any]:
+    # Not isinstance: true is an int to Python, too, and has no neighbours
     if type(value) is int:
         return [value, value + 1, value - 1]
     if type(value) is float:

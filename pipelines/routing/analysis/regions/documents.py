@@ -54,6 +54,7 @@ def member(value: Any, step: Step) -> Any:
     """Return what a singular JSONPath selects one step below."""
     if type(value) is dict:
         return value.get(step, MISSING)
+    # Not isinstance: true is an int to Python, and no index of a path
     if type(value) is list and type(step) is int and -len(value) <= step < len(value):
         return value[step]
     return MISSING

@@ -169,6 +169,7 @@ class _RegexParser:
     def _counts(self) -> tuple[int, int | None]:
         close = self.text.find("}", self.at)
         low, comma, high = self.text[self.at + 1 : close].partition(",")
+        # Digits of other scripts are digits to Python, too, and count nothing in a pattern
         plain = low.isascii() and low.isdigit() and (not high or (high.isascii() and high.isdigit()))
         if close < 0 or not plain:
             raise self._unknown()

@@ -84,6 +84,7 @@ class TestedSituation:
 
     def matches_none_of(self, rules: tuple[Rule, ...]) -> bool:
         """Return whether the first pass tested all of these rules and none was true."""
+        # Fewer may have been tested than there are: the last line asks for that
         for (tested, result), rule in zip(self.tested, rules, strict=False):
             if result is not False or tested != rule.id:
                 return False

@@ -44,6 +44,7 @@ class Codex(Stream):
         kind = text(item.get("type"))
         if kind == "error":
             if over:
+                # Such an item is a warning of Codex: what ends the turn comes as turn.failed
                 self.tell(text(item.get("message")), StepState.DONE)
             return True
         # Every item but an error comes of an answer of the model.
