@@ -12,7 +12,7 @@ import structlog
 from django.core.exceptions import ImproperlyConfigured
 
 from pipelines.ports.bus import bus_errors
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 
 
 class RefusedWithoutTraceback(logging.Filter):

@@ -9,7 +9,7 @@ from pipelines.api.auth import Request
 from pipelines.api.lookup import TASK, Operations
 from pipelines.errors import NotFound
 from pipelines.models import Job, Task
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.work import logs
 
 router = Operations("tasks")

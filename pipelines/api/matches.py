@@ -14,7 +14,7 @@ from pipelines.engine.core import payload as payloads
 from pipelines.errors import NotFound
 from pipelines.models import Line
 from pipelines.queries.matches import MatchExample, RuleMatches, StationMatches, station_matches
-from pipelines.routing.analysis.matching import ConditionAnswer
+from pipelines.routing.analysis.condition_matching import ConditionAnswer
 from pipelines.routing.document.line import read_line
 
 router = Operations("drafts", COSTS)

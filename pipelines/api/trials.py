@@ -17,8 +17,8 @@ from pipelines.api.schemas import Strict
 from pipelines.lines import trials
 from pipelines.lines.trials import TrialRequest
 from pipelines.models import Job, Line, StationTrial
+from pipelines.routing.basics.hidden_characters import escape_hidden, escape_hidden_json
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.basics.visible import escape_hidden, escape_hidden_json
 
 router = Operations("drafts", COSTS)
 ADDRESS = DRAFT + "/trials"

@@ -20,7 +20,7 @@ from pipelines.queries.trace import checks_of
 from pipelines.queries.why import explained
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.simulate.form import outcome_from_form
+from pipelines.routing.simulate.outcome_form import outcome_from_form
 from pipelines.routing.simulate.run import ScenarioResult, run_scenario
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript
 from pipelines.routing.simulate.state import StepRecord

@@ -7,7 +7,7 @@ from functools import partial
 from pipelines.formats import native
 from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable_examination
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem
-from pipelines.routing.guarantees.proving import guarantee_answers
+from pipelines.routing.guarantees.guarantee_proofs import guarantee_answers
 
 
 def linted(text: str | bytes) -> Examination:

@@ -15,15 +15,15 @@ from pipelines.models import Group, Project, Repository, Role
 from pipelines.models.people import expand
 from pipelines.queries.protections import protections_of
 from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable_examination
+from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import DocumentError, Problem
+from pipelines.routing.guarantees.guarantee_proofs import guarantee_answers
 from pipelines.routing.guarantees.protection import Protection, protection_answers
-from pipelines.routing.guarantees.proving import guarantee_answers
 
 Required = tuple[tuple[tuple[str, str], tuple[str, ...]], ...]
 Protections = tuple[tuple[str, Protection], ...]

@@ -10,9 +10,9 @@ from django.db.models import Exists, OuterRef
 from pipelines.models import Line, LineEvent, LineVersion, Membership, Role
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.analysis.lint.promises import REFUTED
+from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.document.line import REVISION
-from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
+from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, prove
 
 
 def reread(now: datetime) -> int:

@@ -20,14 +20,14 @@ from pipelines.routing.basics import keys
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.simulate.coverage import Coverage, CoveredParts, parts_covered_by
-from pipelines.routing.simulate.generate import GeneratedScenarios
-from pipelines.routing.simulate.generate import generate_scenarios as generated_for
-from pipelines.routing.simulate.renaming import rename_keys
+from pipelines.routing.simulate.path_search import Going, always
 from pipelines.routing.simulate.report import ScenarioReport, run_report
 from pipelines.routing.simulate.run import ScenarioResult
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario
 from pipelines.routing.simulate.scenario import ScenarioScript as Script
-from pipelines.routing.simulate.search import Going, always
+from pipelines.routing.simulate.scenario_generation import GeneratedScenarios
+from pipelines.routing.simulate.scenario_generation import generate_scenarios as generated_for
+from pipelines.routing.simulate.scenario_keys import rename_keys
 
 DRAFT, LIVE = "draft", "live"
 MAX_STEPS_AT_ONCE = 100_000

@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 
-from pipelines.routing.basics.visible import escape_hidden_json
+from pipelines.routing.basics.hidden_characters import escape_hidden_json
 
 INSTALLATION: Final = "installation"
 """Its files and settings are looked at (config/wiring), at each start of web and worker."""

@@ -31,7 +31,7 @@ class Decision(models.Model):
     answer = models.JSONField(help_text="Output of the decision tool, without its trace.")
     trace = (
         models.JSONField()
-    )  # as far as it cannot be worked out again: see routing/analysis/redecide/kept.py
+    )  # as far as it cannot be worked out again: see routing/analysis/redecide/stored_trace.py
     micros = models.PositiveIntegerField(help_text="Time that deciding took, in µs.")
     at = models.DateTimeField()
 

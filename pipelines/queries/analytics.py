@@ -21,7 +21,7 @@ from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.statements import GATE_WORDS, MATCHED_RULES, STATION_OUTCOMES, TESTED_RULES
 from pipelines.queries.times import Spread
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, analyse_station
-from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.document.line import ParsedLine, Rule
 
 Key = tuple[str, str]

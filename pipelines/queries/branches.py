@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pipelines.models import ENDED, Token
-from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork
+from pipelines.routing.decide.branch_joins.branches import Arrival, Branch, Fork
 
 
 def branches_of(tokens: Iterable[Token]) -> list[Branch]:

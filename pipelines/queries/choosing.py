@@ -18,7 +18,7 @@ from pipelines.routing.sentences.consequences import consequence_text
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.simulate import choices
 from pipelines.routing.simulate.choices import SimulationChoice
-from pipelines.routing.simulate.form import path_parts
+from pipelines.routing.simulate.outcome_form import path_parts
 from pipelines.routing.simulate.state import READY, SimulatedPosition, SimulatedTask, StepRecord
 
 GROUPS = {

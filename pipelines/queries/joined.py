@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.models import ENDED, Token
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of
-from pipelines.routing.decide.joining.joining import JoinGroup, waiting_groups
+from pipelines.routing.decide.branch_joins.join_decision import JoinGroup, waiting_groups
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence

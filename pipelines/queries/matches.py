@@ -11,7 +11,12 @@ from django.urls import reverse
 
 from pipelines.models import Decision, Job, Line, Purpose, Task
 from pipelines.queries.why import tests_of
-from pipelines.routing.analysis.matching import ConditionAnswer, RuleAnswer, match_rules, without_gate
+from pipelines.routing.analysis.condition_matching import (
+    ConditionAnswer,
+    RuleAnswer,
+    match_rules,
+    without_gate,
+)
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine
 

@@ -11,9 +11,9 @@ from typing import Any
 from pipelines.models import Job, Purpose, Token
 from pipelines.queries.usage import Spending, dollars
 from pipelines.routing.basics.facts import OUTPUT
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.basics.visible import escape_hidden
-from pipelines.routing.decide.judging import exact_amount
+from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.kinds.agent import KIND as AGENT
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import ParsedLine, Rule, Station

@@ -13,8 +13,8 @@ from django.db.models import Q, QuerySet
 from pipelines.models import Project, Repository, RepositoryProtection
 from pipelines.queries import versions
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer
 from pipelines.routing.guarantees.protection import ADMIN, OWNER, Protection, protection_answers
-from pipelines.routing.guarantees.proving import GuaranteeAnswer
 
 SAME_HOSTS: Final[Mapping[str, str]] = {
     "www.github.com": "github.com",

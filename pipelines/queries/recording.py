@@ -17,7 +17,7 @@ from pipelines.routing.sentences.decisions import decision_sentence
 from pipelines.routing.simulate.run import expectation, run_scenario
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, start_task
-from pipelines.routing.simulate.walk import take_step
+from pipelines.routing.simulate.walk_steps import take_step
 
 ANSWER_KEYS = ("decision", "to", "end", "status", "gates", "error")
 """Of two decisions, what makes them the same way."""

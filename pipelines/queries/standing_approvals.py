@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.models import BranchPush, Delivery, GateVisit, Job, Purpose, VisitCommit, Word
 from pipelines.queries import versions
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.decide.judging import judge_outcome
+from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.document.kinds import failure_eval
 from pipelines.routing.document.kinds.deliver import KIND, MERGE, NEVER, SAME_PATCH
 from pipelines.routing.document.line import ParsedLine, Station

@@ -12,11 +12,11 @@ from typing import Any
 
 from pipelines.models import Decision
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.kept import full_entries
+from pipelines.routing.analysis.redecide.stored_trace import full_entries
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import edge_name, gate_name, station_name
-from pipelines.routing.sentences.notes import note_words
+from pipelines.routing.sentences.trace_notes import note_words
 
 STEPS = {
     "facts": "What Gateline observed",

@@ -30,7 +30,7 @@ from pipelines.queries.statements import (
     WITHOUT_JOB,
 )
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.decide.judging import exact_amount
+from pipelines.routing.decide.outcome_judgement import exact_amount
 
 CENT = Decimal("0.01")
 

@@ -12,7 +12,7 @@ from pipelines.queries.joined import came_to, waits_for
 from pipelines.routing.analysis.lint.subject import edges_in
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.decide.joining.joining import waiting_groups
+from pipelines.routing.decide.branch_joins.join_decision import waiting_groups
 from pipelines.routing.document.algebra import EdgeTest
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.decisions import decision_sentence

@@ -18,7 +18,7 @@ from pipelines.routing.sentences.conditions import Leaf, condition_leaves
 from pipelines.routing.sentences.decisions import decision_sentence, policy_summary, stopping_gate_text
 from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
-from pipelines.routing.sentences.notes import note_words
+from pipelines.routing.sentences.trace_notes import note_words
 
 MATCHED, NO, NOT_TRIED, ASK, FAULT = "matched", "no", "not_tried", "ask", "error"
 STOPPED = "stopped"

@@ -30,17 +30,17 @@ from pipelines.routing.analysis.difference.compare import NONE, difference
 from pipelines.routing.analysis.difference.report import report as report_difference
 from pipelines.routing.analysis.lint.report import report
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.hidden_characters import escape_hidden_json
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.basics.visible import escape_hidden_json
+from pipelines.routing.decide.branch_joins.join_documents import join_answer
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.joining.told import join_answer
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem
 from pipelines.routing.document.preconditions import AGENT
 from pipelines.routing.document.publishable import publishing_problems
-from pipelines.routing.simulate.generate import generate_scenarios
 from pipelines.routing.simulate.report import generation_report
 from pipelines.routing.simulate.report import run_report as report_scenarios
+from pipelines.routing.simulate.scenario_generation import generate_scenarios
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one situation; a longer line is malformed."""

@@ -18,7 +18,7 @@ from django.core.files.storage import Storage, storages
 from django.db import IntegrityError, transaction
 
 from pipelines.models import Blob, Project, Upload
-from pipelines.routing.basics.signatures import LEAD, content_kind
+from pipelines.routing.basics.file_signatures import LEAD, content_kind
 from pipelines.work.measuring import PIECE, Measured, measure
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.redecide.kept import compact_entries
+from pipelines.routing.analysis.redecide.stored_trace import compact_entries
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.basics.values import number_in
 from pipelines.routing.decide.decide import decide

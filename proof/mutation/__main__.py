@@ -3,7 +3,7 @@
     python -m proof.mutation                       a sample of 600, another one for each commit
     python -m proof.mutation --sample 2000 --seed 7
     python -m proof.mutation --all                 every mutant: hours
-    python -m proof.mutation --only 'pipelines.routing.decide.steps.*' --only 'pipelines.routing.decide.joining.*'
+    python -m proof.mutation --only 'pipelines.routing.decide.steps.*' --only 'pipelines.routing.decide.branch_joins.*'
 
 Works in a temporary copy. Prints the share of each module, what survived with file, line and change, and last the
 share of all; the exit code is 1 below nine in ten, 2 if it could not be tried.

@@ -18,7 +18,7 @@ from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import by_id
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import Gate
 from pipelines.templatetags.cuts import shortened
 from pipelines.work.outgoing.fetching import NOT_FETCHED, Call, HttpAnswer, fetch

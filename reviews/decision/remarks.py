@@ -15,7 +15,7 @@ from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHA
 from pipelines.formats.evidence.trees.texts import side as text_side
 from pipelines.models import GateVisit, User, Vote
 from pipelines.models.plumbing.compiled import compiled
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.web.changes.comparing import Bytes, Comparison, CountedFile, StoredTree, sides
 from pipelines.work.transport.local.station_values import masker_of
 from reviews.models import Remark

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
-from pipelines.routing.basics.visible import escape_hidden, escape_hidden_page
+from pipelines.routing.basics.hidden_characters import escape_hidden, escape_hidden_page
 
 SUBJECT_LENGTH = 200
 

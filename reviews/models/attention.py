@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from pipelines.models import GateVisit, Task
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 
 
 class ReviewClaim(models.Model):

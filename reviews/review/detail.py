@@ -18,8 +18,8 @@ from pipelines.queries.actors import actor_of
 from pipelines.queries.task_branch import PushedByPeople, pushes_of
 from pipelines.queries.unmerged import left_unmerged
 from pipelines.queries.versions import parsed
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.basics.visible import escape_hidden
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
 from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement

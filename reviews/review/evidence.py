@@ -21,7 +21,7 @@ from pipelines.formats.evidence.claims.reading import MOST, OTHER, claims_of
 from pipelines.formats.evidence.trees.kinds import sensitivity
 from pipelines.models import Job
 from pipelines.queries.observed import tests_words
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.templatetags.cuts import Cut
 from pipelines.web.changes.comparing import Bytes, Comparison, compared
 from pipelines.work.results.text import Masker

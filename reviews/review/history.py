@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import Event, GateVisit
-from pipelines.routing.basics.visible import escape_hidden_json
+from pipelines.routing.basics.hidden_characters import escape_hidden_json
 from pipelines.web.shell.page import SignedIn, signed_in
 from reviews.models import ReviewClaim, ReviewQuestion
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pipelines.models import Job
 from pipelines.queries.observed import groups_of, tests_words
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.basics.visible import escape_hidden
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.routing.document.line import ParsedLine
 from pipelines.templatetags.cuts import shortened

@@ -22,7 +22,7 @@ from pipelines.formats.evidence.readers.table import READERS, kind_by_name
 from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
 from pipelines.queries.observed import groups_of, tests_words
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.work.results.text import Masker

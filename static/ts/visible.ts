@@ -1,5 +1,5 @@
 /** Characters that nobody sees are written out in what a page draws by itself: the canvas, the palette, what arrives.
- * The server does the same with whole pages (pipelines/routing/basics/visible.py has the same characters). */
+ * The server does the same with whole pages (pipelines/routing/basics/hidden_characters.py has the same characters). */
 const RANGES = [
   [0x00, 0x08],
   [0x0b, 0x0c],

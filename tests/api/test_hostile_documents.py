@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION
-from pipelines.routing.analysis.regions.effort import STEP, limiting_effort
-from pipelines.routing.analysis.regions.guesses import MAX_SHAPES, shapes_around
-from pipelines.routing.analysis.regions.outcomes import Unknown
+from pipelines.routing.analysis.satisfiability.document_guesses import MAX_SHAPES, shapes_around
+from pipelines.routing.analysis.satisfiability.effort import STEP, limiting_effort
+from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 from pipelines.routing.basics.bounds import EvaluationBudget, counting_steps
 from pipelines.routing.basics.values import MAX_DEPTH, MAX_VALUES
-from pipelines.routing.document.reading.reader import MOST_PROBLEMS
+from pipelines.routing.document.document_readers.reader import MOST_PROBLEMS
 from tests.api.conftest import Api, Apis
 from tests.factories import World, document, station
 

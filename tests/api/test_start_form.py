@@ -15,7 +15,7 @@ from gateline.failures import InvalidFailure
 from gateline.typed import typed as from_shell
 from pipelines.models import Task, Upload
 from pipelines.ports.vault import store
-from pipelines.routing.basics.signatures import content_kind, contradicting_ending
+from pipelines.routing.basics.file_signatures import content_kind, contradicting_ending
 from tests.factories import World
 from tests.pages.conftest import at, client_of, door, text
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines import engine
 from pipelines.models import Task
-from pipelines.routing.analysis.redecide.walk import walk_gates
+from pipelines.routing.analysis.redecide.gate_walk import walk_gates
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import read_line
 from tests.backtest.trying import decisions, names, reasons, verdicts

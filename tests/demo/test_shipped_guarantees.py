@@ -12,7 +12,7 @@ from pipelines.lines.demo import example
 from pipelines.lines.starters import catalogue
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.guarantees.proving import prove
+from pipelines.routing.guarantees.guarantee_proofs import prove
 from pipelines.routing.sentences.names import gate_name
 
 SHIPPED = sorted(

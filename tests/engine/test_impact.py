@@ -13,7 +13,7 @@ from pipelines.engine.invariants import check
 from pipelines.lines import migrating
 from pipelines.lines.migrating import Impact
 from pipelines.models import Event, Task, Token
-from pipelines.routing.analysis.impact import MigrationEffect
+from pipelines.routing.analysis.migration_impact import MigrationEffect
 from tests.engine.lines_in_change import KEYS, documents, published, shape, walk
 from tests.factories import World
 

@@ -14,7 +14,7 @@ from pipelines.models import ENDED, Escalation, GateVisit, Job, Task, Token
 from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRefused, start_task
-from pipelines.routing.simulate.walk import take_step
+from pipelines.routing.simulate.walk_steps import take_step
 from tests.factories import World, document, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]

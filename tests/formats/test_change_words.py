@@ -10,7 +10,7 @@ import pytest
 from pipelines.formats.changes import changes
 from pipelines.formats.overlay import PicturePlace, overlay, place_of
 from pipelines.routing.basics.wording import people_text
-from pipelines.routing.document.expected import TASK_LIMITS
+from pipelines.routing.document.expected_results import TASK_LIMITS
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gates import APPROVAL
 from pipelines.routing.document.line import read_line

@@ -13,8 +13,8 @@ from django.test import Client
 
 from config import logs
 from pipelines.models import Task
-from pipelines.routing.basics.visible import HIDDEN as PATTERN
-from pipelines.routing.basics.visible import escape_hidden, escape_hidden_json, escape_hidden_page
+from pipelines.routing.basics.hidden_characters import HIDDEN as PATTERN
+from pipelines.routing.basics.hidden_characters import escape_hidden, escape_hidden_json, escape_hidden_page
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from pipelines.models import Decision
 from pipelines.queries import matches
 from pipelines.queries.matches import station_matches
-from pipelines.routing.analysis.matching import ConditionAnswer, match_rules
+from pipelines.routing.analysis.condition_matching import ConditionAnswer, match_rules
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import read_line

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.guarantees.refuting import Refuter
+from pipelines.routing.guarantees.refutation import Refuter
 from pipelines.web.editor.findings import findings_of
 from tests.factories import World, document, station
 from tests.pages.applying import applied

@@ -18,7 +18,7 @@ from playwright.sync_api import BrowserContext, Dialog, Page, Request
 
 from pipelines.models import Artifact, Blob, Project, Task, User, VisitCommit
 from pipelines.ports.vault import keys
-from pipelines.routing.basics.visible import HIDDEN
+from pipelines.routing.basics.hidden_characters import HIDDEN
 from reviews.attention import questions
 from reviews.channels import accounts
 from reviews.decision import mail_link

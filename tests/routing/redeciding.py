@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.analysis.redecide.recorded import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
 from pipelines.routing.analysis.redecide.verdict import Redecision, redecide
 from pipelines.routing.document.line import ParsedLine, read_line
 

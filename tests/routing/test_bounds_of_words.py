@@ -7,8 +7,8 @@ import pytest
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.values import kind_phrase
+from pipelines.routing.document.document_readers.reader import Problems, Reader, expected_hint, quote
 from pipelines.routing.document.paths import PathError, compile_path
-from pipelines.routing.document.reading.reader import Problems, Reader, expected_hint, quote
 
 
 def test_a_path_may_have_forty_filters_functions_and_operators_and_not_one_more() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute, forced_route
+from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, forced_route
 from pipelines.routing.document.algebra import ConditionView
 from pipelines.routing.document.line import read_line
 from tests.routing.interpreter.generator import case

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.expected import FAILURES
+from pipelines.routing.document.expected_results import FAILURES
 from pipelines.routing.document.kinds import expected_result
 from pipelines.routing.document.line import read_line
 from tests.routing.support import document, line

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.regions.liveness import DEAD, LIVE, SHADOWED
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, LIVE, SHADOWED
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.decide.across import facts_by_station
+from pipelines.routing.decide.station_facts import facts_by_station
 from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.conditions import describe
 from tests.routing.interpreter.draw_facts import drawn, drawn_operand

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.impact import (
+from pipelines.routing.analysis.migration_impact import (
     MigratingPosition,
     MigrationEffect,
     compose_mappings,

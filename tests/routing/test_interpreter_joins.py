@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork, Write
-from pipelines.routing.decide.joining.context import contradicting_keys
-from pipelines.routing.decide.joining.joining import Merge, aggregate_verdict, due_merge
+from pipelines.routing.decide.branch_joins.branches import Arrival, Branch, Fork, Write
+from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys
+from pipelines.routing.decide.branch_joins.join_decision import Merge, aggregate_verdict, due_merge
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.interpreter import joins as second
 from tests.routing.interpreter.draw_forks import live

@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork, Write
-from pipelines.routing.decide.joining.context import contradicting_keys, merge_writes
-from pipelines.routing.decide.joining.joining import aggregate_verdict, due_merge, waiting_groups
-from pipelines.routing.decide.joining.reach import reachable_stations, routes, routes_replacing_forks
-from pipelines.routing.decide.joining.told import join_answer
+from pipelines.routing.decide.branch_joins.branches import Arrival, Branch, Fork, Write
+from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys, merge_writes
+from pipelines.routing.decide.branch_joins.join_decision import aggregate_verdict, due_merge, waiting_groups
+from pipelines.routing.decide.branch_joins.join_documents import join_answer
+from pipelines.routing.decide.branch_joins.reachability import (
+    reachable_stations,
+    routes,
+    routes_replacing_forks,
+)
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line
 

@@ -7,9 +7,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.decide.joining.branches import BLOCKED, FAILED, PASSED, Arrival, Branch, Fork
-from pipelines.routing.decide.joining.joining import Merge, aggregate_verdict, due_merge, waiting_groups
-from pipelines.routing.decide.joining.reach import reachable_stations, routes
+from pipelines.routing.decide.branch_joins.branches import BLOCKED, FAILED, PASSED, Arrival, Branch, Fork
+from pipelines.routing.decide.branch_joins.join_decision import (
+    Merge,
+    aggregate_verdict,
+    due_merge,
+    waiting_groups,
+)
+from pipelines.routing.decide.branch_joins.reachability import reachable_stations, routes
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
 from pipelines.routing.basics.outcome import read_outcome
-from pipelines.routing.decide.judging import judge_outcome
-from pipelines.routing.document.expected import FAILURES
+from pipelines.routing.decide.outcome_judgement import judge_outcome
+from pipelines.routing.document.expected_results import FAILURES
 from pipelines.routing.document.line import read_line
 from pipelines.routing.document.model import ParsedLine
 from tests.routing.support import goes, ruled, traced

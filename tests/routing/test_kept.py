@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from pipelines.routing.analysis.redecide.kept import UNTAKEN, compact_entries, full_entries, is_reproducible
+from pipelines.routing.analysis.redecide.stored_trace import (
+    UNTAKEN,
+    compact_entries,
+    full_entries,
+    is_reproducible,
+)
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import ParsedLine, read_line

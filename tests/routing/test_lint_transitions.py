@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.finding import Finding
+from pipelines.routing.analysis.lint.rule_liveness import station_liveness
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.lint.standings import station_liveness
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import ANYWHERE
 from pipelines.routing.analysis.lint.visits import strong_components, transition_limit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.sentences.notes import note_words
+from pipelines.routing.sentences.trace_notes import note_words
 from tests.routing.support import line
 
 LINE = line({"key": "build", "name": "Build"}, gates=[{"key": "code-review", "name": "Code review"}])

@@ -9,15 +9,15 @@ import pytest
 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import worst_visits
+from pipelines.routing.decide.branch_joins.reachability import reachable_stations, routes
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Finish, Move
-from pipelines.routing.decide.joining.reach import reachable_stations, routes
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.guarantees.ways import ways_out
+from pipelines.routing.guarantees.ways_out import ways_out
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import start_task
-from pipelines.routing.simulate.walk import take_step
+from pipelines.routing.simulate.walk_steps import take_step
 from tests.routing.interpreter import decide as second_reading
 
 Json = dict[str, Any]

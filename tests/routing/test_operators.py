@@ -8,7 +8,7 @@ import pytest
 import re2
 
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.regions import cells
+from pipelines.routing.analysis.satisfiability import cells
 from pipelines.routing.document.line import read_line
 from pipelines.routing.document.operators import COMMON, OUTPUT, Operator, compile_pattern
 

@@ -13,9 +13,9 @@ from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.basics.bounds import MAX_STEPS
 from pipelines.routing.basics.jsonpath import MAX_NESTING
 from pipelines.routing.document import operators
+from pipelines.routing.document.document_readers.conditions import KNOWN
 from pipelines.routing.document.line import PRESETS, read_line
 from pipelines.routing.document.policy import POLICY
-from pipelines.routing.document.reading.conditions import KNOWN
 from pipelines.routing.simulate.run import run_scenario
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.support import FAILED, OK, goes

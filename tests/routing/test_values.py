@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.shapes import to_integer
+from pipelines.routing.basics.value_readers import to_integer
 from pipelines.routing.basics.values import (
     MISSING,
     equal,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.ports.server_folders import ServerFolders
-from pipelines.routing.basics.visible import shorten
+from pipelines.routing.basics.hidden_characters import shorten
 from pipelines.work.git import commits
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.commits import is_branch

@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 from pipelines.routing.basics import values
+from pipelines.routing.basics.file_signatures import contradicting_ending
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.basics.signatures import contradicting_ending
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.operators import compile_pattern
 from pipelines.routing.document.work.references import NAME

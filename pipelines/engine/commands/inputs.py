@@ -24,7 +24,7 @@ from pipelines.engine.core.errors import InputError
 from pipelines.models import Project, Repository, Upload
 from pipelines.ports.vault.finding import SECRET, Reach
 from pipelines.queries.allowed_folders import fault_of_folder
-from pipelines.routing.basics.visible import shorten
+from pipelines.routing.basics.hidden_characters import shorten
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import ParsedLine, Problem, Station

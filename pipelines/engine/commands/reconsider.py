@@ -11,7 +11,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import effects
 from pipelines.models import Decision, Due, Job, Status, Task, Token
-from pipelines.routing.analysis.redecide.recorded import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
 from pipelines.routing.decide import effects as consequences
 
 

@@ -21,7 +21,7 @@ from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.models import Decision, Escalation, Job, Status, Task, Token, User
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.recorded import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
 from pipelines.routing.decide.effects import refreshed_facts
 from pipelines.routing.decide.escalation_targets import escalation_targets
 from pipelines.routing.decide.transitions import feedback_of

@@ -22,7 +22,7 @@ from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, versions
 from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import protection_of, proved_of
-from pipelines.routing.analysis.lint.promises import REFUTED
+from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.document.line import Problem
 from pipelines.routing.guarantees.protection import delivers
 

@@ -19,14 +19,14 @@ from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.queries.standing_approvals import gates_that_stand, standing_approval
 from pipelines.queries.usage import cost_of_task
-from pipelines.routing.analysis.redecide.kept import compact_entries
+from pipelines.routing.analysis.redecide.stored_trace import compact_entries
 from pipelines.routing.basics.outcome import Outcome, read_outcome
-from pipelines.routing.decide.across import facts_by_station
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision as Answer
 from pipelines.routing.decide.effects import DecisionSubject
-from pipelines.routing.decide.judging import judge_outcome
+from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.decide.situation import situation_from_engine
+from pipelines.routing.decide.station_facts import facts_by_station
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 

@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.models import Decision
 from pipelines.queries import versions
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.decide.judging import judge_outcome
+from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.document.kinds import failure_eval
 from pipelines.routing.document.line import ParsedLine
 

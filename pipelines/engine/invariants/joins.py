@@ -10,8 +10,8 @@ from pipelines.models import ENDED, Event
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of
-from pipelines.routing.decide.joining.branches import VERDICTS
-from pipelines.routing.decide.joining.joining import aggregate_verdict, due_merge
+from pipelines.routing.decide.branch_joins.branches import VERDICTS
+from pipelines.routing.decide.branch_joins.join_decision import aggregate_verdict, due_merge
 
 Ids = Sequence[int] | None
 STANDINGS = {verdict: state for state, verdict in VERDICTS.items()}

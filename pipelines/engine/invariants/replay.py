@@ -9,8 +9,8 @@ from pipelines.engine.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.kept import is_reproducible
-from pipelines.routing.analysis.redecide.recorded import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.stored_trace import is_reproducible
 
 Ids = Sequence[int] | None
 

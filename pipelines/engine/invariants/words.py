@@ -10,7 +10,7 @@ from pipelines.models import Decision
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.trace import trace_of
-from pipelines.routing.analysis.redecide.recorded import decide_again
+from pipelines.routing.analysis.redecide.recorded_decision import decide_again
 
 Ids = Sequence[int] | None
 Json = Mapping[str, Any]

@@ -9,10 +9,10 @@ from typing import Any
 from pipelines.engine.core.batch import Batch
 from pipelines.models import Task, Token
 from pipelines.queries.branches import branches_of
-from pipelines.routing.analysis import impact
-from pipelines.routing.analysis.impact import MigrationEffect
-from pipelines.routing.decide.joining.branches import Branch, Fork
-from pipelines.routing.decide.joining.joining import Merge, due_merge
+from pipelines.routing.analysis import migration_impact
+from pipelines.routing.analysis.migration_impact import MigrationEffect
+from pipelines.routing.decide.branch_joins.branches import Branch, Fork
+from pipelines.routing.decide.branch_joins.join_decision import Merge, due_merge
 from pipelines.routing.document.line import ParsedLine
 
 
@@ -64,7 +64,7 @@ def arrived(line: ParsedLine, mapping: Mapping[str, str], token: Token) -> bool:
 
 
 def _name(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
-    return impact.mapped_station_key(line, mapping, key) or key
+    return migration_impact.mapped_station_key(line, mapping, key) or key
 
 
 def foreseen(
@@ -78,10 +78,12 @@ def foreseen(
         if merge is None:
             return [at[effect.token] for effect in effects]
         station = line.stations_by_key[merge.station]
-        status = impact.initial_job_status(station)
+        status = migration_impact.initial_job_status(station)
         for token in merge.arrived:
             if token in at:
-                at[token] = replace(at[token], effect=impact.MOVES, to=(merge.station,), status=status)
+                at[token] = replace(
+                    at[token], effect=migration_impact.MOVES, to=(merge.station,), status=status
+                )
         branches = [
             *(branch for branch in branches if branch.id not in merge.arrived),
             _merged(branches, merge),
@@ -99,7 +101,7 @@ def _standing(
     arrival = branch.arrival
     if arrival:
         arrival = replace(arrival, source=_name(line, mapping, arrival.source))
-    places = effect.to if effect.effect == impact.MOVES and effect.to else (effect.station,)
+    places = effect.to if effect.effect == migration_impact.MOVES and effect.to else (effect.station,)
     for place in places:
         if place in line.stations_by_key:
             yield replace(branch, station=place, within=within, arrival=arrival)

@@ -23,7 +23,7 @@ from pipelines.engine.migration.snapshot import Planned
 from pipelines.engine.moves import effects
 from pipelines.models import ENDED, LineVersion, MigrationEntry, Task, Token
 from pipelines.queries import versions
-from pipelines.routing.analysis.impact import MigrationEffect
+from pipelines.routing.analysis.migration_impact import MigrationEffect
 
 LARGEST_BATCH = 50
 log = structlog.get_logger(__name__)

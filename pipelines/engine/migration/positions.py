@@ -17,8 +17,8 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import Job, LineVersion, Purpose, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.analysis import impact
-from pipelines.routing.analysis.impact import MigrationEffect
+from pipelines.routing.analysis import migration_impact
+from pipelines.routing.analysis.migration_impact import MigrationEffect
 from pipelines.routing.decide.effects import current_facts, with_votes
 
 
@@ -41,7 +41,7 @@ class MigrationStep:
         )
         self.judge = self.this.ground.judge_of(self.token)
         former = self.job.mapping if self.job and self.judge != self.to.pk else {}
-        self.read = impact.compose_mappings(former, self.mapping)
+        self.read = migration_impact.compose_mappings(former, self.mapping)
 
     def before(self) -> dict[str, Any]:
         return snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
@@ -97,7 +97,7 @@ class MigrationStep:
     def _stand(self) -> bool:
         """Its station and its origin under their names in the new version."""
         line, token = versions.parsed(self.to), self.token
-        origin = impact.mapped_station_key(line, self.read, token.origin) or token.origin
+        origin = migration_impact.mapped_station_key(line, self.read, token.origin) or token.origin
         changed = (token.station, token.origin) != (self.effect.station, origin)
         changed = joins.arrived(line, self.read, token) or changed
         token.station, token.origin = self.effect.station, origin
@@ -108,7 +108,7 @@ class MigrationStep:
     def _carry(self) -> None:
         assert self.job is not None
         origin = (
-            impact.mapped_station_key(versions.parsed(self.to), self.read, self.token.origin)
+            migration_impact.mapped_station_key(versions.parsed(self.to), self.read, self.token.origin)
             or self.token.origin
         )
         carry(self.this, self.task, self.token, self.job, self.effect.station, origin)
@@ -128,7 +128,9 @@ class MigrationStep:
         now = {**situation, "facts": current_facts(situation["facts"], counts(self.task))}
         self._map({})
         self._stand()
-        self._settle(self.to.pk, impact.remapped_situation(now, versions.parsed(self.to), self.read))
+        self._settle(
+            self.to.pk, migration_impact.remapped_situation(now, versions.parsed(self.to), self.read)
+        )
 
     def _settle(self, under: int, situation: dict[str, Any]) -> None:
         assert self.job is not None

@@ -24,13 +24,13 @@ from pipelines.models import (
     Word,
 )
 from pipelines.queries import versions
-from pipelines.routing.analysis import impact
-from pipelines.routing.analysis.impact import MigratingPosition, MigrationEffect
+from pipelines.routing.analysis import migration_impact
+from pipelines.routing.analysis.migration_impact import MigratingPosition, MigrationEffect
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects as consequences
 from pipelines.routing.decide.decisions import Finish, Wait
 from pipelines.routing.decide.effects import DecisionSubject, add_counts, current_facts
-from pipelines.routing.decide.judging import judge_outcome
+from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.decide.transitions import COUNTERS, TokenPlace, transition
 from pipelines.routing.document.line import ParsedLine
 
@@ -170,7 +170,9 @@ class MigrationSnapshot:
         effects: list[MigrationEffect] = []
         for token in self.of(task):
             position = self.position(token, to.pk, counts)
-            effect = self._held_again(token, impact.migration_effect(position, line, mapping), position, line)
+            effect = self._held_again(
+                token, migration_impact.migration_effect(position, line, mapping), position, line
+            )
             counts = _plus(counts, self._counts(token, effect, mapping, line))
             effects.append(effect)
             if self._aborts(token, effect, line):
@@ -189,7 +191,8 @@ class MigrationSnapshot:
             counted = self._counted.get(token.wait.get("decision", ""), {})
             if (
                 counted
-                and impact.migration_effect(self.position(token, to.pk, {}), line, mapping).how == "again"
+                and migration_impact.migration_effect(self.position(token, to.pk, {}), line, mapping).how
+                == "again"
             ):
                 below = {name: {key: -n for key, n in added.items()} for name, added in counted.items()}
                 back = _plus(back, below)
@@ -204,7 +207,7 @@ class MigrationSnapshot:
             return effect
         if not isinstance(answer, Wait) or not gates.rejected_before(line, effect.station, job, answer):
             return effect
-        kind = impact.STAYS if position.status == Status.HELD else impact.STUCK
+        kind = migration_impact.STAYS if position.status == Status.HELD else migration_impact.STUCK
         return replace(effect, effect=kind, status=Status.HELD.value, to=())
 
     def _about(
@@ -225,8 +228,10 @@ class MigrationSnapshot:
         if answer is None or effect.gates:
             return {}
         job = self.job_of(token)
-        read = impact.compose_mappings(job.mapping if job else {}, mapping)
-        about = self._about(token, effect, line, impact.mapped_station_key(line, read, token.origin) or "")
+        read = migration_impact.compose_mappings(job.mapping if job else {}, mapping)
+        about = self._about(
+            token, effect, line, migration_impact.mapped_station_key(line, read, token.origin) or ""
+        )
         return transition(about, answer, TokenPlace(line, effect.station)).count
 
     def _aborts(self, token: Token, effect: MigrationEffect, line: ParsedLine) -> bool:
@@ -254,7 +259,7 @@ class MigrationSnapshot:
     def _rests(self, token: Token, mapping: Mapping[str, str], effect: MigrationEffect) -> bool:
         if effect.how == "keep":
             job = self.job_of(token)
-            return job is not None and impact.compose_mappings(job.mapping, mapping) == job.mapping
+            return job is not None and migration_impact.compose_mappings(job.mapping, mapping) == job.mapping
         return effect.how in ("there", "still") and effect.station == token.station
 
 

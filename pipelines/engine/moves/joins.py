@@ -1,4 +1,4 @@
-"""Tokens that wait at a join, and how they merge (law §7). `routing/decide/joining` decides which and when; this
+"""Tokens that wait at a join, and how they merge (law §7). `routing/decide/branch_joins` decides which and when; this
 module reads the facts and writes the consequences."""
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.decide.effects import Stay
-from pipelines.routing.decide.joining.branches import Arrival, Write
-from pipelines.routing.decide.joining.context import (
+from pipelines.routing.decide.branch_joins.branches import Arrival, Write
+from pipelines.routing.decide.branch_joins.context_merge import (
     contradicting_keys,
     contradicting_values,
     writing_stations,
 )
-from pipelines.routing.decide.joining.joining import PASS, Merge, accounted_branches, due_merge
+from pipelines.routing.decide.branch_joins.join_decision import PASS, Merge, accounted_branches, due_merge
+from pipelines.routing.decide.effects import Stay
 from pipelines.routing.decide.transitions import Transition, join_transition
 from pipelines.routing.document.line import ParsedLine
 

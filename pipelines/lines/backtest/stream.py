@@ -18,7 +18,7 @@ from pipelines.lines.backtest.run import BacktestEvent, UnreadableDecision, back
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
-from pipelines.routing.basics.visible import escape_hidden_json
+from pipelines.routing.basics.hidden_characters import escape_hidden_json
 
 AT_ONCE = 2
 """Back-tests that one web process runs at a time: each holds a connection and keeps a core busy."""

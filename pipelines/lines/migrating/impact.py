@@ -14,7 +14,7 @@ from pipelines.engine.migration.snapshot import MigrationSnapshot, Planned
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Status, Task, Token, VersionStation
 from pipelines.queries import versions
-from pipelines.routing.analysis.impact import EFFECTS, MigrationEffect
+from pipelines.routing.analysis.migration_impact import EFFECTS, MigrationEffect
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, digest, read_line
 from pipelines.routing.sentences import impacts
 

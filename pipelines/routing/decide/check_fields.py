@@ -8,8 +8,8 @@ from typing import Any
 
 from pipelines.routing.basics.outcome import DerivedOutcome
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.across import STATIONS
 from pipelines.routing.decide.situation import Situation
+from pipelines.routing.decide.station_facts import STATIONS
 from pipelines.routing.document.checks import UnknownField
 from pipelines.routing.document.paths import look_up
 

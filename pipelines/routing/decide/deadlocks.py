@@ -1,6 +1,6 @@
 """Detection of deadlocks (law §8, AEEF E22): tasks that wait for each other in a circle, and work that takes
 more than twice its expected time. (Branches that contradict each other are detected where they join, see
-`joining/context.py`, and escalated.)"""
+`branch_joins/context_merge.py`, and escalated.)"""
 
 from __future__ import annotations
 

@@ -8,24 +8,24 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.composing import compose_variables
 from pipelines.routing.decide.decisions import Decision, Finish, Move, Stuck, Wait
-from pipelines.routing.decide.judging import undecisive_facts
+from pipelines.routing.decide.outcome_judgement import undecisive_facts
 from pipelines.routing.decide.situation import Situation, check_situation
 from pipelines.routing.decide.steps import gates
-from pipelines.routing.decide.steps.context import (
+from pipelines.routing.decide.steps.gates import pass_station_gate
+from pipelines.routing.decide.steps.policies import apply_on_failure, decide_without_match
+from pipelines.routing.decide.steps.routing_context import (
     Clock,
     RoutingContext,
     TakenRoute,
     demanded_route,
     fallback_route,
 )
-from pipelines.routing.decide.steps.gates import pass_station_gate
-from pipelines.routing.decide.steps.matching import RuleMatch, first_match
-from pipelines.routing.decide.steps.policies import apply_on_failure, decide_without_match
+from pipelines.routing.decide.steps.rule_matching import RuleMatch, first_match
 from pipelines.routing.decide.steps.signals import follow_signal
 from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, find_obstacle
 from pipelines.routing.decide.trace import Trace
+from pipelines.routing.decide.variable_composition import compose_variables
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed
 from pipelines.routing.document.gates import Gate

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pipelines.routing.decide import effects
+from pipelines.routing.decide.branch_joins.branches import Arrival
+from pipelines.routing.decide.branch_joins.join_decision import PASS, Merge
 from pipelines.routing.decide.decisions import Decision, Finish, Move, Wait
 from pipelines.routing.decide.effects import DecisionSubject, Stay
-from pipelines.routing.decide.joining.branches import Arrival
-from pipelines.routing.decide.joining.joining import PASS, Merge
 from pipelines.routing.decide.steps.targets import FORBIDDEN
 from pipelines.routing.document.model import ParsedLine
 

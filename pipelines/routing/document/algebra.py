@@ -1,8 +1,8 @@
 """The closed algebra of conditions, as data (law §3).
 
-A condition is one of the frozen classes below; `reading.conditions` makes them from a document, `test` asks whether one
-is true of a `ConditionView` and notes there what it saw. `compiled` makes the same test without notes, which is how
-rules are asked. Nothing here reads a clock, a file or a network.
+A condition is one of the frozen classes below; `document_readers.conditions` makes them from a document, `test` asks
+whether one is true of a `ConditionView` and notes there what it saw. `compiled_conditions` makes the same test without
+notes, which is how rules are asked. Nothing here reads a clock, a file or a network.
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.exhausted import ExhaustedAction
+from pipelines.routing.document.document_readers.names import no_such
+from pipelines.routing.document.document_readers.reader import Reader, expected_hint, one_of_hint, quote
+from pipelines.routing.document.exhausted_limits import ExhaustedAction
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
-from pipelines.routing.document.fields.plain import Choice, Count, Key, Text, Texts, extra_members
+from pipelines.routing.document.fields.plain_fields import Choice, Count, Key, Text, Texts, extra_members
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.names import no_such
-from pipelines.routing.document.reading.reader import Reader, expected_hint, one_of_hint, quote
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "rules": ("rules",),

@@ -13,6 +13,7 @@ from pipelines.routing.basics.schema_parts import Schema, operator_schema
 from pipelines.routing.basics.values import MISSING, equal, is_number, kind_phrase, number_in
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import operators
+from pipelines.routing.document.document_readers.reader import Problems, Reader
 from pipelines.routing.document.fields.field import (
     NOWHERE,
     Field,
@@ -20,10 +21,9 @@ from pipelines.routing.document.fields.field import (
     WriteCondition,
     declared_field,
 )
-from pipelines.routing.document.fields.plain import Choice, Text
+from pipelines.routing.document.fields.plain_fields import Choice, Text
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.operand_trace import shorten_value
-from pipelines.routing.document.reading.reader import Problems, Reader
 
 COMPARED: Final = {
     "equals": "equals",

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import people_text
+from pipelines.routing.document.document_readers.reader import Reader, quote
 from pipelines.routing.document.fields.field import ReadContext, declared_field
-from pipelines.routing.document.fields.plain import Choice, Key, Text, extra_members
+from pipelines.routing.document.fields.plain_fields import Choice, Key, Text, extra_members
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.reader import Reader, quote
 
 BUILT_IN_ENDS: Final = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 """Those that exist in every line, with their kinds."""

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import ReadContext, declared_field
-from pipelines.routing.document.fields.plain import ChoiceList, Duration, Text, Texts
+from pipelines.routing.document.fields.plain_fields import ChoiceList, Duration, Text, Texts
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.reader import Reader
 
 ACTIONS: Final = {
     "block": "Hold all work on the task",

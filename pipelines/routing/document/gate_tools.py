@@ -13,16 +13,16 @@ from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.shapes import to_integer
+from pipelines.routing.basics.value_readers import to_integer
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.algebra import AnswerTest, Condition, ConditionView, EdgeTest, holds, leaves
+from pipelines.routing.document.document_readers.conditions import read_argv, read_condition
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.evaluations import UNANSWERED, Evaluation
 from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.nested import ObjectField
-from pipelines.routing.document.fields.plain import Choice, Count, Duration, Flag, Object, Text, Texts
+from pipelines.routing.document.fields.plain_fields import Choice, Count, Duration, Flag, Object, Text, Texts
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.conditions import read_argv, read_condition
-from pipelines.routing.document.reading.reader import Reader
 
 KIND = "tool"
 PASS, WARN, FAIL = "pass", "warn", "fail"

@@ -11,9 +11,11 @@ from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import CheckGroup, CheckGroupField
+from pipelines.routing.document.document_readers.names import note_duplicates
+from pipelines.routing.document.document_readers.reader import Reader, one_of_hint, unknown_word
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.nested import ListField, ObjectField
-from pipelines.routing.document.fields.plain import (
+from pipelines.routing.document.fields.plain_fields import (
     Choice,
     Count,
     Duration,
@@ -27,8 +29,6 @@ from pipelines.routing.document.fields.plain import (
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gate_tools import TOOL, Tool
 from pipelines.routing.document.inputs import INPUT, Input
-from pipelines.routing.document.reading.names import note_duplicates
-from pipelines.routing.document.reading.reader import Reader, one_of_hint, unknown_word
 from pipelines.routing.document.requirements import REQUIREMENT, Approvers, Requirement
 from pipelines.routing.document.routes import ON_REJECT, Route
 

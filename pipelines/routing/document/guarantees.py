@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.nested import ObjectField
-from pipelines.routing.document.fields.plain import Choice, Count, Key, Reference, Text
+from pipelines.routing.document.fields.plain_fields import Choice, Count, Key, Reference, Text
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.reader import Reader
 
 REJECT, SEND_BACK = "reject", "send_back"
 FORMS: Final = ("never", "at_most", "ends_within", "cost_at_most")

@@ -10,8 +10,9 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.document_readers.reader import Problems, Reader, quote
 from pipelines.routing.document.fields.field import NOWHERE, ReadContext, WriteCondition, declared_field
-from pipelines.routing.document.fields.plain import (
+from pipelines.routing.document.fields.plain_fields import (
     Anything,
     Choice,
     Count,
@@ -23,7 +24,6 @@ from pipelines.routing.document.fields.plain import (
 )
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.operators import OperandError, compile_pattern
-from pipelines.routing.document.reading.reader import Problems, Reader, quote
 
 TEXT: Final = "text"
 TYPES: Final = {

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.document.document_readers.names import check_reference
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition
-from pipelines.routing.document.fields.plain import Texts
-from pipelines.routing.document.reading.names import check_reference
-from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.fields.plain_fields import Texts
 
 ALL: Final = "all"
 

@@ -13,15 +13,15 @@ from pipelines.routing.basics.values import check_storable
 from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import Check
+from pipelines.routing.document.document_readers.names import Names
+from pipelines.routing.document.document_readers.reader import Problems, Reader
+from pipelines.routing.document.document_readers.work import read_work
 from pipelines.routing.document.ends import BUILT_IN_ENDS, End, end_label
 from pipelines.routing.document.fields.field import ReadContext
 from pipelines.routing.document.gates import WORDS, Approval, DuePolicy, Gate
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import LAW, LINE, REVISION, ParsedLine
 from pipelines.routing.document.policy import DEFAULT_PRESET, PRESETS, Policy
-from pipelines.routing.document.reading.names import Names
-from pipelines.routing.document.reading.reader import Problems, Reader
-from pipelines.routing.document.reading.work import read_work
 from pipelines.routing.document.requirements import Requirement
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Compose, Rule
 from pipelines.routing.document.stations import Join, Limits, Station

@@ -10,16 +10,18 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.shapes import to_integer
+from pipelines.routing.basics.value_readers import to_integer
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import FactTest, leaves
 from pipelines.routing.document.budgets import BUDGET, Budget, standard_budgets
+from pipelines.routing.document.document_readers.names import no_such
+from pipelines.routing.document.document_readers.reader import Reader, quote
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END, End
 from pipelines.routing.document.escalations import ESCALATION, EscalationRule, rule_for
-from pipelines.routing.document.expected import TASK_LIMITS, TaskLimits
+from pipelines.routing.document.expected_results import TASK_LIMITS, TaskLimits
 from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.nested import ListField, ObjectField
-from pipelines.routing.document.fields.plain import (
+from pipelines.routing.document.fields.plain_fields import (
     Choice,
     Flag,
     Key,
@@ -36,8 +38,6 @@ from pipelines.routing.document.inputs import INPUT, Input
 from pipelines.routing.document.jumps import ALL, Jumps
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY, PRESETS, Policy
 from pipelines.routing.document.preconditions import STANDARD_REQUIREMENTS, HandoffSchema
-from pipelines.routing.document.reading.names import no_such
-from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import STATION, Station
 from pipelines.routing.document.workspace import GitWorkspace, WorkspaceField
@@ -349,7 +349,7 @@ class ParsedLine:
 
     @cached_property
     def cache(self) -> dict[Any, Any]:
-        """Cache of results that are expensive to compute from the line (see `decide/joining/reach.py`)."""
+        """Cache of results that are expensive to compute from the line (see `decide/branch_joins/reachability.py`)."""
         return {}
 
     @cached_property

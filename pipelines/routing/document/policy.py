@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema, enum_schema
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.document_readers.reader import Reader, one_of_hint, unknown_word
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
-from pipelines.routing.document.fields.plain import Choice, Count
+from pipelines.routing.document.fields.plain_fields import Choice, Count
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.reader import Reader, one_of_hint, unknown_word
 from pipelines.routing.document.routes import ON_REJECT, Route
 
 DEFAULT_PRESET: Final = "alp"

@@ -10,9 +10,9 @@ from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.document_readers.reader import Reader, expected_hint, unknown_word
 from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition
 from pipelines.routing.document.handoffs import schema_faults
-from pipelines.routing.document.reading.reader import Reader, expected_hint, unknown_word
 
 GATE_PASSED, HANDOFF, AGENT = "station_gate", "handoff", "agent"
 METADATA = "metadata:"

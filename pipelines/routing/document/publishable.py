@@ -11,10 +11,10 @@ from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.wording import PartName, Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import AnswerTest, leaves
+from pipelines.routing.document.document_readers.reader import expected_hint, quote
 from pipelines.routing.document.kinds import KINDS, is_unattended, work_templates
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.reading.reader import expected_hint, quote
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.templates import TemplateError, counted_edges, lookups_of

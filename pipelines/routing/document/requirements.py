@@ -9,12 +9,12 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.document_readers.names import check_reference
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition
 from pipelines.routing.document.fields.nested import ListField
-from pipelines.routing.document.fields.plain import Count, Text
+from pipelines.routing.document.fields.plain_fields import Count, Text
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.names import check_reference
-from pipelines.routing.document.reading.reader import Reader
 
 MAX_VOTES: Final = 100
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema, enum_schema
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.document_readers.names import check_reference
+from pipelines.routing.document.document_readers.reader import Reader, expected_hint, unknown_word
 from pipelines.routing.document.fields.field import Field, ReadContext
-from pipelines.routing.document.reading.names import check_reference
-from pipelines.routing.document.reading.reader import Reader, expected_hint, unknown_word
 
 ON_REJECT: Final = {
     "fail": "The task fails",

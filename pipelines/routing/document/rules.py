@@ -14,18 +14,18 @@ from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema
 from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import AnswerTest, Condition, ConditionView, PathTest, leaves
-from pipelines.routing.document.compiled import compile_condition, without_earlier_text
+from pipelines.routing.document.compiled_conditions import compile_condition, without_earlier_text
 from pipelines.routing.document.compose_strategies import STRATEGIES
+from pipelines.routing.document.document_readers.conditions import FALLBACK, read_condition
+from pipelines.routing.document.document_readers.names import quoted_name
+from pipelines.routing.document.document_readers.reader import Problems, Reader, expected_hint, quote
 from pipelines.routing.document.evaluations import Evaluation
-from pipelines.routing.document.exhausted import ExhaustedAction
+from pipelines.routing.document.exhausted_limits import ExhaustedAction
 from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.nested import ListField
-from pipelines.routing.document.fields.plain import Choice, Count, Flag, Id, Text, extra_members
+from pipelines.routing.document.fields.plain_fields import Choice, Count, Flag, Id, Text, extra_members
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.paths import OutputPath, PathError, compile_path
-from pipelines.routing.document.reading.conditions import FALLBACK, read_condition
-from pipelines.routing.document.reading.names import quoted_name
-from pipelines.routing.document.reading.reader import Problems, Reader, expected_hint, quote
 
 ORIGIN: Final = "@origin"
 BLOCKED: Final = "@blocked"

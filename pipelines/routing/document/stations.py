@@ -11,11 +11,19 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.document.algebra import ConditionView, OutputTest, leaves
+from pipelines.routing.document.document_readers.names import no_such, note_duplicates
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.evaluations import Evaluation
-from pipelines.routing.document.expected import ARTIFACT, EXPECTS, OUTCOME_OF, REVIEW, DeclaredArtifact
+from pipelines.routing.document.expected_results import (
+    ARTIFACT,
+    EXPECTS,
+    OUTCOME_OF,
+    REVIEW,
+    DeclaredArtifact,
+)
 from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.nested import ListField, ObjectField
-from pipelines.routing.document.fields.plain import (
+from pipelines.routing.document.fields.plain_fields import (
     Amount,
     Choice,
     Count,
@@ -29,8 +37,6 @@ from pipelines.routing.document.fields.plain import (
 )
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.preconditions import HandoffSchema, Preconditions
-from pipelines.routing.document.reading.names import no_such, note_duplicates
-from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.rules import RULE, Rule
 
 DEFAULT_WORK: Final = "manual"

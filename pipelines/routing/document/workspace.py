@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import Field, ReadContext, declared_field
-from pipelines.routing.document.fields.plain import Choice, Text
+from pipelines.routing.document.fields.plain_fields import Choice, Text
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.reader import Reader
 
 NONE, GIT = "none", "git"
 INPUT: Final = "input."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.guarantees.ways import APPROVE, WayOut, Words
+from pipelines.routing.guarantees.ways_out import APPROVE, WayOut, Words
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN
+from pipelines.routing.analysis.lint.guarantee_findings import PROVED, REFUTED, UNKNOWN
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
@@ -15,8 +15,8 @@ from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.guarantees import Guarantee, NeverReached
 from pipelines.routing.document.kinds.deliver import KIND, MERGE, REQUEST
 from pipelines.routing.document.line import ParsedLine, Station
-from pipelines.routing.guarantees.proving import GuaranteeAnswer, proof_flags, prove
-from pipelines.routing.sentences.references import station as station_named
+from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, proof_flags, prove
+from pipelines.routing.sentences.part_names import station as station_named
 
 ADMIN, OWNER = "admin", "owner"
 MOST_APPROVALS: Final = 20

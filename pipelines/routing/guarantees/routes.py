@@ -11,7 +11,7 @@ from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
-from pipelines.routing.guarantees.views import (
+from pipelines.routing.guarantees.rule_outcomes import (
     BLOCKED,
     EXHAUSTED,
     FAILED,

@@ -9,10 +9,10 @@ from typing import Any, Final, Protocol
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import PartName, joined
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.document_readers.conditions import read_condition
+from pipelines.routing.document.document_readers.reader import Problems
 from pipelines.routing.document.ends import end_label
 from pipelines.routing.document.fields.field import Field
-from pipelines.routing.document.reading.conditions import read_condition
-from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut, cut_at_difference
 from pipelines.routing.sentences.fields import field_label, field_of, quoted_value_words

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.values import brief_json
 
 

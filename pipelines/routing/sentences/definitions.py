@@ -12,11 +12,11 @@ from pipelines.routing.basics.wording import PartName, Wording, joined, people_t
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Field
 from pipelines.routing.document.fields.nested import ObjectField
-from pipelines.routing.document.fields.plain import Texts
+from pipelines.routing.document.fields.plain_fields import Texts
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import LIMITS, STATION
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.differences import DecidedSample, VersionPair, sample_sentence
 from pipelines.routing.sentences.fields import field_label, field_of, quoted_value_words
 from pipelines.routing.sentences.names import place_name, station_name

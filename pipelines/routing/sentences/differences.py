@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from pipelines.routing.basics.wording import PartName, Wording, joined, people_text
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.circumstances import circumstances_text, evaluation_text
 from pipelines.routing.sentences.names import end_name, station_name
 from pipelines.routing.sentences.values import brief_json, unquoted_json

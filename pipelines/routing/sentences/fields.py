@@ -13,12 +13,13 @@ from pipelines.routing.basics.durations import format_duration
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.checks import CHECK, CheckGroupField
+from pipelines.routing.document.document_readers.reader import Problems, Reader
 from pipelines.routing.document.ends import END
 from pipelines.routing.document.escalations import ESCALATION
-from pipelines.routing.document.exhausted import ExhaustedAction
+from pipelines.routing.document.exhausted_limits import ExhaustedAction
 from pipelines.routing.document.fields.field import NOWHERE, Field
 from pipelines.routing.document.fields.nested import ListField, ObjectField
-from pipelines.routing.document.fields.plain import Duration, Reference
+from pipelines.routing.document.fields.plain_fields import Duration, Reference
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.gates import GATE, WORDS, Offers
 from pipelines.routing.document.guarantees import FORMS, GUARANTEE
@@ -27,7 +28,6 @@ from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import LINE
 from pipelines.routing.document.policy import POLICY
 from pipelines.routing.document.preconditions import AGENT, GATE_PASSED, HANDOFF, METADATA, Preconditions
-from pipelines.routing.document.reading.reader import Problems, Reader
 from pipelines.routing.document.rules import RULE
 from pipelines.routing.document.stations import STATION
 from pipelines.routing.document.work.keys import ArgumentsKey

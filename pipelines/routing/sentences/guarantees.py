@@ -8,8 +8,8 @@ from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.guarantees import REJECT, SEND_BACK, Guarantee
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences.references import gate_by_name
-from pipelines.routing.sentences.references import place as named
+from pipelines.routing.sentences.part_names import gate_by_name
+from pipelines.routing.sentences.part_names import place as named
 
 
 def line_guarantee_sentence(line: ParsedLine, guarantee: Guarantee) -> str:

@@ -15,7 +15,7 @@ class DecisionRecord(Protocol):
 
 
 class PredictedEffect(Protocol):
-    """Effect on a position, as `analysis.impact` predicts it."""
+    """Effect on a position, as `analysis.migration_impact` predicts it."""
 
     @property
     def effect(self) -> str: ...

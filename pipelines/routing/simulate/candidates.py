@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from pipelines.routing.analysis.lint.station_analysis import StationAnalysis
-from pipelines.routing.analysis.regions.situations import Witness
-from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.analysis.satisfiability.situations import Witness
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.facts import GROUPS
 from pipelines.routing.decide.check_fields import ALIASES
@@ -21,7 +21,7 @@ from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
-from pipelines.routing.simulate import made_up
+from pipelines.routing.simulate import sample_inputs
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import BLOCKED, READY, REVIEW, SimulatedPosition
 
@@ -108,7 +108,7 @@ def answer_steps(evaluation: dict[str, Any]) -> Iterator[ScenarioStep]:
 
 def _reportable(station: Station, candidate: Candidate) -> Iterator[Candidate]:
     """Yield the candidate in the forms that the worker of the station can report."""
-    for outcome in made_up.reportable_outcomes(station, candidate.step.outcome):
+    for outcome in sample_inputs.reportable_outcomes(station, candidate.step.outcome):
         yield replace(candidate, step=replace(candidate.step, outcome=outcome))
 
 

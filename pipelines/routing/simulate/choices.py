@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, StationAnalysis, analyse_station
-from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.escalation_targets import escalation_targets
-from pipelines.routing.decide.judging import with_expected_artifacts
+from pipelines.routing.decide.outcome_judgement import with_expected_artifacts
 from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.algebra import (
     Condition,
@@ -25,9 +25,9 @@ from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answer_steps
-from pipelines.routing.simulate.generate import dead_rule_reason
+from pipelines.routing.simulate.path_search import take_with_answers
 from pipelines.routing.simulate.scenario import ScenarioStep
-from pipelines.routing.simulate.search import take_with_answers
+from pipelines.routing.simulate.scenario_generation import dead_rule_reason
 from pipelines.routing.simulate.state import (
     BLOCKED,
     HELD,
@@ -39,7 +39,7 @@ from pipelines.routing.simulate.state import (
     StepRecord,
     StepRefused,
 )
-from pipelines.routing.simulate.walk import take_step
+from pipelines.routing.simulate.walk_steps import take_step
 
 QUICK, RULE, REST, WORD, ANSWER, RETRY = "quick", "rule", "rest", "word", "answer", "retry"
 RESOLVE, THERE = "resolve", "there"

@@ -1,16 +1,16 @@
 """Branches of a walk that wait at a join, and what becomes of them together: decided as in production, by
-`routing/joining`."""
+`routing/decide/branch_joins`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.routing.decide.joining.branches import Branch, Fork, Write
-from pipelines.routing.decide.joining.context import contradicting_keys, contradicting_values
-from pipelines.routing.decide.joining.joining import PASS, Merge, accounted_branches, due_merge
+from pipelines.routing.decide.branch_joins.branches import Branch, Fork, Write
+from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys, contradicting_values
+from pipelines.routing.decide.branch_joins.join_decision import PASS, Merge, accounted_branches, due_merge
 from pipelines.routing.decide.transitions import join_transition
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.simulate import escalating
+from pipelines.routing.simulate import walk_escalations
 from pipelines.routing.simulate.state import DecidedJoin, SimulatedPosition, SimulatedTask, StepRecord
 
 
@@ -63,12 +63,12 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
     if change.stays is not None:
         wait = change.stays.wait
         if wait.get("trigger"):
-            walk, opened = escalating.open_escalation(line, walk, wait["trigger"], index)
+            walk, opened = walk_escalations.open_escalation(line, walk, wait["trigger"], index)
             wait = {**wait, "escalation": opened.number}
         stayed = replace(one, status=change.stays.status, wait=wait, error=change.stays.error)
         walk = walk.with_position(index, stayed)
     elif merge.verdict == PASS:
-        walk = escalating.pause_work(walk)
+        walk = walk_escalations.pause_work(walk)
     join = DecidedJoin(merge.station, merge, keys)
     entered = (merge.station,) if change.stays is None else ()
     return StepRecord(walk, merge.station, entered=entered, joined=(join,)), index
@@ -99,6 +99,6 @@ def _merged_writes(arrived: list[SimulatedPosition]) -> tuple[Write, ...]:
 
 def _writes_since_fork(arrived: list[SimulatedPosition], merge: Merge) -> list[list[Write]]:
     """Leave out what was written before the fork: it is common to all."""
-    # The id of a fork is the clock of the decision that forked (`following`).
+    # The id of a fork is the clock of the decision that forked (`walk_decisions`).
     since = merge.fork.id if merge.fork else 0
     return [[w for w in position.wrote if w.order > since] for position in arrived]

@@ -9,9 +9,9 @@ from typing import Any
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.coverage import Coverage, parts_covered_by_all
-from pipelines.routing.simulate.generate import GeneratedScenarios
 from pipelines.routing.simulate.run import ScenarioResult, run_scenarios
 from pipelines.routing.simulate.scenario import ScenarioScript
+from pipelines.routing.simulate.scenario_generation import GeneratedScenarios
 
 
 @dataclass(frozen=True, slots=True)

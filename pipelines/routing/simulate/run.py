@@ -8,10 +8,10 @@ from typing import Any
 
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.simulate.expect import ExpectationFailure, failed_expectations
+from pipelines.routing.simulate.expectations import ExpectationFailure, failed_expectations
 from pipelines.routing.simulate.scenario import Expectation, ScenarioScript
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, start_task
-from pipelines.routing.simulate.walk import take_step
+from pipelines.routing.simulate.walk_steps import take_step
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.decide.across import Visit, facts_by_station
+from pipelines.routing.decide.branch_joins.branches import Arrival, Fork, Write
+from pipelines.routing.decide.branch_joins.join_decision import Merge
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.decide.effects import ENDS, add_counts, task_status
-from pipelines.routing.decide.joining.branches import Arrival, Fork, Write
-from pipelines.routing.decide.joining.joining import Merge
+from pipelines.routing.decide.station_facts import Visit, facts_by_station
 from pipelines.routing.decide.transitions import COUNTERS, StationEntry, TokenEnd, Transition
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript

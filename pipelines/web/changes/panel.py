@@ -17,7 +17,7 @@ from django.http import QueryDict
 from pipelines.formats.evidence.trees.kinds import BUILD, CI, TESTS, sensitivity
 from pipelines.formats.evidence.trees.kinds import LISTED as LISTED_BY_LINE
 from pipelines.formats.evidence.trees.trees import ADDED, DELETED, MODE, RENAMED
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.web.changes.comparing import Comparison, CountedFile, StoredTree, compared
 from pipelines.web.changes.shown import ShownFile, shown

@@ -20,7 +20,7 @@ from pipelines.formats.evidence.trees.texts import (
     hunks,
 )
 from pipelines.formats.evidence.trees.trees import ADDED, DELETED
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.web.changes.comparing import PICTURE_BYTES, Bytes, CountedFile, sides
 from pipelines.work.results.text import Masker

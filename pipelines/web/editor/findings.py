@@ -15,15 +15,15 @@ from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
+from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.policy_outcome import policy_outcome_text
-from pipelines.routing.analysis.lint.promises import GuaranteeFinding
+from pipelines.routing.analysis.lint.rule_liveness import UntakenOutcomes
 from pipelines.routing.analysis.lint.run import cause_of
-from pipelines.routing.analysis.lint.standings import UntakenOutcomes
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
 from pipelines.routing.analysis.lint.transitions import rejection_targets
 from pipelines.routing.analysis.lint.visits import endless_targets
-from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
-from pipelines.routing.analysis.regions.situations import Witness
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
+from pipelines.routing.analysis.satisfiability.situations import Witness
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.wording import as_heading, as_sentence, people_text
 from pipelines.routing.document.algebra import EdgeTest, leaves

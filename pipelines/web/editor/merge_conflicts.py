@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from pipelines.formats.merging import ORDER, Clash
 from pipelines.routing.basics import jsontext
-from pipelines.routing.document.reading.conditions import read_condition
-from pipelines.routing.document.reading.reader import Problems
+from pipelines.routing.document.document_readers.conditions import read_condition
+from pipelines.routing.document.document_readers.reader import Problems
 from pipelines.routing.sentences.conditions import describe
 
 # `stations[build].rules[r1].to`: the list, the key in it, the rule and the rest

@@ -14,14 +14,14 @@ from pipelines.errors import Invalid
 from pipelines.lines.linting import read
 from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import LinePair
-from pipelines.routing.analysis.difference.station import changes
+from pipelines.routing.analysis.difference.station_changes import changes
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences import differences
 from pipelines.routing.sentences.values import brief_json
 
 WORK = 250_000
-"""Units of `regions.effort` for one save, each about a microsecond."""
+"""Units of `satisfiability.effort` for one save, each about a microsecond."""
 MOST = 20
 """Examples in one answer."""
 

@@ -15,7 +15,7 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.changes import FIELDS
 from pipelines.routing.sentences.fields import INDEX, field_label, field_of
 from pipelines.web.lines.document_places import PathParts, member_of, parts_of

@@ -9,13 +9,13 @@ from functools import lru_cache
 from pipelines.models import Project
 from pipelines.queries import versions
 from pipelines.queries.protections import protections_of, proved_of
-from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN, GuaranteeFinding
+from pipelines.routing.analysis.lint.guarantee_findings import PROVED, REFUTED, UNKNOWN, GuaranteeFinding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.liveness import DEAD
+from pipelines.routing.analysis.satisfiability.liveness import DEAD
 from pipelines.routing.basics.wording import as_heading, as_sentence
 from pipelines.routing.document.line import ParsedLine
+from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, prove
 from pipelines.routing.guarantees.protection import Protection, delivers, protection_answers
-from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
 
 MARKS = {
     PROVED: ("Proved", "ok", "guarantee-proved"),

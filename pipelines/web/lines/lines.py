@@ -29,7 +29,7 @@ from pipelines.queries import lately, unoffered
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
-from pipelines.routing.analysis.lint.promises import REFUTED
+from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line

@@ -24,9 +24,9 @@ from pipelines.queries.recording import recorded
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
-from pipelines.routing.sentences import references
+from pipelines.routing.sentences import part_names
 from pipelines.routing.simulate.coverage import Coverage
-from pipelines.routing.simulate.generate import MissingScenario
+from pipelines.routing.simulate.scenario_generation import MissingScenario
 from pipelines.web.lines.findings import by_name
 from pipelines.web.shell.page import SignedIn, costly, on_line, on_task, show_line
 
@@ -246,7 +246,7 @@ def _coverage(line: Line, subject: ScenarioSubject | None) -> dict[str, object] 
 
 def _missing(missing: MissingScenario, subject: ScenarioSubject | None) -> dict[str, str]:
     """A rule without a scenario, by its name, and why."""
-    name = references.rules(subject.parsed, [missing.rule]).people_text() if subject else missing.rule
+    name = part_names.rules(subject.parsed, [missing.rule]).people_text() if subject else missing.rule
     return {"name": name, "why": people_text(missing.why)}
 
 

@@ -17,7 +17,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 
 from pipelines.people import accounts
-from pipelines.routing.basics.visible import escape_hidden_page
+from pipelines.routing.basics.hidden_characters import escape_hidden_page
 from pipelines.web.shell import errors
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -50,8 +50,8 @@ class ApiProblems:
 
 
 class VisibleText:
-    """Writes hidden characters out in every page (`routing.basics.visible`), whatever they come from: a title, the name
-    of a file, a log, a document."""
+    """Writes hidden characters out in every page (`routing.basics.hidden_characters`), whatever they come from: a
+    title, the name of a file, a log, a document."""
 
     def __init__(self, get_response: View) -> None:
         self.get_response = get_response

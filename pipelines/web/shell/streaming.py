@@ -10,7 +10,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
-from pipelines.routing.basics.visible import escape_hidden_json
+from pipelines.routing.basics.hidden_characters import escape_hidden_json
 
 LINES_AT_ONCE = 200
 MEDIA = "application/x-ndjson"

@@ -4,8 +4,8 @@ connections to the database for plain pages. Who saves comes before who looks, a
 has so much time of the processor. In one process; several have as much each.
 
 How long one such request can take at most is bounded where the work is done: by the size of documents
-(`routing/values.py`), by what reading tells (`routing/reading/reader.py`) and by counted work
-(`routing/regions/effort.py`)."""
+(`routing/basics/values.py`), by what reading tells (`routing/document/document_readers/reader.py`) and by counted work
+(`routing/analysis/satisfiability/effort.py`)."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Artifact, Blob, Task, Upload
-from pipelines.routing.basics.signatures import content_kind
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.file_signatures import content_kind
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.web.shell.page import SignedIn, crumbs, on_task, show
 
 BYTES = "application/octet-stream"

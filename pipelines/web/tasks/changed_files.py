@@ -9,7 +9,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.models import Blob, Snapshot, Task, VisitCommit
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.web.changes import seen
 from pipelines.web.shell.page import SignedIn, on_task
 from pipelines.web.tasks.artifacts import LEAD, attachment, opened, picture_type

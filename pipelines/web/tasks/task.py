@@ -22,7 +22,7 @@ from pipelines.queries.observed import LimitRow, facts_so_far, limits_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
 from pipelines.queries.unmerged import left_unmerged
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.lines.drawing import drawing_of_version

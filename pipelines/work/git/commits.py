@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dulwich.objects import Commit, ObjectID
 from dulwich.refs import Ref, check_ref_format
 
-from pipelines.routing.basics.visible import shorten
+from pipelines.routing.basics.hidden_characters import shorten
 
 # No name below `.invalid` exists, so the address is nobody's.
 COMMITTER = b"Gateline <gateline@gateline.invalid>"

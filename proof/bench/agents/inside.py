@@ -16,7 +16,7 @@ from typing import Any
 
 from pipelines.routing.basics.facts import with_source
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.decide.judging import judge_outcome
+from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.line import read_line
 from pipelines.work.handlers import agent

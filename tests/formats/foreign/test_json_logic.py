@@ -16,8 +16,8 @@ from pipelines.formats.foreign.vibe_factory.reading import condition_of
 from pipelines.routing.basics.bounds import StepBudget
 from pipelines.routing.document.algebra import ConditionView
 from pipelines.routing.document.algebra import holds as true_of
-from pipelines.routing.document.reading.conditions import read_condition
-from pipelines.routing.document.reading.reader import Problems
+from pipelines.routing.document.document_readers.conditions import read_condition
+from pipelines.routing.document.document_readers.reader import Problems
 
 
 def number(value: Any) -> float:

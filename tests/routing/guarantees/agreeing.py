@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from pipelines.routing.document.line import read_line
-from pipelines.routing.guarantees.proving import PROVED, REFUTED, GuaranteeAnswer, prove
+from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, GuaranteeAnswer, prove
 from pipelines.routing.simulate.run import run_scenario
 from tests.routing.guarantees.drawing import Drawn, Json
 from tests.routing.guarantees.histories import Observer, brute_force, random_walk

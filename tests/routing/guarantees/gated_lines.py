@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.guarantees.proving import PROVED, REFUTED, prove
+from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, prove
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRefused
 from tests.routing.guarantees.agreeing import breaks

@@ -16,7 +16,7 @@ from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, start_task
-from pipelines.routing.simulate.walk import take_step
+from pipelines.routing.simulate.walk_steps import take_step
 
 Json = dict[str, Any]
 WORDS = ("approve", "approve", "reject", "send_back", "rework", "abort")

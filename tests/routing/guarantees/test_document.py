@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from pipelines.formats.schema import json_schema
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.networks import document_to_publish
-from pipelines.routing.guarantees.proving import REFUTED, prove
+from pipelines.routing.guarantees.guarantee_proofs import REFUTED, prove
 from tests.routing.support import decided, document, line
 
 GATES = [{"key": "g"}]

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from pipelines.routing.guarantees.proving import PROVED, REFUTED, UNKNOWN, prove
+from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, UNKNOWN, prove
 from tests.routing.guarantees.agreeing import breaks
 from tests.routing.guarantees.gated_lines import hold
 from tests.routing.support import document, line

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.formats.linted import linted
 from pipelines.routing.analysis.lint.examination import Examination, examine
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.guarantees.proving import guarantee_answers
+from pipelines.routing.guarantees.guarantee_proofs import guarantee_answers
 from tests.routing.lint.support import examples
 from tests.routing.support import line
 

@@ -13,7 +13,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import READY, start_task
-from pipelines.routing.simulate.walk import StepRefused, take_step
+from pipelines.routing.simulate.walk_steps import StepRefused, take_step
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
 

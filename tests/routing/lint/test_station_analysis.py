@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint import station_analysis
+from pipelines.routing.analysis.lint.rule_liveness import station_liveness
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.lint.standings import station_liveness
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
-from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.lint.support import DOCS, examples
 from tests.routing.support import line

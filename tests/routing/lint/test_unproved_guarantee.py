@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.routing.analysis.lint.examination import examine
 from pipelines.routing.analysis.lint.finding import WARNING
-from pipelines.routing.guarantees.proving import guarantee_answers
+from pipelines.routing.guarantees.guarantee_proofs import guarantee_answers
 from tests.routing.lint.support import examples
 
 

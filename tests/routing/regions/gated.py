@@ -10,11 +10,11 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from pipelines.routing.analysis.regions.effort import limiting_effort
-from pipelines.routing.analysis.regions.liveness import DEAD, UNKNOWN
-from pipelines.routing.analysis.regions.situations import Witness
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
-from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.analysis.satisfiability.effort import limiting_effort
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, UNKNOWN
+from pipelines.routing.analysis.satisfiability.situations import Witness
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.basics.outcome import DerivedOutcome
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision, Wait

@@ -6,14 +6,14 @@ from collections import Counter
 from typing import Any
 
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.analysis.regions.effort import limiting_effort
-from pipelines.routing.analysis.regions.liveness import DEAD, LIVE, UNKNOWN
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
-from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.analysis.satisfiability.effort import limiting_effort
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, LIVE, UNKNOWN
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.basics.outcome import FORCED, DerivedOutcome
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import Situation, read_situation
-from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute
+from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
 from pipelines.routing.document.algebra import holds
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.regions.attacks import Attacker

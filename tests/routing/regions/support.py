@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import ruled
 

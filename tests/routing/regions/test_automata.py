@@ -7,9 +7,9 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.analysis.regions.automata import search_automaton
-from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.analysis.regions.texts import NUMERAL, TextSet, TextTest
+from pipelines.routing.analysis.satisfiability.automata import search_automaton
+from pipelines.routing.analysis.satisfiability.search_failures import Unknown
+from pipelines.routing.analysis.satisfiability.texts import NUMERAL, TextSet, TextTest
 from pipelines.routing.basics.values import number_in
 
 PATTERNS = (

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.analysis.regions.liveness import DEAD, UNKNOWN
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
-from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, UNKNOWN
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.decide.situation import read_situation
 from tests.routing.regions.attacks import Attacker
 from tests.routing.regions.drawing import any_stations, listed_stations

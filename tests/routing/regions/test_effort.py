@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.analysis.regions import effort, texts
-from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability import effort, texts
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 from tests.routing.support import ruled
 
 MANY = [{"when": {"output": {"path": f"$.k{n}", "op": "gt", "value": n}}} for n in range(40)]

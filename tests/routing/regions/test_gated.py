@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.regions.liveness import Liveness
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.liveness import Liveness
 from tests.routing.regions.gated import Claims
 from tests.routing.regions.support import eval_, output
 from tests.routing.support import decided, ruled

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from pipelines.formats import native
-from pipelines.routing.analysis.regions.effort import limiting_effort
-from pipelines.routing.analysis.regions.liveness import UNKNOWN
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
-from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.analysis.satisfiability.effort import limiting_effort
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.liveness import UNKNOWN
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from tests.routing.regions.proving import UNITS
 from tests.routing.regions.support import analysed, both, output, without
 

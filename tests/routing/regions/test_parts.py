@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.regions import cells, choices, numbers, solver, texts
-from pipelines.routing.analysis.regions.automata import (
+from pipelines.routing.analysis.satisfiability import cells, choices, numbers, solver, texts
+from pipelines.routing.analysis.satisfiability.automata import (
     ContainsAutomaton,
     PrefixAutomaton,
     TextListAutomaton,
@@ -16,11 +16,11 @@ from pipelines.routing.analysis.regions.automata import (
     alphabet,
     search_automaton,
 )
-from pipelines.routing.analysis.regions.choices import ValueChoice
-from pipelines.routing.analysis.regions.evals import EvalSet
-from pipelines.routing.analysis.regions.formulas import formula_of
-from pipelines.routing.analysis.regions.numbers import Interval, NumberSet
-from pipelines.routing.analysis.regions.solver import IntersectionCache
+from pipelines.routing.analysis.satisfiability.choices import ValueChoice
+from pipelines.routing.analysis.satisfiability.evals import EvalSet
+from pipelines.routing.analysis.satisfiability.formulas import formula_of
+from pipelines.routing.analysis.satisfiability.numbers import Interval, NumberSet
+from pipelines.routing.analysis.satisfiability.solver import IntersectionCache
 from pipelines.routing.basics.values import MISSING
 from tests.routing.support import ruled
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.analysis.regions.liveness import DEAD, LIVE
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
-from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, LIVE
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from tests.routing.regions import second_opinion
 from tests.routing.regions.drawing import (
     COUNTS,

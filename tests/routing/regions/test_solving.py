@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.regions import choices
-from pipelines.routing.analysis.regions.effort import EffortExhausted, limiting_effort, spend
-from pipelines.routing.analysis.regions.formulas import Conjunction, Disjunction, Literal, negation
-from pipelines.routing.analysis.regions.guesses import guess_documents, shapes_around
-from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
-from pipelines.routing.analysis.regions.rework import may_demand_rework
-from pipelines.routing.analysis.regions.solver import Box, solve
+from pipelines.routing.analysis.satisfiability import choices
+from pipelines.routing.analysis.satisfiability.document_guesses import guess_documents, shapes_around
+from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, limiting_effort, spend
+from pipelines.routing.analysis.satisfiability.formulas import Conjunction, Disjunction, Literal, negation
+from pipelines.routing.analysis.satisfiability.rework import may_demand_rework
+from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
+from pipelines.routing.analysis.satisfiability.solver import Box, solve
 from pipelines.routing.basics.values import MISSING
 from tests.routing.regions.support import analysed, both, either, output
 from tests.routing.support import ruled

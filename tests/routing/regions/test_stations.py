@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
 from tests.routing.regions.support import analysed, eval_, output, statuses
 from tests.routing.support import decided, ruled
 

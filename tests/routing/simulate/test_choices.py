@@ -8,7 +8,7 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.simulate.choices import SimulationChoice, choices
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, start_task
-from pipelines.routing.simulate.walk import take_step
+from pipelines.routing.simulate.walk_steps import take_step
 from tests.routing.support import line, ruled
 
 

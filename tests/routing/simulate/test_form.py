@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.simulate.form import outcome_from_form, path_parts
+from pipelines.routing.simulate.outcome_form import outcome_from_form, path_parts
 
 
 @pytest.mark.parametrize(

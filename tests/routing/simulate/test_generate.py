@@ -11,9 +11,14 @@ import pytest
 from pipelines.formats import native
 from pipelines.lines.demo import example
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.simulate.generate import NEVER, NOT_FOUND, GeneratedScenarios, generate_scenarios
 from pipelines.routing.simulate.report import run_report
 from pipelines.routing.simulate.scenario import read_scenario
+from pipelines.routing.simulate.scenario_generation import (
+    NEVER,
+    NOT_FOUND,
+    GeneratedScenarios,
+    generate_scenarios,
+)
 from tests.routing.support import line, ruled
 
 

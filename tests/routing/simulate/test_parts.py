@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.simulate.candidates import Candidate, Candidates, to_storable_json
-from pipelines.routing.simulate.expect import ExpectationFailure
+from pipelines.routing.simulate.expectations import ExpectationFailure
 from pipelines.routing.simulate.report import run_report
 from pipelines.routing.simulate.run import expectation, run_scenario
 from pipelines.routing.simulate.scenario import Expectation, ScenarioScript, read_scenario

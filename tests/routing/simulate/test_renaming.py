@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipelines.routing.simulate.renaming import rename_keys
 from pipelines.routing.simulate.scenario import read_scenario
+from pipelines.routing.simulate.scenario_keys import rename_keys
 
 SCRIPT = {
     "key": "s",

@@ -11,7 +11,7 @@ import pytest
 from pipelines.models import Job, Snapshot, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.outcome import read_outcome
-from pipelines.routing.decide.judging import judge_outcome
+from pipelines.routing.decide.outcome_judgement import judge_outcome
 from tests.factories import World
 from tests.work.agents.test_recordings import RECORDINGS
 from tests.work.driving import Bench, done, drive, text_of

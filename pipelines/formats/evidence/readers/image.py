@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.formats.evidence.readers.report import ReadReport, UnreadableReport
-from pipelines.routing.basics.signatures import LEAD, content_kind
+from pipelines.routing.basics.file_signatures import LEAD, content_kind
 
 KIND = "image"
 PICTURES = frozenset(("png", "jpeg", "gif", "webp"))

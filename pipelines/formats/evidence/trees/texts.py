@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.formats.evidence.trees.lines import LineBlock, StepBudget, blocks
-from pipelines.routing.basics.signatures import BINARY, TEXT, content_kind
+from pipelines.routing.basics.file_signatures import BINARY, TEXT, content_kind
 
 CONTEXT = 3
 MOST_LINES = 20_000

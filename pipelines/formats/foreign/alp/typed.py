@@ -10,7 +10,7 @@ from pipelines.formats.foreign.alp.line import TO, AssemblyLine
 from pipelines.formats.foreign.carrier import Json, kept, objects, quoted, word, worked_by_a_person
 from pipelines.formats.foreign.paths import path_of
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.reading.names import KEY
+from pipelines.routing.document.document_readers.names import KEY
 
 SUCCESS: Final = {"result": "success"}
 OPERATORS: Final = {

@@ -15,14 +15,14 @@ from pipelines.routing.analysis.difference.samples import (
     passing_outcome,
     with_facts,
 )
-from pipelines.routing.analysis.regions.choices import ValueChoice
-from pipelines.routing.analysis.regions.evals import EvalSet
-from pipelines.routing.analysis.regions.formulas import EVAL, STATUS, Formula, eval_literal
-from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
-from pipelines.routing.analysis.regions.possible import COUPLED, count_bounds, first_variable
-from pipelines.routing.analysis.regions.solver import Box, solve
-from pipelines.routing.analysis.regions.statuses import BLOCKED, EXHAUSTED, FORCED_FAILURE, RECORDED
-from pipelines.routing.analysis.regions.written import build_situations
+from pipelines.routing.analysis.satisfiability.box_situations import build_situations
+from pipelines.routing.analysis.satisfiability.choices import ValueChoice
+from pipelines.routing.analysis.satisfiability.evals import EvalSet
+from pipelines.routing.analysis.satisfiability.formulas import EVAL, STATUS, Formula, eval_literal
+from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
+from pipelines.routing.analysis.satisfiability.situation_bounds import COUPLED, count_bounds, first_variable
+from pipelines.routing.analysis.satisfiability.solver import Box, solve
+from pipelines.routing.analysis.satisfiability.statuses import BLOCKED, EXHAUSTED, FORCED_FAILURE, RECORDED
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 

@@ -8,13 +8,13 @@ from typing import Any
 from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import LinePair
 from pipelines.routing.analysis.difference.samples import shared_station_keys
-from pipelines.routing.analysis.difference.station import changes
+from pipelines.routing.analysis.difference.station_changes import changes
 from pipelines.routing.analysis.difference.structure import StructuralDifference, structural_differences
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import definitions, differences
 
 WORK = 30_000_000
-"""Units of `regions.effort` for all stations together, each about a microsecond."""
+"""Units of `satisfiability.effort` for all stations together, each about a microsecond."""
 NONE, SOME, UNKNOWN = "none", "some", "unknown"
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from pipelines.routing.analysis.difference import effects
 from pipelines.routing.analysis.difference.effects import RoutingEffect
-from pipelines.routing.analysis.regions.formulas import (
+from pipelines.routing.analysis.satisfiability.formulas import (
     Disjunction,
     Formula,
     formula_of,
     negation,
     status_literal,
 )
-from pipelines.routing.analysis.regions.statuses import FAILED, PASSED, STANDINGS
+from pipelines.routing.analysis.satisfiability.statuses import FAILED, PASSED, STANDINGS
 from pipelines.routing.basics.canonical import canonical_json
 from pipelines.routing.document.algebra import OutputTest
 from pipelines.routing.document.model import ParsedLine

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Any
 
 from pipelines.routing.analysis.difference.effects import LinePair
-from pipelines.routing.analysis.regions.effort import spend
-from pipelines.routing.analysis.regions.guesses import shapes_around
+from pipelines.routing.analysis.satisfiability.document_guesses import shapes_around
+from pipelines.routing.analysis.satisfiability.effort import spend
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import MISSING
@@ -29,7 +29,7 @@ from pipelines.routing.document.rules import ORIGIN, Rule
 
 MAX_TRIES = 400
 DECISION = 120
-"""What two decisions cost, in the units of `regions.effort`."""
+"""What two decisions cost, in the units of `satisfiability.effort`."""
 
 Situation = dict[str, Any]
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import unbounded_cycles, worst_visits
-from pipelines.routing.decide.judging import exact_amount
+from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.kinds import is_unpriced, may_cost
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station

@@ -9,10 +9,10 @@ from typing import Any
 
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, WARNING, Finding
+from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.promises import GuaranteeFinding
+from pipelines.routing.analysis.lint.rule_liveness import StationLiveness, station_liveness
 from pipelines.routing.analysis.lint.run import findings_of
-from pipelines.routing.analysis.lint.standings import StationLiveness, station_liveness
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.problems import Problem

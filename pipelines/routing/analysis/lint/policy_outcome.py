@@ -8,7 +8,7 @@ from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.steps.policies import NO_MATCH
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 OUTCOMES = {
     "passed": "that passed",

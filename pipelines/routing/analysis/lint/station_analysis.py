@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from pipelines.routing.analysis.regions.effort import limiting_effort
-from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, Liveness, Remainder, Shadow
-from pipelines.routing.analysis.regions.stations import FirstMatchAnalysis
-from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.analysis.satisfiability.effort import limiting_effort
+from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, SHADOWED, Liveness, Remainder, Shadow
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.document.ends import END
 from pipelines.routing.document.gates import GATE
 from pipelines.routing.document.model import ParsedLine

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
+from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.station_analysis import Excerpts, StationAnalysis, analyse_station
 from pipelines.routing.analysis.lint.transitions import LintTransition, onward_target, transitions
-from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
+from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.basics.problems import join
 from pipelines.routing.document.algebra import (
     All,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.analysis.regions.rework import may_demand_rework
+from pipelines.routing.analysis.satisfiability.rework import may_demand_rework
 from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine

@@ -7,7 +7,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 NO_LIMIT = Wording.of(
     "no limit or budget of it escalates when it is spent", "no limit of it escalates when it is used up"

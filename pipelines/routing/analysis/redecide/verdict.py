@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
-from pipelines.routing.analysis.redecide.unrecorded import find_unrecorded
-from pipelines.routing.analysis.redecide.walk import RedecidedWalk, walk_gates
+from pipelines.routing.analysis.redecide.gate_walk import RedecidedWalk, walk_gates
+from pipelines.routing.analysis.redecide.unrecorded_facts import find_unrecorded
 from pipelines.routing.decide.decisions import Ask, Wait
 from pipelines.routing.decide.situation import GateWord, Situation, SituationError, read_situation
 from pipelines.routing.document.model import ParsedLine

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.decide.budget_usage import MoveTarget, consumes_budget, used_amount
-from pipelines.routing.decide.steps.context import RoutingContext, TransitionCandidate, target_stations
+from pipelines.routing.decide.steps.routing_context import (
+    RoutingContext,
+    TransitionCandidate,
+    target_stations,
+)
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.rules import Rule
 

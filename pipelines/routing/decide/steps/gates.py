@@ -8,7 +8,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Ask, Decision, Finish, Wait
 from pipelines.routing.decide.sampling import DRAWS, NOT_DRAWN, UNKNOWN
 from pipelines.routing.decide.situation import GateWord
-from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute, demanded_route
+from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, demanded_route
 from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Stuck, Wait
-from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute, fallback_route
+from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, fallback_route
 from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document.rules import Rule
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.steps.context import RoutingContext, TransitionCandidate
+from pipelines.routing.decide.steps.routing_context import RoutingContext, TransitionCandidate
 from pipelines.routing.document import handoffs
 from pipelines.routing.document.preconditions import AGENT, GATE_PASSED, HANDOFF, METADATA
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pipelines.routing.decide.decisions import Decision, Finish, Wait
 from pipelines.routing.decide.steps import gates
-from pipelines.routing.decide.steps.context import RoutingContext, TakenRoute, forced_route
 from pipelines.routing.decide.steps.gates import pass_station_gate
+from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, forced_route
 from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, enter, find_obstacle
 from pipelines.routing.document.operand_trace import ObservedOperand
 

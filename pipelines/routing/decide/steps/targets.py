@@ -5,8 +5,12 @@ from __future__ import annotations
 
 from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.steps.budgets import RETRY_LIMIT, Breach, breaches
-from pipelines.routing.decide.steps.context import RoutingContext, TransitionCandidate, target_stations
 from pipelines.routing.decide.steps.preconditions import find_missing
+from pipelines.routing.decide.steps.routing_context import (
+    RoutingContext,
+    TransitionCandidate,
+    target_stations,
+)
 from pipelines.routing.document.rules import BLOCKED
 from pipelines.routing.document.templates import work_lookups
 

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import ANYTHING, Schema
-from pipelines.routing.document.reading.names import Names
-from pipelines.routing.document.reading.reader import Reader
+from pipelines.routing.document.document_readers.names import Names
+from pipelines.routing.document.document_readers.reader import Reader
 
 FIELD: Final = "field"
 """The key of a declaration in the metadata of an attribute."""

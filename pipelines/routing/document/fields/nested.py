@@ -8,10 +8,10 @@ from typing import Any
 
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.document.document_readers.names import note_duplicates
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import Field, ReadContext
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.reading.names import note_duplicates
-from pipelines.routing.document.reading.reader import Reader
 
 
 @dataclass(frozen=True, kw_only=True)

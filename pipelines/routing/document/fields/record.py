@@ -10,8 +10,8 @@ from typing import Any, Final, Generic, Self, TypeVar
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import MISSING
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import FIELD, Field, ReadContext, WriteCondition
-from pipelines.routing.document.reading.reader import Reader
 
 T = TypeVar("T")
 EMPTY: Final[tuple[Any, ...]] = ("", [], {})

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from pipelines.routing.document.expected import OUTPUT
+from pipelines.routing.document.expected_results import OUTPUT
 from pipelines.routing.document.kinds import (
     agent,
     chat,

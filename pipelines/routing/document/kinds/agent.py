@@ -9,10 +9,10 @@ from typing import Any
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.agents import PRESETS, TABLE, Preset
-from pipelines.routing.document.fields import plain
+from pipelines.routing.document.document_readers.reader import Reader
+from pipelines.routing.document.fields import plain_fields
 from pipelines.routing.document.fields.field import ReadContext
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import PROMPT, AmountKey, ChoiceKey, FlagKey, TextKey, Work, WorkKey
 from pipelines.routing.document.work.kind import Kind
@@ -90,7 +90,7 @@ def _hosts(work: Work) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllowedCommands(plain.Texts, WorkKey):
+class AllowedCommands(plain_fields.Texts, WorkKey):
     """Commands, and tools of the program; nothing said: whatever the isolation lets through."""
 
     rows: int = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.work.call import CALL, ONE_BODY
+from pipelines.routing.document.work.http_call import CALL, ONE_BODY
 from pipelines.routing.document.work.kind import Kind
 
 KIND = Kind(

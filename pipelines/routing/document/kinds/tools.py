@@ -18,17 +18,17 @@ from pipelines.routing.basics.schema_parts import (
 )
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import operators
-from pipelines.routing.document.fields import plain
+from pipelines.routing.document.document_readers.names import note_duplicates
+from pipelines.routing.document.document_readers.reader import Reader, quote
+from pipelines.routing.document.fields import plain_fields
 from pipelines.routing.document.fields.field import ReadContext
 from pipelines.routing.document.fields.nested import ObjectField
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.handoffs import schema_faults
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.paths import PathError, compile_path
-from pipelines.routing.document.reading.names import note_duplicates
-from pipelines.routing.document.reading.reader import Reader, quote
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.work.call import ADDRESS, CALL, ONE_BODY
+from pipelines.routing.document.work.http_call import ADDRESS, CALL, ONE_BODY
 from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, texts_in
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import HISTORY
@@ -49,7 +49,7 @@ def declared_tools(work: Work) -> list[Mapping[str, Any]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolName(plain.Text):
+class ToolName(plain_fields.Text):
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         name = reader.text(key, required=True)
         if name.strip() and not _NAME.match(name):
@@ -85,13 +85,15 @@ TOOL: Record[dict[str, Any]] = Record(
     dict,
     {
         "name": ToolName(required=True, default="", label="Name", code=True),
-        "description": plain.Text(longest=10_000, label="Description", help="The model reads it.", rows=2),
-        "parameters": plain.Object(
+        "description": plain_fields.Text(
+            longest=10_000, label="Description", help="The model reads it.", rows=2
+        ),
+        "parameters": plain_fields.Object(
             label="Parameters",
             help="A JSON Schema. Each is used by {{argument.name}}, and all come on standard input.",
             rows=4,
         ),
-        "timeout": plain.Duration(label="Timeout"),
+        "timeout": plain_fields.Duration(label="Timeout"),
         **PROGRAM,
         "http": ObjectField(HTTP),
     },

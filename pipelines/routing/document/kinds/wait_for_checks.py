@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.document.fields import plain
+from pipelines.routing.document.document_readers.reader import Reader
+from pipelines.routing.document.fields import plain_fields
 from pipelines.routing.document.fields.field import ReadContext
-from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import DurationKey, WorkKey
 from pipelines.routing.document.work.kind import Kind
@@ -19,7 +19,7 @@ USUAL_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextsKey(plain.Texts, WorkKey):
+class ContextsKey(plain_fields.Texts, WorkKey):
     """Names of checks; the word `required`, as nothing at all, is those that the host requires."""
 
     rows: int = 2

@@ -13,10 +13,10 @@ from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import is_number
 from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.fields import plain
+from pipelines.routing.document.document_readers.reader import Reader
+from pipelines.routing.document.fields import plain_fields
 from pipelines.routing.document.fields.field import Field, ReadContext
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.work.references import read_reference, reference_schemas, referenced_names
 
 Work = Mapping[str, Any]
@@ -55,7 +55,7 @@ class WorkKey(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextKey(plain.Text, WorkKey):
+class TextKey(plain_fields.Text, WorkKey):
     template: bool = False
 
     def templates(self, value: Any, path: str) -> TextsIn:
@@ -114,27 +114,27 @@ class GateKey(TextKey):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChoiceKey(plain.Choice, WorkKey):
+class ChoiceKey(plain_fields.Choice, WorkKey):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlagKey(plain.Flag, WorkKey):
+class FlagKey(plain_fields.Flag, WorkKey):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountKey(plain.Count, WorkKey):
+class CountKey(plain_fields.Count, WorkKey):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class AmountKey(plain.Amount, WorkKey):
+class AmountKey(plain_fields.Amount, WorkKey):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class DurationKey(plain.Duration, WorkKey):
+class DurationKey(plain_fields.Duration, WorkKey):
     pass
 
 
@@ -165,7 +165,7 @@ class JsonKey(WorkKey):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArgumentsKey(plain.Texts, WorkKey):
+class ArgumentsKey(plain_fields.Texts, WorkKey):
     """A program with its arguments."""
 
     rows: int = 3
@@ -198,7 +198,7 @@ class ValuesByName(WorkKey):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnvironmentKey(plain.Object, ValuesByName):
+class EnvironmentKey(plain_fields.Object, ValuesByName):
     """Names of variables, and their values: each a text, or a secret or variable that the worker fills in."""
 
     rows: int = 2

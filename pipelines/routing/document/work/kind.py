@@ -9,11 +9,11 @@ from typing import Any, Final, Literal
 
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
+from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import Field, ReadContext
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, never
 from pipelines.routing.document.work.network import Network

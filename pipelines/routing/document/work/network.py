@@ -11,9 +11,9 @@ from typing import Any, Final
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema, enum_schema, list_schema, object_schema
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.document_readers.names import KEY
+from pipelines.routing.document.document_readers.reader import Problems, Reader, quote
 from pipelines.routing.document.fields.field import Field, ReadContext
-from pipelines.routing.document.reading.names import KEY
-from pipelines.routing.document.reading.reader import Problems, Reader, quote
 
 NONE, OPEN = "none", "open"
 EGRESS = "egress"

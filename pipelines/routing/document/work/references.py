@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.routing.basics.schema_parts import Schema, object_schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.reading.reader import Problems, Reader, quote
+from pipelines.routing.document.document_readers.reader import Problems, Reader, quote
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}\Z")
 INPUT = "input:"

@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 
 from pipelines.routing.analysis.lint.checks import broken_guarantee, unproved_guarantee
 from pipelines.routing.analysis.lint.finding import INFO, Finding
-from pipelines.routing.analysis.lint.promises import PROVED
+from pipelines.routing.analysis.lint.guarantee_findings import PROVED
 from pipelines.routing.analysis.lint.run import findings_of
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.guarantees import REJECT
 from pipelines.routing.document.line import Gate
-from pipelines.routing.guarantees.proving import proof_flags
+from pipelines.routing.guarantees.guarantee_proofs import proof_flags
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedies, Remedy
 

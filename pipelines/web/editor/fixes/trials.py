@@ -24,7 +24,7 @@ from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, excerpt
 from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
 from pipelines.routing.analysis.lint.visits import strong_components
-from pipelines.routing.analysis.regions.liveness import DEAD
+from pipelines.routing.analysis.satisfiability.liveness import DEAD
 from pipelines.routing.document.line import ParsedLine, Rule, Station
 
 CHECKS = (constant_condition, dead_rule, default_not_last, no_rule_takes, shadowed_gate, undecided)

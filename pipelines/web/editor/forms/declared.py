@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.document import gate_tools
-from pipelines.routing.document.fields import plain
+from pipelines.routing.document.fields import plain_fields
 from pipelines.routing.document.fields.field import Field as Declared
 from pipelines.routing.document.fields.field import WriteCondition
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.jumps import Jumps
-from pipelines.routing.document.work import call, keys
+from pipelines.routing.document.work import http_call, keys
 from pipelines.web.editor.forms.fields import (
     AmountField,
     AnythingField,
@@ -53,20 +53,20 @@ class Usual(ChoiceField):
         return [(value or current, words) for value, words in self.options]
 
 
-def _choice(declared: plain.Choice, make: Make, **arguments: Any) -> FormField:
+def _choice(declared: plain_fields.Choice, make: Make, **arguments: Any) -> FormField:
     usual = {"usual": declared.default} if _is(make, Usual) else {}
     return make(**{"options": options(declared), **usual, **arguments})
 
 
-def _several(declared: plain.ChoiceList, make: Make, **arguments: Any) -> FormField:
+def _several(declared: plain_fields.ChoiceList, make: Make, **arguments: Any) -> FormField:
     return make(**{"options": words_of(declared.choices), **arguments})
 
 
-def _flag(declared: plain.Flag, make: Make, **arguments: Any) -> FormField:
+def _flag(declared: plain_fields.Flag, make: Make, **arguments: Any) -> FormField:
     return make(**{**({"usual": bool(declared.default)} if _is(make, FlagField) else {}), **arguments})
 
 
-def _texts(declared: plain.Texts, make: Make, **arguments: Any) -> FormField:
+def _texts(declared: plain_fields.Texts, make: Make, **arguments: Any) -> FormField:
     return make(**{**({"between": declared.between} if _is(make, ListedField) else {}), **arguments})
 
 
@@ -85,27 +85,27 @@ def _plain(declared: Declared, make: Make, **arguments: Any) -> FormField:
 
 
 CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., FormField]]] = {
-    plain.Text: (TextField, _plain),
-    plain.Name: (TextField, _plain),
-    plain.Key: (TextField, _named),
-    plain.Id: (TextField, _named),
-    plain.Flag: (FlagField, _flag),
-    plain.Count: (NumberField, _plain),
-    plain.Amount: (AmountField, _plain),
-    plain.Duration: (DurationField, _plain),
-    plain.Choice: (Usual, _choice),
-    plain.ChoiceList: (SeveralField, _several),
-    plain.Reference: (ChoiceField, _plain),
-    plain.Texts: (ListedField, _texts),
+    plain_fields.Text: (TextField, _plain),
+    plain_fields.Name: (TextField, _plain),
+    plain_fields.Key: (TextField, _named),
+    plain_fields.Id: (TextField, _named),
+    plain_fields.Flag: (FlagField, _flag),
+    plain_fields.Count: (NumberField, _plain),
+    plain_fields.Amount: (AmountField, _plain),
+    plain_fields.Duration: (DurationField, _plain),
+    plain_fields.Choice: (Usual, _choice),
+    plain_fields.ChoiceList: (SeveralField, _several),
+    plain_fields.Reference: (ChoiceField, _plain),
+    plain_fields.Texts: (ListedField, _texts),
     Jumps: (JumpsField, _texts),
-    plain.Anything: (AnythingField, _plain),
-    plain.Object: (AnythingField, _plain),
+    plain_fields.Anything: (AnythingField, _plain),
+    plain_fields.Object: (AnythingField, _plain),
     keys.TextKey: (TextField, _work_text),
     keys.StationKey: (ChoiceField, _plain),
     keys.GateKey: (ChoiceField, _plain),
     keys.ArgumentsKey: (ArgumentsField, _plain),
     keys.EnvironmentKey: (PairsField, _plain),
-    call.HeadersKey: (PairsField, _plain),
+    http_call.HeadersKey: (PairsField, _plain),
     gate_tools.Environment: (PairsField, _plain),
     Declared: (AnythingField, _plain),
 }
@@ -129,7 +129,7 @@ def control(record: Record[Any], at: Place, key: str, make: Make | None = None, 
     return fill(declared, make or usual, **{"at": (*at, key), "label": declared.label, **stated, **more})
 
 
-def options(declared: plain.Choice) -> list[tuple[str, str]]:
+def options(declared: plain_fields.Choice) -> list[tuple[str, str]]:
     """The values with their words; the usual one first, where it may be left out of the document."""
     choices = words_of(declared.choices)
     if declared.required or declared.written is WriteCondition.ALWAYS:

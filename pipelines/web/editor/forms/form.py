@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of
 from pipelines.models import Agent, Line, Project
+from pipelines.routing.document.document_readers.names import KEY
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.publishable import publishing_problems
-from pipelines.routing.document.reading.names import KEY
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.asked import NamedPart, Outline
 from pipelines.web.editor.forms.fields import FormField, RestField

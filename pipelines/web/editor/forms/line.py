@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pipelines.routing.document.expected import TASK_LIMITS
+from pipelines.routing.document.expected_results import TASK_LIMITS
 from pipelines.routing.document.line import PRESETS, Policy, Problem
 from pipelines.routing.document.model import FLAGS, LINE
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY

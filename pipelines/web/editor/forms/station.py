@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.document.expected import ARTIFACT, OUTCOME_OF
+from pipelines.routing.document.expected_results import ARTIFACT, OUTCOME_OF
 from pipelines.routing.document.kinds import DEFAULT, KINDS, TABLE
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.stations import JOIN, LIMITS, STATION

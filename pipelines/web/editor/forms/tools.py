@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from pipelines.routing.document.kinds.tools import HTTP, PROGRAM, TOOL
-from pipelines.routing.document.work.call import CALL
+from pipelines.routing.document.work.http_call import CALL
 from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control

@@ -15,7 +15,7 @@ from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
 from pipelines.queries.usage import of_month as of_month_until_now
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
-from pipelines.routing.decide.judging import exact_amount
+from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.kinds import agent, expected_result, may_cost, tools, wait_for_checks
 from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import ParsedLine

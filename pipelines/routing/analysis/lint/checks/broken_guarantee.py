@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.promises import REFUTED, guarantee_path
+from pipelines.routing.analysis.lint.guarantee_findings import REFUTED, guarantee_path
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
-from pipelines.routing.analysis.regions.entrances import StationGate
+from pipelines.routing.analysis.satisfiability.entrances import StationGate
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "constant-condition"
 CAUSE = "Condition that is always the same"

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.liveness import DEAD
+from pipelines.routing.analysis.satisfiability.liveness import DEAD
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "dead-rule"
 CAUSE = "Rule that never matches"

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditiona
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "default-not-last"
 CAUSE = "Rule that leaves nothing to those below"

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "forbidden-parallel"
 CAUSE = "Stations that must not run in parallel"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.policy_outcome import OUTCOMES, is_bad, policy_outcome_text
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.liveness import Remainder
-from pipelines.routing.analysis.regions.statuses import STANDINGS
+from pipelines.routing.analysis.satisfiability.liveness import Remainder
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Condition, EvalTest, ResultTest, VerdictTest, leaves
 from pipelines.routing.document.stations import Station
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "no-rule-takes"
 CAUSE = "Outcome that no rule takes"

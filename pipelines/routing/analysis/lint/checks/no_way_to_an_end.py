@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "no-way-to-an-end"
 CAUSE = "Station with no path to an end"

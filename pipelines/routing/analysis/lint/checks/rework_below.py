@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "rework-below"
 CAUSE = "Rework station below its stage"

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.liveness import DEAD
+from pipelines.routing.analysis.satisfiability.liveness import DEAD
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "shadowed-gate"
 CAUSE = "Gate that can be bypassed"

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
-from pipelines.routing.analysis.regions.liveness import SHADOWED
+from pipelines.routing.analysis.satisfiability.liveness import SHADOWED
 from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "shadowed-rule"
 CAUSE = "Rule that is partly shadowed"

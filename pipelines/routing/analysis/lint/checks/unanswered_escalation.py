@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.escalations import EscalationRule
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "unanswered-escalation"
 CAUSE = "Escalation without a consequence"

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
-from pipelines.routing.analysis.regions.liveness import UNKNOWN, Liveness
+from pipelines.routing.analysis.satisfiability.liveness import UNKNOWN, Liveness
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "undecided"
 CAUSE = "Rule that could not be analysed"

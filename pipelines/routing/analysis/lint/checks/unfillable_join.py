@@ -10,7 +10,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "unfillable-join"
 CAUSE = "Join that never completes"

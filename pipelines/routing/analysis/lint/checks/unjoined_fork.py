@@ -11,7 +11,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import All, AnyOf, Condition, FailureTypeTest, ResultTest, VerdictTest
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "unjoined-fork"
 CAUSE = "Fork without a join"

@@ -8,8 +8,8 @@ from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, paths_in
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import OutputTest
-from pipelines.routing.document.reading.reader import expected_hint
-from pipelines.routing.sentences import references as named
+from pipelines.routing.document.document_readers.reader import expected_hint
+from pipelines.routing.sentences import part_names as named
 
 ID = "unknown-branch"
 CAUSE = "Branch that the join does not wait for"

@@ -8,7 +8,7 @@ from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, checks_in, edges_in
 from pipelines.routing.analysis.lint.transitions import ANYWHERE
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "unknown-reference"
 CAUSE = "Name that does not exist"

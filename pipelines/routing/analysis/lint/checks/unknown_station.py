@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, checks_in, paths_in
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.decide.across import STATIONS
+from pipelines.routing.decide.station_facts import STATIONS
 from pipelines.routing.document.algebra import FactTest
-from pipelines.routing.document.reading.reader import expected_hint
-from pipelines.routing.sentences import references as named
+from pipelines.routing.document.document_readers.reader import expected_hint
+from pipelines.routing.sentences import part_names as named
 
 ID = "unknown-station"
 CAUSE = "Facts of a station that does not exist"

@@ -11,7 +11,7 @@ from pipelines.routing.document.kinds import work_templates
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.template_variables import read_macro, required_variables
 from pipelines.routing.document.templates import EARLIER, ERROR, TASK, TemplateError, placeholder_names
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "unknown-variable"
 CAUSE = "Variable that nothing sets"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.promises import UNKNOWN, guarantee_path
+from pipelines.routing.analysis.lint.guarantee_findings import UNKNOWN, guarantee_path
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 

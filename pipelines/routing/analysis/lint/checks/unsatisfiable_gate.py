@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.analysis.lint.filling import ApproverShortage, approver_shortage
+from pipelines.routing.analysis.lint.approver_matching import ApproverShortage, approver_shortage
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.passing import contradicting_checks
+from pipelines.routing.analysis.lint.gate_contradictions import contradicting_checks
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.regions.effort import EffortExhausted, limiting_effort
+from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, limiting_effort
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE

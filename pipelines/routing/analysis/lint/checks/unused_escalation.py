@@ -12,7 +12,7 @@ from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.escalations import OF_THE_ENGINE
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences import references as named
+from pipelines.routing.sentences import part_names as named
 
 ID = "unused-escalation"
 CAUSE = "Escalation that never happens"

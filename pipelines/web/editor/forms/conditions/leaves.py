@@ -11,8 +11,8 @@ from pipelines.routing.basics.facts import PATHS
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.basics.values import TYPES
 from pipelines.routing.document import operators
+from pipelines.routing.document.document_readers.conditions import ANY_RESULT, ANY_VERDICT
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.reading.conditions import ANY_RESULT, ANY_VERDICT
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.conditions.controls import OperatorField, Types, Words
 from pipelines.web.editor.forms.conditions.setting import ConditionSetting

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics.wording import people_text
-from pipelines.routing.document.reading.conditions import read_condition
-from pipelines.routing.document.reading.reader import Problems
+from pipelines.routing.document.document_readers.conditions import read_condition
+from pipelines.routing.document.document_readers.reader import Problems
 from pipelines.routing.sentences.conditions import describe
 from pipelines.web.editor.forms.asked import Outline
 from pipelines.web.editor.forms.fields import FieldRefused

@@ -1,0 +1,163 @@
+"""The difference at one station that both versions have: each region of situations that is decided otherwise.
+
+The situations are cut by (what takes them before) × (what takes them now). A region whose two effects differ is
+shown by a situation that `decide` was run on in both versions, or proved to be empty, or said to be unknown.
+
+After a gate of a rule has demanded rework, the rules are tested again as failure/fail/error without that rule:
+those second walks are cut in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pipelines.routing.analysis.difference import effects, stop_changes
+from pipelines.routing.analysis.difference.change import Both, Change, StationPair, change_with_sample
+from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference.partition import (
+    OutcomeRegion,
+    compose_failure_formula,
+    condition_text,
+    readable_rules,
+    station_regions,
+)
+from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs, shared_rework_gate
+from pipelines.routing.analysis.difference.samples import Situation, variants, with_facts
+from pipelines.routing.analysis.satisfiability.effort import limiting_effort
+from pipelines.routing.analysis.satisfiability.formulas import Formula
+from pipelines.routing.analysis.satisfiability.situation_bounds import formula_at_stage
+from pipelines.routing.analysis.satisfiability.situations import TestedSituation, walk_situation
+from pipelines.routing.analysis.satisfiability.solver import Box
+from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
+from pipelines.routing.basics.problems import Malformed
+from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.model import ParsedLine
+from pipelines.routing.document.stations import Station
+
+WORK = 6_000_000
+"""Units of `satisfiability.effort` for one station."""
+
+Claim = Callable[[ParsedLine, TestedSituation], bool]
+"""Whether a walk of `decide` in this version is the one that is claimed of the region."""
+
+
+def changes(pair: LinePair, key: str, units: int = WORK) -> tuple[tuple[Change, ...], int]:
+    """Return the changes in the order of the rules of the new version, and what it cost. Bounded: beyond
+    `units` it says unknown."""
+    sides = StationPair(pair, pair.old.station(key), pair.new.station(key))
+    if signature(pair.old, sides.old) == signature(pair.new, sides.new):
+        return (), 0
+    allowed = min(units, WORK)
+    with limiting_effort(allowed) as meter:
+        # A tuple: generators would do their work outside of the bound.
+        detected = (*_region_changes(sides), *_second_walk_changes(sides), *stop_changes.changes(sides))
+    return detected, allowed - max(meter.left, 0)
+
+
+def signature(line: ParsedLine, station: Station) -> tuple[Any, ...]:
+    """Equal where nothing can differ: conditions as written, and effects, in order; then the policy."""
+    rules = readable_rules(station.rules)
+    rule_effects = [
+        (condition_text(rule), effects.of_rule(line, station, rule).without_policy_revisit())
+        for rule in rules
+    ]
+    rest = [effects.of_policy(line, station, outcome_state) for outcome_state in STANDINGS]
+    return (*rule_effects, len(rules) < len(station.rules), *rest, line.policy.failure_rules)
+
+
+def _region_changes(sides: StationPair) -> Iterator[Change]:
+    before = station_regions(sides.pair.old, sides.old)
+    now = station_regions(sides.pair.new, sides.new)
+    for old, new in _differing_pairs(before, now):
+
+        def claim(
+            line: ParsedLine, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
+        ) -> bool:
+            return _ends_in_cell(line, walk, old if line is sides.pair.old else new)
+
+        yield from _find_change(sides, old, new, (), claim)
+
+
+def _second_walk_changes(sides: StationPair) -> Iterator[Change]:
+    first = {
+        (line is sides.pair.new, cell.rule.id): cell
+        for line, station in ((sides.pair.old, sides.old), (sides.pair.new, sides.new))
+        for cell in station_regions(line, station)
+        if cell.rule
+    }
+    for after in rework_rule_pairs(sides, readable_rules(sides.old.rules), readable_rules(sides.new.rules)):
+        first_cells = (first.get((False, after[0].id)), first.get((True, after[1].id)))
+        if first_cells[0] and first_cells[1] and not first_cells[0].excludes(first_cells[1]):
+            yield from _changes_after_rework(sides, after, first_cells[0], first_cells[1])
+
+
+def _changes_after_rework(
+    sides: StationPair, after: Both, first_old: OutcomeRegion, first_new: OutcomeRegion
+) -> Iterator[Change]:
+    first_formulas = [formula_at_stage(formula) for formula in (first_old.holds | first_new.holds).values()]
+    rework_gate = shared_rework_gate(sides, after)
+    before = station_regions(sides.pair.old, sides.old, after[0], rework_gate)
+    now = station_regions(sides.pair.new, sides.new, after[1], rework_gate)
+    for old, new in _differing_pairs(before, now):
+
+        def claim(
+            line: ParsedLine, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
+        ) -> bool:
+            cell, rule = (old, after[0]) if line is sides.pair.old else (new, after[1])
+            matched = (rule.id, *((cell.rule.id,) if cell.rule else ()))
+            return walk.matches[: len(matched)] == matched
+
+        yield from _find_change(sides, old, new, first_formulas, claim, after)
+
+
+def _differing_pairs(
+    before: list[OutcomeRegion], now: list[OutcomeRegion]
+) -> Iterator[tuple[OutcomeRegion, OutcomeRegion]]:
+    for new in now:
+        yield from (
+            (old, new) for old in before if old.effect.differing_fields(new.effect) and not old.excludes(new)
+        )
+
+
+def _find_change(
+    sides: StationPair,
+    old: OutcomeRegion,
+    new: OutcomeRegion,
+    more: Any,
+    claim: Claim,
+    after: Both | None = None,
+) -> Iterator[Change]:
+    formulas: list[Formula] = [*more, *(old.holds | new.holds).values()]
+    failing = compose_failure_formula(old, new)
+    formulas += [failing] if failing is not None else []
+
+    def claimed_variants(situation: Situation, box: Box) -> Iterator[Situation]:
+        for variant in variants(sides.pair, situation, old.rule, new.rule):
+            candidate = with_facts(variant, rework_facts(sides, after)) if after else variant
+            if all(_claim_holds(claim, line, candidate) for line in (sides.pair.old, sides.pair.new)):
+                yield candidate
+
+    change = sides.build_change(old.rule, new.rule, old.effect.differing_fields(new.effect), after)
+    sampled = change_with_sample(sides, change, formulas, claimed_variants)
+    if sampled is not None:
+        yield sampled
+
+
+def _claim_holds(claim: Claim, line: ParsedLine, situation: Situation) -> bool:
+    """Walk the rules and ask the claim. What a path with wildcards made up may be no situation at all."""
+    try:
+        return claim(line, walk_situation(line, situation, read_situation(situation)))
+    except Malformed:
+        return False
+
+
+def _ends_in_cell(line: ParsedLine, walk: TestedSituation, cell: OutcomeRegion) -> bool:
+    """Return whether the first walk through the rules ended in this cell."""
+    if cell.rule is not None:
+        return walk.matches[:1] == (cell.rule.id,)
+    if not cell.standing:
+        return not walk.matches
+    return not walk.tested or walk.matches_none_of(
+        readable_rules(line.station(walk.situation["station"]).rules)
+    )

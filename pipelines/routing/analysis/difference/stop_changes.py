@@ -1,0 +1,89 @@
+"""Situations that stop one version before any rule matches, and the other elsewhere or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.routing.analysis.difference import unsettled_conditions
+from pipelines.routing.analysis.difference.change import Both, Change, StationPair, change_with_sample
+from pipelines.routing.analysis.difference.partition import (
+    condition_text,
+    readable_rules,
+    rules_reached_formula,
+)
+from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs
+from pipelines.routing.analysis.difference.samples import Situation, with_facts
+from pipelines.routing.analysis.satisfiability import formulas
+from pipelines.routing.analysis.satisfiability.formulas import FALSE, TRUE, Formula, negation
+from pipelines.routing.analysis.satisfiability.situation_bounds import formula_at_stage
+from pipelines.routing.analysis.satisfiability.solver import Box
+from pipelines.routing.document.model import ParsedLine
+from pipelines.routing.document.rules import Rule
+
+Stops = dict[unsettled_conditions.Stop, Formula]
+
+
+def changes(sides: StationPair) -> Iterator[Change]:
+    """Yield the changes between two versions that test different conditions, or in another order; none where
+    both test the same."""
+    old, new = readable_rules(sides.old.rules), readable_rules(sides.new.rules)
+    knobs = {line.policy.failure_rules for line in (sides.pair.old, sides.pair.new)}
+    if len(knobs) == 1 and list(map(condition_text, old)) == list(map(condition_text, new)):
+        return
+    yield from _changes_between(sides, old, new, None)
+    for after in rework_rule_pairs(sides, old, new):
+        yield from _changes_between(sides, _without(old, after[0]), _without(new, after[1]), after)
+
+
+def _changes_between(
+    sides: StationPair, old: Sequence[Rule], new: Sequence[Rule], after: Both | None
+) -> Iterator[Change]:
+    before, now = _reached_stop_formulas(sides.pair.old, old), _reached_stop_formulas(sides.pair.new, new)
+    for stop in {**before, **now}:
+        here, there = before.get(stop, FALSE), now.get(stop, FALSE)
+        # One change for each stop, whichever version it is that stops.
+        change = _find_change(sides, stop, here, there, after) or _find_change(
+            sides, stop, there, here, after
+        )
+        if change is not None:
+            yield change
+
+
+def _reached_stop_formulas(line: ParsedLine, rules: Sequence[Rule]) -> Stops:
+    reached = rules_reached_formula(line) or TRUE
+    return {
+        stop: formulas.Conjunction((where, reached))
+        for stop, where in unsettled_conditions.stop_formulas(rules).items()
+    }
+
+
+def _find_change(
+    sides: StationPair, stop: str, here: Formula, there: Formula, after: Both | None
+) -> Change | None:
+    """A situation that `stop` stops `here` and not `there`."""
+    word = "unreadable" if stop == unsettled_conditions.UNREADABLE else "asks"
+    conditions = [here, negation(there), unsettled_conditions.SENSIBLE]
+    if after is not None:
+        conditions += map(formula_at_stage, _first_match_formulas(sides, after))
+
+    def variants(situation: Situation, box: Box) -> Iterator[Situation]:
+        readability = box.get(unsettled_conditions.READABLE)
+        variant = unsettled_conditions.unsettled_situation(
+            situation, readability is None or readability.holds(True)
+        )
+        yield with_facts(variant, rework_facts(sides, after)) if after else variant
+
+    return change_with_sample(sides, sides.build_change(None, None, (word,), after), conditions, variants)
+
+
+def _first_match_formulas(sides: StationPair, after: Both) -> Iterator[Formula]:
+    """The two rules are the matches of the first walks, whatever is readable or answered."""
+    for rule, rules in zip(after, (sides.old.rules, sides.new.rules), strict=True):
+        yield unsettled_conditions.partition_condition(rule.when).true
+        yield from (
+            unsettled_conditions.partition_condition(other.when).false for other in rules[: rules.index(rule)]
+        )
+
+
+def _without(rules: Sequence[Rule], left_out: Rule) -> list[Rule]:
+    return [rule for rule in rules if rule is not left_out]

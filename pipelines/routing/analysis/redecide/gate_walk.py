@@ -1,0 +1,70 @@
+"""A recorded decision led through its gates: whom it asks, and where it leads when everybody approves whose
+vote is not recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
+from pipelines.routing.analysis.redecide.recorded_decision import stored_answer
+from pipelines.routing.decide.decide import decide
+from pipelines.routing.decide.decisions import Decision, Wait
+from pipelines.routing.decide.situation import GateWord, Situation
+from pipelines.routing.document.model import ParsedLine
+
+APPROVED = GateWord("approve")
+
+
+@dataclass(frozen=True)
+class RedecidedWalk:
+    """`asked`: the gates at which a person is asked, in order. `assumed`: those of them where nobody's word is
+    recorded, so that an approval was assumed. `steps`: the decisions, the last one is where it leads."""
+
+    asked: tuple[str, ...]
+    assumed: tuple[str, ...]
+    steps: tuple[Decision, ...]
+
+    @property
+    def last(self) -> Decision:
+        return self.steps[-1]
+
+    @cached_property
+    def effect(self) -> DecidedEffect:
+        return effect_of(stored_answer(self.last))
+
+
+def walk_gates(
+    line: ParsedLine, situation: Situation, initial_words: Mapping[str, GateWord] | None = None
+) -> RedecidedWalk:
+    """Lead the decision on this situation through its gates under this line. A recorded vote counts only at a
+    gate that this line asks at. `initial_words`: votes that count from the start. Raises SituationError."""
+    words = dict(initial_words or {})
+    gate_keys: list[str] = []
+    assumed: list[str] = []
+    steps: list[Decision] = []
+    while True:
+        steps.append(decide(line, with_words(situation, words)))
+        fresh = [key for key in _asking_gates(steps[-1]) if key not in words]
+        if not fresh:
+            return RedecidedWalk(tuple(gate_keys), tuple(assumed), tuple(steps))
+        for key in fresh:
+            word = situation.facts.gates.get(key)
+            # Nobody spoke there: what would follow an approval is what is asked.
+            if word is None or word.decision is None:
+                word = APPROVED
+                assumed.append(key)
+            gate_keys.append(key)
+            words[key] = word
+
+
+def with_words(situation: Situation, words: Mapping[str, GateWord]) -> Situation:
+    if situation.facts.gates == words:
+        return situation
+    return replace(situation, facts=replace(situation.facts, gates=dict(words)))
+
+
+def _asking_gates(decision: Decision) -> tuple[str, ...]:
+    asks = isinstance(decision, Wait) and decision.status == "awaiting_review"
+    return decision.gates if isinstance(decision, Wait) and asks else ()

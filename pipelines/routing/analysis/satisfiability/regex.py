@@ -1,0 +1,274 @@
+"""The part of RE2 that is turned into automata; anything else raises Unknown.
+
+Literals, `.`, classes, `\\d \\w \\s` and their opposites, groups, `|`, `* + ? {m,n}` (lazy or not: for a search
+it is the same), `^ $ \\A \\z`, and `(?i)` for ASCII letters. An expression becomes an NFA: states are numbers,
+`moves[s]` are edges by a set of characters, `free[s]` edges without one, possibly bound to an end of the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pipelines.routing.analysis.satisfiability.search_failures import Unknown
+from pipelines.routing.basics.wording import Wording as _
+
+MAX_STATES = 1_500
+MAX_CHARACTER = 0x10FFFF
+Ranges = tuple[tuple[int, int], ...]
+
+# RE2's classes are ASCII only; \s has no vertical tab (11).
+DIGITS: Ranges = ((48, 57),)
+WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
+SPACE: Ranges = ((9, 10), (12, 13), (32, 32))
+CLASSES = {"d": DIGITS, "w": WORD, "s": SPACE}
+CONTROLS = {"n": 10, "t": 9, "r": 13, "f": 12, "v": 11, "a": 7}
+FOLDED = {107: 0x212A, 115: 0x17F}
+"""Under `(?i)` RE2 lets k match the Kelvin sign, and s the long s."""
+
+START, END = "^", "$"
+
+
+def complement_ranges(ranges: Ranges) -> Ranges:
+    gaps, after = [], 0
+    for low, high in sorted(ranges):
+        if low > after:
+            gaps.append((after, low - 1))
+        after = max(after, high + 1)
+    if after <= MAX_CHARACTER:
+        gaps.append((after, MAX_CHARACTER))
+    return tuple(gaps)
+
+
+@dataclass
+class Nfa:
+    moves: list[list[tuple[Ranges, int]]] = field(default_factory=list)
+    free: list[list[tuple[str, int]]] = field(default_factory=list)
+    start: int = 0
+    final: int = 0
+
+    def add_state(self) -> int:
+        if len(self.moves) >= MAX_STATES:
+            raise Unknown("the pattern is too large for an automaton")
+        self.moves.append([])
+        self.free.append([])
+        return len(self.moves) - 1
+
+
+Node = (
+    tuple  # ("set", ranges) | ("at", where) | ("all", nodes) | ("any", nodes) | ("times", node, least, most)
+)
+
+
+def compile_nfa(pattern: str) -> Nfa:
+    """Raises Unknown outside the subset."""
+    node = _RegexParser(pattern).parse()
+    nfa = Nfa()
+    nfa.start = nfa.add_state()
+    nfa.final = _link(nfa, node, nfa.start)
+    return nfa
+
+
+def _link(nfa: Nfa, node: Node, source: int) -> int:
+    """Draws the node from `source` on; the state where it ends."""
+    kind = node[0]
+    if kind in ("set", "at"):
+        target = nfa.add_state()
+        if kind == "set":
+            nfa.moves[source].append((node[1], target))
+        else:
+            nfa.free[source].append((node[1], target))
+        return target
+    if kind == "all":
+        for member in node[1]:
+            source = _link(nfa, member, source)
+        return source
+    if kind == "any":
+        target = nfa.add_state()
+        for member in node[1]:
+            nfa.free[_link(nfa, member, source)].append(("", target))
+        return target
+    return _repeat(nfa, node, source)
+
+
+def _repeat(nfa: Nfa, node: Node, source: int) -> int:
+    _, inner, least, most = node
+    for _ in range(least):
+        source = _link(nfa, inner, source)
+    if most is None:
+        loop, after = nfa.add_state(), nfa.add_state()
+        nfa.free[source].append(("", loop))
+        nfa.free[_link(nfa, inner, loop)].append(("", loop))
+        nfa.free[loop].append(("", after))
+        return after
+    after = nfa.add_state()
+    for _ in range(most - least):
+        nfa.free[source].append(("", after))
+        source = _link(nfa, inner, source)
+    nfa.free[source].append(("", after))
+    return after
+
+
+class _RegexParser:
+    def __init__(self, pattern: str) -> None:
+        self.text = pattern
+        self.at = 0
+        self.fold = False
+        if pattern.startswith("(?i)"):
+            self.fold, self.at = True, 4
+
+    def parse(self) -> Node:
+        node = self._choice()
+        if self.at < len(self.text):
+            raise self._unknown()
+        return node
+
+    def _unknown(self) -> Unknown:
+        return Unknown(
+            _("the pattern uses, at position %(at)s, what is not turned into an automaton", at=self.at)
+        )
+
+    def _peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def _next(self) -> str:
+        character = self._peek()
+        if not character:
+            raise self._unknown()
+        self.at += 1
+        return character
+
+    def _choice(self) -> Node:
+        branches = [self._sequence()]
+        while self._peek() == "|":
+            self.at += 1
+            branches.append(self._sequence())
+        return branches[0] if len(branches) == 1 else ("any", branches)
+
+    def _sequence(self) -> Node:
+        members = []
+        while self._peek() not in ("", "|", ")"):
+            members.append(self._repeated(self._single()))
+        return ("all", members)
+
+    def _repeated(self, node: Node) -> Node:
+        sign = self._peek()
+        if sign and sign in "*+?":
+            self.at += 1
+            least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
+        elif sign == "{":
+            least, most = self._counts()
+        else:
+            return node
+        if self._peek() == "?":
+            self.at += 1
+        # A repetition of a repetition, such as `a**`
+        if self._peek() and self._peek() in "*+?{":
+            raise self._unknown()
+        return ("times", node, least, most)
+
+    def _counts(self) -> tuple[int, int | None]:
+        close = self.text.find("}", self.at)
+        low, comma, high = self.text[self.at + 1 : close].partition(",")
+        # Digits of other scripts are digits to Python, too, and count nothing in a pattern
+        plain = low.isascii() and low.isdigit() and (not high or (high.isascii() and high.isdigit()))
+        if close < 0 or not plain:
+            raise self._unknown()
+        self.at = close + 1
+        # `{2,3}`, `{2,}` and `{2}`
+        return int(low), int(high) if high else None if comma else int(low)
+
+    def _single(self) -> Node:
+        sign = self._next()
+        if sign == "(":
+            return self._group()
+        if sign == "[":
+            return ("set", self._class())
+        if sign == ".":
+            # Without the flag `s` the dot matches anything but a line feed.
+            return ("set", complement_ranges(((10, 10),)))
+        if sign in "^$":
+            return ("at", sign)
+        if sign == "\\":
+            return self._escaped_node()
+        if sign in "*+?{":
+            self.at -= 1
+            raise self._unknown()
+        return ("set", self._folded(((ord(sign), ord(sign)),)))
+
+    def _group(self) -> Node:
+        if self.text.startswith("?:", self.at):
+            self.at += 2
+        elif self._peek() == "?":
+            raise self._unknown()
+        node = self._choice()
+        if self._next() != ")":
+            raise self._unknown()
+        return node
+
+    def _escaped_node(self) -> Node:
+        sign = self._peek()
+        if sign in ("A", "z"):
+            self.at += 1
+            return ("at", START if sign == "A" else END)
+        return ("set", self._folded(self._escaped_ranges()))
+
+    def _escaped_ranges(self) -> Ranges:
+        sign = self._next()
+        if sign.lower() in CLASSES:
+            # Digits and white space have no case; folding may change the other classes.
+            if self.fold and sign not in "ds":
+                raise self._unknown()
+            ranges = CLASSES[sign.lower()]
+            return ranges if sign.islower() else complement_ranges(ranges)
+        if sign in CONTROLS:
+            return ((CONTROLS[sign], CONTROLS[sign]),)
+        if sign.isascii() and not sign.isalnum():
+            return ((ord(sign), ord(sign)),)
+        self.at -= 1
+        raise self._unknown()
+
+    def _class(self) -> Ranges:
+        negated = self._peek() == "^"
+        self.at += negated
+        ranges: list[tuple[int, int]] = []
+        first = True
+        # Right after the opening bracket `]` is a member, as in `[]a]`.
+        while first or self._peek() != "]":
+            first = False
+            ranges.extend(self._member())
+        self.at += 1
+        folded = self._folded(tuple(ranges))
+        return complement_ranges(folded) if negated else folded
+
+    def _member(self) -> Ranges:
+        low = self._range_end()
+        if len(low) != 1 or low[0][0] != low[0][1] or self._peek() != "-":
+            return low
+        # A hyphen at the end is a member, as in `[a-]`.
+        if self.text[self.at + 1 : self.at + 2] == "]":
+            return low
+        self.at += 1
+        high = self._range_end()
+        if len(high) != 1 or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
+            raise self._unknown()
+        return ((low[0][0], high[0][0]),)
+
+    def _range_end(self) -> Ranges:
+        sign = self._next()
+        if sign == "[":  # a class by name, perhaps
+            raise self._unknown()
+        return self._escaped_ranges() if sign == "\\" else ((ord(sign), ord(sign)),)
+
+    def _folded(self, ranges: Ranges) -> Ranges:
+        if not self.fold:
+            return ranges
+        if any(high > 127 for _, high in ranges):
+            raise Unknown("(?i) beyond ASCII is not turned into an automaton")
+        expanded = list(ranges)
+        for low, high in ranges:
+            for code in range(low, high + 1):
+                if chr(code).isalpha():
+                    # Upper and lower case of an ASCII letter differ in the bit 32 alone.
+                    expanded.append((code ^ 32, code ^ 32))
+                    expanded += [(FOLDED[code | 32],) * 2] if code | 32 in FOLDED else []
+        return tuple(expanded)

@@ -1,0 +1,111 @@
+"""The join decision over plain JSON, for the decision tool (docs/rules.md, Forks and joins)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.routing.basics import value_readers
+from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.values import check_storable
+from pipelines.routing.decide.branch_joins.branches import WORST_FIRST, Arrival, Branch, Fork, Write
+from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys
+from pipelines.routing.decide.branch_joins.join_decision import JoinGroup, Merge, due_merge, waiting_groups
+from pipelines.routing.document.model import ParsedLine
+
+
+def join_answer(line: ParsedLine, data: Any) -> dict[str, Any]:
+    """Return the join decision as `{"waiting": […], "merge": {…} or null}`. Raises Malformed with the place."""
+    if type(data) is not dict:
+        raise Malformed("", "has to be an object")
+    value_readers.check_keys(data, "", ("branches",))
+    branches: list[Branch] = []
+    wrote: dict[int, list[Write]] = {}
+    for index, raw_branch in enumerate(value_readers.read_sequence(data.get("branches"), "branches")):
+        at = join("branches", index)
+        check_storable(raw_branch, at)
+        # Writes of one number are one write: those of all branches are counted through.
+        branch, writes = _branch(line, raw_branch, at, index, sum(map(len, wrote.values())))
+        if branch.id in wrote:
+            raise Malformed(join(at, "id"), f"two branches have the id {branch.id}")
+        branches.append(branch)
+        wrote[branch.id] = writes
+    merge = due_merge(line, branches)
+    gone = set(merge.arrived) if merge else set()
+    waiting = [
+        _group(group) for group in waiting_groups(line, branches) if not gone & {b.id for b in group.arrived}
+    ]
+    return {"waiting": waiting, "merge": _merge(merge, wrote) if merge else None}
+
+
+def _group(group: JoinGroup) -> dict[str, Any]:
+    return {
+        "station": group.station,
+        "arrived": [branch.id for branch in group.arrived],
+        "waits_for": {key: list(group.may[key]) for key in group.pending_stations},
+    }
+
+
+def _merge(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, Any]:
+    document = {"station": merge.station, "arrived": list(merge.arrived), **merge.to_dict()}
+    keys = contradicting_keys([wrote[token] for token in merge.arrived])
+    if merge.verdict == "pass":
+        return {**document, "contradict": list(keys)}
+    return {**document, "contradict": list(keys), "outcome": merge.outcome()}
+
+
+def _branch(line: ParsedLine, data: Any, at: str, index: int, first_write: int) -> tuple[Branch, list[Write]]:
+    members = _object(data, at, ("id", "station", "within", "arrival", "wrote"))
+    forks = value_readers.read_sequence(members.get("within"), join(at, "within"))
+    within = tuple(_fork(line, fork, join(join(at, "within"), i)) for i, fork in enumerate(forks))
+    arrival = None
+    if members.get("arrival") is not None:
+        arrival = _arrival(line, members["arrival"], join(at, "arrival"), index)
+    wrote = value_readers.read_sequence(members.get("wrote"), join(at, "wrote"))
+    writes = [
+        Write(first_write + i, value_readers.read_mapping(write, join(join(at, "wrote"), i)))
+        for i, write in enumerate(wrote)
+    ]
+    return Branch(_id(members, at), _station(line, members, "station", at), within, arrival), writes
+
+
+def _fork(line: ParsedLine, data: Any, at: str) -> Fork:
+    members = _object(data, at, ("id", "station", "to"))
+    to = value_readers.read_sequence(members.get("to"), join(at, "to"))
+    for index, key in enumerate(to):
+        _check_station(line, key, join(join(at, "to"), index))
+    return Fork(_id(members, at), _station(line, members, "station", at), tuple(to))
+
+
+def _arrival(line: ParsedLine, data: Any, at: str, index: int) -> Arrival:
+    members = _object(data, at, ("from", "standing", "order", "failure_type"))
+    outcome_state = value_readers.read_word(members.get("standing"), join(at, "standing"), WORST_FIRST)
+    order = value_readers.read_count(members.get("order", index), join(at, "order"))
+    failure_type = value_readers.read_text(members.get("failure_type"), join(at, "failure_type"))
+    return Arrival(
+        _station(line, members, "from", at), outcome_state or "passed", order or 0, failure_type or ""
+    )
+
+
+def _object(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
+    if type(data) is not dict:
+        raise Malformed(at, "has to be an object")
+    value_readers.check_keys(data, at, known)
+    return data
+
+
+def _id(data: dict[str, Any], at: str) -> int:
+    if data.get("id") is None:
+        raise Malformed(join(at, "id"), "is missing")
+    return int(value_readers.read_count(data["id"], join(at, "id")) or 0)
+
+
+def _station(line: ParsedLine, data: dict[str, Any], name: str, at: str) -> str:
+    return _check_station(line, data.get(name), join(at, name))
+
+
+def _check_station(line: ParsedLine, key: Any, at: str) -> str:
+    if type(key) is not str:
+        raise Malformed(at, "has to be the key of a station")
+    if key not in line.stations_by_key:
+        raise Malformed(at, f"the line has no station {key}")
+    return key

@@ -1,0 +1,65 @@
+"""Step 6 of law §5: rules in order, the first true one wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
+from pipelines.routing.decide.decisions import Ask, Decision, Stuck, Wait
+from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
+from pipelines.routing.decide.trace import TestedRules, TraceEntry
+from pipelines.routing.document.rules import Rule
+
+
+@dataclass(slots=True)
+class RuleMatch:
+    """The first rule that was true. `text`: from the last answered evaluation that it reached."""
+
+    rule: Rule
+    text: str | None
+
+
+def first_match(case: RoutingContext, route: TakenRoute) -> RuleMatch | Decision | None:
+    """The match, or None, or a decision where a rule is faulty, cannot be evaluated, or has to ask."""
+    view, clock = case.view(route), case.clock
+    rules, tests = case.station.readable_rules, case.station.rule_tests
+    tested = TestedRules(view, rules, view.steps.left)
+    if case.left_out:
+        # A route that the gate of a rule demanded leaves that rule out (law §5, Forced route).
+        tested.without = frozenset(case.left_out)
+        rules = tuple(rule for rule in rules if rule.id not in case.left_out)
+        tests = tuple(rule.test for rule in rules)
+    times = tested.times = [clock()] if clock else []
+    number = 0
+    try:
+        for number, test in enumerate(tests, start=1):
+            true = test(view)
+            if clock:
+                times.append(clock())
+            if true:
+                tested.result, rule = True, rules[number - 1]
+                return RuleMatch(rule, view.text if rule.has_evaluations else None)
+    except (EvaluationFailed, NotAnswered) as error:
+        tested.result, tested.why, answer = _unanswered_result(rules[number - 1], error)
+        if clock:
+            times.append(clock())
+        return answer
+    finally:
+        # Noted on every path out: a match, an error, a question, or no match.
+        if number:
+            tested.count = number
+            case.trace.append(tested)
+    # Only now: a fault behind the match raises nothing (law §5, step 6).
+    faulty = case.station.first_faulty_rule
+    if faulty is None:
+        return None
+    case.trace.append(TraceEntry("rules", faulty.id, "error", (), str(faulty.fault)))
+    return Stuck("InvalidTransitionSyntax", f"Rule {faulty.id} cannot be read: {faulty.fault}", faulty.id)
+
+
+def _unanswered_result(rule: Rule, error: EvaluationFailed | NotAnswered) -> tuple[str, str, Decision]:
+    """Return the trace result of a rule that is neither true nor false, the reason, and the decision."""
+    if isinstance(error, EvaluationFailed):
+        return "error", error.message, Stuck(error.name, error.message, rule.id)
+    waits = Wait("blocked", evaluation=error.evaluation) if error.unanswered else Ask(error.evaluation)
+    return "ask", str(error), waits

@@ -1,0 +1,262 @@
+"""The door to guarantees: each one proved, refuted by a walk, or unknown with the reason (law §14)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
+from pipelines.routing.analysis.lint.guarantee_findings import PROVED, REFUTED, UNKNOWN
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.guarantees import Guarantee
+from pipelines.routing.document.model import ParsedLine
+from pipelines.routing.guarantees.guarantee_watch import WatchedWalk
+from pipelines.routing.guarantees.marked_reach import MarkedReach, Spot, distances
+from pipelines.routing.guarantees.marks import Mark, mark_of
+from pipelines.routing.guarantees.refutation import FAR, MOST_STEPS, Near, Refuter
+from pipelines.routing.guarantees.routes import MOST_ROUTES, TooManyRoutes
+from pipelines.routing.guarantees.visit_bounds import MOST_PLACES, LineCounts, TooManyPlaces
+from pipelines.routing.guarantees.walk_text import walk_moves, walk_text
+from pipelines.routing.guarantees.ways_out import WayOut, ways_out
+from pipelines.routing.sentences import part_names as named
+from pipelines.routing.sentences.guarantees import line_guarantee_sentence
+from pipelines.routing.simulate.drawn_moves import DrawnMove
+from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
+from pipelines.routing.simulate.state import SimulatedTask
+
+
+@dataclass(frozen=True, slots=True)
+class GuaranteeAnswer:
+    """`because`: of an unknown one what stopped the proof, of others what it rests on, or nothing. `tried`: how far an
+    unknown one was searched for a path that breaks it. `steps`: of a refuted one, what happens to a task, for
+    `simulate`; none where it breaks as soon as a task begins. `path`: the same in words; `moves`: those of it."""
+
+    guarantee: Guarantee
+    sentence: str
+    answer: str
+    because: str = ""
+    steps: tuple[ScenarioStep, ...] = ()
+    path: str = ""
+    moves: tuple[DrawnMove, ...] = ()
+    tried: str = ""
+
+    @property
+    def explanation(self) -> str:
+        """Explanation of the answer in one sentence."""
+        if not self.tried:
+            return self.because
+        return _("%(why)s; %(tried)s", why=self.because, tried=self.tried)
+
+    @property
+    def id(self) -> str:
+        return self.guarantee.id
+
+    @property
+    def scenario(self) -> ScenarioScript | None:
+        """The walk that refutes it, as a scenario that can be kept."""
+        if self.answer != REFUTED:
+            return None
+        # The table keeps 64 characters of a scenario's key and 200 of its name
+        return ScenarioScript(f"breaks-{self.id}"[:64], str(self.sentence)[:200], self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        script = self.scenario
+        return {
+            "id": self.id,
+            "sentence": str(self.sentence),
+            "answer": self.answer,
+            "why": str(self.explanation),
+            "path": str(self.path),
+            "walk": script.to_dict() if script else None,
+        }
+
+
+def guarantee_answers(subject: LintSubject) -> tuple[GuaranteeAnswer, ...]:
+    """Return the answer to every guarantee of the subject's line."""
+    return prove(subject.line, subject)
+
+
+def prove(
+    line: ParsedLine, subject: LintSubject | None = None, guarantees: tuple[Guarantee, ...] | None = None
+) -> tuple[GuaranteeAnswer, ...]:
+    """Return the answers to all guarantees of the line, or to these, in their order."""
+    selected = line.guarantees if guarantees is None else guarantees
+    if not selected:
+        return ()
+    proving = _GuaranteeProver(line, subject or LintSubject(line))
+    return tuple(map(proving.answer, selected))
+
+
+def proof_flags(subject: LintSubject, guarantees: tuple[Guarantee, ...] | None = None) -> tuple[bool, ...]:
+    """Tell of every guarantee of the line, or of these, if it is proved. No path that breaks one is searched for."""
+    proving = _GuaranteeProver(subject.line, subject)
+    return tuple(map(proving.is_proved, subject.line.guarantees if guarantees is None else guarantees))
+
+
+class _GuaranteeProver:
+    def __init__(self, line: ParsedLine, subject: LintSubject) -> None:
+        self._line, self._subject = line, subject
+
+    @cached_property
+    def _ways_out(self) -> dict[str, tuple[WayOut, ...]]:
+        return ways_out(self._subject)
+
+    @cached_property
+    def _counts(self) -> LineCounts:
+        return LineCounts(self._line, self._ways_out)
+
+    @cached_property
+    def _refuter(self) -> Refuter:
+        return Refuter(self._line, self._subject)
+
+    def is_proved(self, guarantee: Guarantee) -> bool:
+        try:
+            return self._proof_of(guarantee)[0]
+        except TooManyRoutes:
+            return False
+
+    def answer(self, guarantee: Guarantee) -> GuaranteeAnswer:
+        sentence = line_guarantee_sentence(self._line, guarantee)
+        try:
+            proved, why = self._proof_of(guarantee)
+        except TooManyRoutes:
+            most = _(
+                "the gates of a station can be gone through in more than %(n)s ways", n=f"{MOST_ROUTES:,}"
+            )
+            return GuaranteeAnswer(guarantee, sentence, UNKNOWN, most)
+        if proved:
+            return GuaranteeAnswer(guarantee, sentence, PROVED, why)
+        refutation = self._refuter.find_refutation(guarantee, self._nearness(guarantee))
+        if refutation.steps is not None:
+            path, moves = walk_text(self._line, refutation.steps), walk_moves(self._line, refutation.steps)
+            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", refutation.steps, path, moves)
+        tried = (
+            _("no path that breaks it was found in %(steps)s steps", steps=f"{MOST_STEPS:,}")
+            if refutation.cut
+            else "no path that breaks it was found"
+        )
+        return GuaranteeAnswer(guarantee, sentence, UNKNOWN, why, tried=tried)
+
+    def _nearness(self, guarantee: Guarantee) -> Near:
+        if guarantee.never is not None:
+            return _break_nearness(
+                MarkedReach(self._line, self._ways_out, mark_of(self._line, guarantee)).distances()
+            )
+        if guarantee.at_most is not None:
+            return self._visit_nearness(guarantee.at_most.visit, guarantee.at_most.times)
+        return _moves_nearness if guarantee.ends_within is not None else _cost_nearness
+
+    def _visit_nearness(self, station: str, times: int) -> Near:
+        leads: dict[Spot, set[Spot]] = {}
+        for way in (way for own in self._ways_out.values() for way in own):
+            leads.setdefault((way.target, False), set()).add((way.source, False))
+        away = distances(leads, leads.get((station, False), ()))
+        around = away.get((station, False), 1)
+
+        def near(walk: SimulatedTask, _watched: WatchedWalk) -> int:
+            left = times - walk.visits.get(station, 0)
+            return left * around + min(
+                (
+                    away.get((position.station, False), FAR)
+                    for position in walk.positions
+                    if position.is_active
+                ),
+                default=FAR,
+            )
+
+        return near
+
+    def _proof_of(self, guarantee: Guarantee) -> tuple[bool, str]:
+        """Return whether the guarantee is proved, and the basis of the proof or the obstacle."""
+        if guarantee.never is not None:
+            mark = mark_of(self._line, guarantee)
+            reach = MarkedReach(self._line, self._ways_out, mark)
+            # First without limits: that needs no counting.
+            if not reach.is_proved and self._is_limited(mark):
+                return True, "limits keep every path from it"
+            return reach.is_proved, "" if reach.broken is None else self._way_reason(reach.broken)
+        if guarantee.at_most is not None:
+            return self._visits_proof(guarantee.at_most.visit, guarantee.at_most.times)
+        if guarantee.ends_within is not None:
+            return self._moves_proof(guarantee.ends_within)
+        return self._cost(Decimal(guarantee.cost_at_most or 0))
+
+    def _is_limited(self, mark: Mark) -> bool:
+        """Tell if limits keep every token from what the mark guards."""
+        try:
+            return not self._counts.may_enter_marked(mark)
+        except TooManyPlaces:
+            return False
+
+    def _way_reason(self, way: WayOut) -> str:
+        source = self._line.station(way.source).name
+        gate = self._line.gates_by_key.get(way.at)
+        if way.rule is not None and way.by in ("rule", "exhausted"):
+            rule = named.rule(self._line, way.rule.id)
+            return _("rule %(rule)s may break it, as far as limits are not counted", rule=rule)
+        if gate is not None:
+            return _("a word at %(gate)s may break it", gate=gate.name)
+        return _("a way out of %(station)s may break it", station=source)
+
+    def _visits_proof(self, station: str, times: int) -> tuple[bool, str]:
+        most = self._counts.max_entries[station]
+        if most <= times:
+            return True, ""
+        name = self._line.station(station).name
+        why = _("%(station)s may be entered %(most)s times, by all limits together", station=name, most=most)
+        # The walk follows a single token; with branches only the sum holds.
+        if self._counts.has_forks:
+            return False, why
+        return self._walk_proof(times, station, why)
+
+    def _moves_proof(self, moves: int) -> tuple[bool, str]:
+        why = "a path may be longer"
+        return self._walk_proof(moves, "", why)
+
+    def _walk_proof(self, most: int, station: str, why: str) -> tuple[bool, str]:
+        try:
+            proved = not self._counts.may_exceed(most, station)
+            return proved, "" if proved else why
+        except TooManyPlaces:
+            places = f"{MOST_PLACES:,}"
+            return False, _("more than %(places)s combinations of limits are possible", places=places)
+
+    def _cost(self, amount: Decimal) -> tuple[bool, str]:
+        bound = cost_bound(
+            self._subject, {key: most for key, most in self._counts.max_entries.items() if most}
+        )
+        if bound is None:
+            return True, "no station of this line reports a cost"
+        if bound.amount is None:
+            return False, "nothing limits what a task may cost"
+        return bound.amount <= amount, _cost_bound_text(bound)
+
+
+def _cost_bound_text(bound: CostBound) -> str:
+    assert bound.amount is not None
+    return _(
+        "a task costs at most $%(amount)s, and one reported step more a run", amount=f"{bound.amount:,.2f}"
+    )
+
+
+def _break_nearness(away: dict[Spot, int]) -> Near:
+    def near(walk: SimulatedTask, watched: WatchedWalk) -> int:
+        spots = (
+            (position.station, watched.mark_of(position.token))
+            for position in walk.positions
+            if not position.is_over
+        )
+        return min((away.get(spot, FAR) for spot in spots), default=FAR)
+
+    return near
+
+
+def _moves_nearness(_walk: SimulatedTask, watched: WatchedWalk) -> int:
+    return -max((past.moves for past in watched.pasts.values()), default=0)
+
+
+def _cost_nearness(walk: SimulatedTask, _watched: WatchedWalk) -> int:
+    return -int(walk.spent)

@@ -1,0 +1,225 @@
+"""Every way out of a station, whatever is reported, voted and answered: what `decide` can do, or a little more.
+
+By rules, exhausted limits, the policy, votes and checks at gates, signals and the jumps that the line allows.
+Each has the votes on it, and whether the visit that it ends passed. Left out: moves by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.analysis.lint.transitions import onward_target
+from pipelines.routing.decide.steps.gates import JUMP_GATE, RANK
+from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.model import ParsedLine
+from pipelines.routing.document.preconditions import GATE_PASSED
+from pipelines.routing.document.rules import BLOCKED, Rule
+from pipelines.routing.document.stations import Station
+from pipelines.routing.guarantees.routes import APPROVE, SEND_BACK, Opened, Routes, RulePass, Words
+from pipelines.routing.guarantees.routes import surely_passed as surely_passed
+from pipelines.routing.guarantees.rule_outcomes import BLOCKED as BLOCKED_STANDING
+from pipelines.routing.guarantees.rule_outcomes import FAILED, PASSED
+
+__all__ = ["APPROVE", "SEND_BACK", "WayOut", "Words", "surely_passed", "ways_out"]
+REJECT, ABORT = "reject", "abort"
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """`target`: a station, an end or `@origin`; "" where it only comes to gates. `by`: rule, exhausted, policy, gate,
+    signal, jump. `standing`: what a branch counts as at a join. `passed`: whether the visit that it ends passed (law
+    §14); where it may have or not, it did not. `opened`: gates that it comes to, each with what was said before. `at`:
+    the gate that sent it there, or the review of a jump."""
+
+    source: str
+    target: str
+    by: str
+    standing: str
+    passed: bool
+    rule: Rule | None = None
+    words: Words = field(default_factory=dict)
+    opened: Opened = ()
+    at: str = ""
+
+    @property
+    def needs_signal(self) -> bool:
+        """Tell whether it needs a signal, which no join reports."""
+        return self.by in ("signal", "jump") or self.at == JUMP_GATE.key
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        rule = self.rule.id if self.rule else ""
+        words = tuple(sorted(self.words.items()))
+        return (
+            self.source,
+            self.target,
+            self.by,
+            self.standing,
+            self.passed,
+            rule,
+            words,
+            self.opened,
+            self.at,
+        )
+
+
+def ways_out(subject: LintSubject) -> dict[str, tuple[WayOut, ...]]:
+    """List those of every station."""
+    line = subject.line
+    return {station.key: _distinct(_StationWays(line, station, subject).all()) for station in line.stations}
+
+
+def _distinct(ways: Iterator[WayOut]) -> tuple[WayOut, ...]:
+    return tuple({way.key: way for way in ways}.values())
+
+
+class _StationWays:
+    def __init__(self, line: ParsedLine, station: Station, subject: LintSubject) -> None:
+        self.line, self.station = line, station
+        self.gate = line.gate(station.gate) if station.gate else None
+        self.routes = Routes(line, station, subject)
+        self.spent = [budget.exhausted_to for budget in line.named_limits if budget.exhausted_to]
+
+    def all(self) -> Iterator[WayOut]:
+        yield from self._of_signals()
+        yield from self._of_station_gate()
+        for route in self.routes.all():
+            for rule in self.routes.possible_matches(route):
+                yield from self._of_rule(rule, route)
+            if self.routes.is_unmatched(route):
+                yield from self._of_policy(route)
+        for route in self.routes.failed_by_policy:
+            yield from self._of_failure(route)
+
+    def _ways_to(
+        self,
+        target: str,
+        by: str,
+        route: RulePass,
+        rule: Rule | None = None,
+        words: Words | None = None,
+        at: str = "",
+    ) -> Iterator[WayOut]:
+        """List the way there, if it may go on; and where a named limit leads that such a move spends."""
+        words = route.words if words is None else words
+        # As `decide` has it: what a gate did not let through counts as failed at a join.
+        outcome_state = FAILED if by == "gate" else route.seen.standing
+        if self._may_go_on(target, route):
+            yield WayOut(self.station.key, target, by, outcome_state, route.passed, rule, words, (), at)
+        if target in self.line.stations_by_key or target.startswith("@"):
+            for instead in self.spent:
+                if self._may_go_on(instead, route):
+                    yield WayOut(
+                        self.station.key, instead, "exhausted", outcome_state, route.passed, None, words
+                    )
+
+    def _gate_arrivals(self, opened: Opened, route: RulePass) -> Iterator[WayOut]:
+        """A task comes to gates, whatever follows there: it may never leave the station again."""
+        if opened:
+            yield WayOut(self.station.key, "", "gate", route.seen.standing, route.passed, None, {}, opened)
+
+    def _may_go_on(self, target: str, route: RulePass) -> bool:
+        """False of a forward move that waits until the gate of the station was passed (law §8)."""
+        waits = self.gate is not None and not route.gate_passed
+        if not waits or GATE_PASSED not in self.line.requirements_of(self.station.key):
+            return True
+        if target in self.line.stations_by_key:
+            return self.line.position(target) <= self.line.position(self.station.key)
+        return target not in self.line.ends_by_key or self.line.end(target).kind != "completed"
+
+    # By rules
+
+    def _of_rule(self, rule: Rule, route: RulePass) -> Iterator[WayOut]:
+        yield from self._gate_arrivals(
+            tuple((key, tuple(sorted(route.words.items()))) for key in rule.gates), route
+        )
+        for gate in self.routes.asking_gates(rule, route):
+            yield from self._word_ways(gate, route, rule)
+        for gate in map(self.line.gate, rule.gates):
+            if self.routes.checks_ask(gate, route, "abort"):
+                yield from self._ways_to("failed", "gate", route, rule, at=gate.key)
+        words = self.routes.words_with_approvals(rule, route)
+        for target in rule.to:
+            if target != BLOCKED:
+                yield from self._ways_to(target, "rule", route, rule, words)
+        if rule.exhausted_to:
+            yield from self._ways_to(rule.exhausted_to, "exhausted", route, rule)
+
+    # At gates
+
+    def _of_station_gate(self) -> Iterator[WayOut]:
+        """List what its gate leads to of itself; what goes on from it are routes."""
+        if self.gate is None:
+            return
+        for route in self.routes.station_gate_routes():
+            yield from self._gate_arrivals(((self.gate.key, ()),), route)
+            back = route.without_passing()
+            if self.routes.can_be_asked_at_station(route):
+                yield from self._word_ways(self.gate, back, None)
+            if not route.people_only and self.routes.checks_ask(self.gate, route, "abort"):
+                yield from self._ways_to("failed", "gate", back, at=self.gate.key)
+
+    def _word_ways(self, gate: Gate, route: RulePass, rule: Rule | None) -> Iterator[WayOut]:
+        """Words other than approve, of which the first in their order decides; at another gate of the rule one that
+        comes later in that order may have been said, too."""
+        others = (
+            [other for other in self.routes.asking_gates(rule, route) if other.key != gate.key]
+            if rule
+            else []
+        )
+        for word in gate.offers:
+            later = RANK[RANK.index(word) :] if word in RANK else ()
+            also = [{}, *({other.key: less} for other in others for less in later if less in other.offers)]
+            for target in self._word_targets(gate, word):
+                for more in also:
+                    words = {**route.words, **more, gate.key: word}
+                    yield from self._ways_to(target, "gate", route, rule, words, gate.key)
+
+    def _word_targets(self, gate: Gate, word: str) -> tuple[str, ...]:
+        if word == ABORT:
+            return ("failed",)
+        if word == SEND_BACK:
+            return (self.station.key,)
+        if word != REJECT:
+            return ()
+        knob = gate.on_reject or self.line.policy.on_reject
+        if knob == "reviewer_chooses":
+            # The rejection names one of these, its own station among them (law §4).
+            return ("failed", *self.line.stations_by_key)
+        if knob == "fail":
+            return ("failed",)
+        return (self.station.key if knob == "rework" else knob.removeprefix("route:"),)
+
+    # By the policy
+
+    def _of_policy(self, route: RulePass) -> Iterator[WayOut]:
+        if route.seen.standing == FAILED:
+            yield from self._of_failure(route)
+        elif route.seen.standing == PASSED:
+            target = onward_target(self.line, self.station)
+            if target is not None:
+                yield from self._ways_to(target, "policy", route)
+
+    def _of_failure(self, route: RulePass) -> Iterator[WayOut]:
+        knob = self.line.policy.on_failure
+        if knob == "halt":
+            yield from self._ways_to("failed", "policy", route)
+        elif knob.startswith("station:"):
+            yield from self._ways_to(knob.removeprefix("station:"), "policy", route)
+
+    # By signals
+
+    def _of_signals(self) -> Iterator[WayOut]:
+        """Leave at once. A visit that a signal ends counts as one that did not pass, since one that reports a failure
+        with it is ended so, too."""
+        for outcome_state in (PASSED, FAILED, BLOCKED_STANDING):
+            route = self.routes.reported_route(outcome_state)
+            yield from self._ways_to("failed", "signal", route)
+            yield from self._ways_to(self.station.key, "signal", route)
+            for target in self.line.jump_targets:
+                yield from self._ways_to(target, "jump", route)
+            if self.line.jump_targets and self.line.asks_a_person:
+                # The review of the jump itself: what is said there leads on as at any gate.
+                yield from self._word_ways(JUMP_GATE, route, None)

@@ -1,0 +1,133 @@
+"""An outcome that a person fills in field by field, as a value: texts become what they say, places in the output are
+named by the paths that rules read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jsonpath_rfc9535.segments import JSONPathChildSegment
+from jsonpath_rfc9535.selectors import IndexSelector, NameSelector
+
+from pipelines.routing.basics import jsonpath, jsontext, value_readers
+from pipelines.routing.basics.outcome import read_outcome
+from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.simulate.candidates import to_storable_json
+
+TEXTS = ("result", "verdict", "eval", "failure_type", "summary", "comment")
+KNOWN = (*TEXTS, "exit_code", "output", "json")
+# A list is filled up with nulls as far as the index of a path.
+MOST_INDEX = 100
+
+Part = str | int
+
+
+def path_parts(path: str) -> tuple[Part, ...] | None:
+    """The one place that a path names: names and indices. None where it names several, or none that can be made."""
+    if not path.startswith("$"):
+        return tuple(path.split("."))
+    try:
+        query = jsonpath.parse(path)
+    except jsonpath.SYNTAX_ERRORS:
+        return None
+    parts: list[Part] = []
+    for segment in query.segments:
+        alone = isinstance(segment, JSONPathChildSegment) and len(segment.selectors) == 1
+        selector = segment.selectors[0] if alone else None
+        if isinstance(selector, NameSelector):
+            parts.append(selector.name)
+        elif isinstance(selector, IndexSelector) and 0 <= selector.index <= MOST_INDEX:
+            parts.append(selector.index)
+        else:
+            return None
+    return tuple(parts) or None
+
+
+def outcome_from_form(form: Any, at: str = "form") -> dict[str, Any]:
+    """`{result, verdict, …, exit_code, output: {path: text}}`, all of them texts, blank where nothing is said; or
+    `{json: text}` for the whole outcome. A text that is JSON says its value, any other one itself.
+
+    Raises Malformed with the place in the form."""
+    fields = value_readers.read_mapping(form, at)
+    value_readers.check_keys(fields, at, KNOWN)
+    if fields.get("json") is not None:
+        return _outcome_from_json(
+            value_readers.read_text(fields["json"], join(at, "json")) or "", join(at, "json")
+        )
+    texts = {name: text for name in TEXTS if (text := _text(fields, name, at))}
+    outcome: dict[str, Any] = {**texts}
+    code = _text(fields, "exit_code", at)
+    if code:
+        outcome["exit_code"] = _parse_value(code)
+    output = _output(fields.get("output"), join(at, "output"))
+    if output:
+        outcome["output"] = output
+    _check(outcome, at)
+    return outcome
+
+
+def _outcome_from_json(text: str, at: str) -> dict[str, Any]:
+    try:
+        outcome = jsontext.loads(text)
+    except jsontext.JsonTextError as fault:
+        raise Malformed(at, f"is not JSON: {fault}") from None
+    try:
+        read_outcome(outcome)
+    except Malformed as fault:
+        raise Malformed(at, f"{fault.path}: {fault.message}" if fault.path else fault.message) from None
+    return dict(to_storable_json(outcome))
+
+
+def _check(outcome: dict[str, Any], at: str) -> None:
+    try:
+        read_outcome(outcome, at)
+    except Malformed as fault:
+        if fault.path == at and len(outcome.keys() - {"summary", "comment", "failure_type", "output"}) == 0:
+            raise Malformed(
+                join(at, "result"), "is missing: say a result, a verdict, an eval or an exit code"
+            ) from None
+        raise
+
+
+def _text(fields: dict[str, Any], name: str, at: str) -> str:
+    return (value_readers.read_text(fields.get(name), join(at, name)) or "").strip()
+
+
+def _parse_value(text: str) -> Any:
+    try:
+        return to_storable_json(jsontext.loads(text))
+    except jsontext.JsonTextError:
+        return text
+
+
+def _output(output_fields: Any, at: str) -> dict[str, Any]:
+    output: dict[str, Any] = {}
+    for path, text in _filled_fields(value_readers.read_mapping(output_fields, at), at):
+        place = f"{at}[{path}]"
+        parts = path_parts(path)
+        if parts is None or not isinstance(parts[0], str):
+            raise Malformed(place, "names no single place; say the outcome as JSON")
+        _put(output, parts, _parse_value(text), place)
+    return output
+
+
+def _filled_fields(output_fields: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
+    for path, text in output_fields.items():
+        stripped = (value_readers.read_text(text, f"{at}[{path}]") or "").strip()
+        if stripped:
+            yield path, stripped
+
+
+def _put(output: dict[str, Any], parts: tuple[Part, ...], value: Any, place: str) -> None:
+    """Makes the objects and lists on the way; a list is filled up with nulls."""
+    here: Any = output
+    for part, following in zip(parts, (*parts[1:], None), strict=True):
+        fresh: Any = value if following is None else [] if isinstance(following, int) else {}
+        if isinstance(part, int) and type(here) is list:
+            here.extend([None] * (part + 1 - len(here)))
+            here[part] = fresh if following is None or here[part] is None else here[part]
+        elif isinstance(part, str) and type(here) is dict:
+            here[part] = fresh if following is None or here.get(part) is None else here[part]
+        else:
+            raise Malformed(place, "does not fit what another field says of the same place")
+        here = here[part]
