@@ -17,7 +17,7 @@ SKIP = {"id": "skip", "label": "Skip it", "when": {"result": "failure"}, "to": "
 WORDS = "Otherwise: No rule matched → on to Check · station failed → task fails"
 
 
-def test_the_policy_leads_on_below_the_rules_in_the_straight_row(
+def test_the_policy_leads_on_above_the_rules_in_the_straight_row(
     world: World, page: Page, site: Site, sign_in: Callable[[Page, User], None]
 ) -> None:
     stations = [
@@ -33,7 +33,7 @@ def test_the_policy_leads_on_below_the_rules_in_the_straight_row(
     expect(circle).to_have_attribute("title", WORDS)
     expect(edge).to_have_attribute("aria-label", f"From Build to Check · {WORDS}")
     expect(page.locator('.ed-way[data-rule="build@onward"]')).to_have_attribute("data-main", "true")
-    assert middle(circle)[1] > middle(node(page, "build").locator('[data-port="skip"]'))[1]
+    assert middle(circle)[1] < middle(node(page, "build").locator('[data-port="skip"]'))[1]
     page.get_by_role("tab", name="Inputs").click()
     circle.click()
     expect(page.get_by_role("tab", name="Rules")).to_have_attribute("aria-selected", "true")

@@ -18,7 +18,7 @@ from tests.factories import World
 from tests.waiting import until
 
 Enter = Callable[[Line], Page]
-LEGIBLE = 9
+LEGIBLE = 10
 """Pixels on the screen that no letter is smaller than (docs/drawing.md)."""
 ZOOM = (
     """() => new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a"""

@@ -134,8 +134,8 @@ function boxOf(node: Drawn | undefined, port: string | undefined): Box | null {
   const { userNode } = node.internals;
   if (userNode.type !== "station") return null;
   const { rules, ports } = userNode.data;
-  const down = ports[rules.findIndex(({ id }) => id === port)];
-  if (down === undefined) return null;
-  const middle = y + down;
-  return { x: x + (node.measured.width ?? 0) - PORT / 2, y: middle - PORT / 2, width: PORT, height: PORT };
+  const at = ports[rules.findIndex(({ id }) => id === port)];
+  if (at === undefined) return null;
+  const [middle, level] = [x + (node.measured.width ?? 0) + at[0], y + at[1]];
+  return { x: middle - PORT / 2, y: level - PORT / 2, width: PORT, height: PORT };
 }

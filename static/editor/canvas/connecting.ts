@@ -1,5 +1,5 @@
 /** What a list of targets offers, in its order, and where it opens. */
-import type { Point } from "../drawing/routes";
+import type { Point } from "../drawing/types";
 import { say } from "../shell/words";
 import {
   ALWAYS_ENDS,

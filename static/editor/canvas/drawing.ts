@@ -1,11 +1,9 @@
 /** What is drawn of the rules: one edge each, also where it splits, with its words, gates and pills. Where everything stands
  * is the layout's; here is what it says. */
-import { asksFirst, inOne, linesOf, onwardId, pillKey, stubName, wordsOfRule } from "../drawing/graph";
+import { asksFirst, onwardId, pillKey, stubName, wordsOfRule } from "../drawing/graph";
 import { forkOf, meetings } from "../drawing/parting";
-import { type Point, type Rect, rounded } from "../drawing/routes";
-import { rejectedBox } from "../drawing/shapes";
-import type { Outlet, Part, Rejection, Way } from "../drawing/types";
-import { STUB, stubsFrom, wordsOf } from "../drawing/zones";
+import { rounded } from "../drawing/routes";
+import type { Outlet, Part, Point, Rect, Rejection, Way } from "../drawing/types";
 import { say } from "../shell/words";
 import {
   BLOCKED,
@@ -32,7 +30,7 @@ interface Branch {
   back: boolean;
 }
 
-/** A target that is too far away for an edge, or is no place: named beside the station. */
+/** A target that is too far away for an edge, or is no place: named at the end of its edge. */
 export interface Stub extends Rect {
   target: string;
   kind: "station" | "end" | "origin" | "blocked" | "unknown";
@@ -40,6 +38,7 @@ export interface Stub extends Rect {
   name: string;
   title: string;
   /** What leads to it. */
+  points: readonly Point[];
   path: string;
 }
 
@@ -57,6 +56,8 @@ export interface Drawn {
   kind: "rule" | "start" | "onward" | "rejected";
   station: string;
   rule: Rule | undefined;
+  /** Those that it is drawn for: this one, then those that share its edge. */
+  rules: readonly string[];
   number: number;
   from: Point;
   branches: readonly Branch[];
@@ -68,12 +69,10 @@ export interface Drawn {
   shares: boolean;
   /** On the way that a task takes when all goes well. */
   main: boolean;
+  /** What is said of it, and as much of that as stands on the edge. */
   label: string;
-  /** As it stands over the edge. */
-  lines: readonly string[];
+  words: string;
   labelAt: Rect | undefined;
-  /** The words stand on the edge, not beside its port. */
-  along: boolean;
   gates: readonly GateMark[];
   gateAt: Point | undefined;
   /** Over it, as its room was made. */
@@ -127,7 +126,10 @@ function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: r
   const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
   const parts = new Map(laid.graph.parts.map((part) => [part.key, part]));
   const main = new Set(laid.graph.mainRules);
-  const crossings = meetings([...laid.ways.values()].flat());
+  const leaders = laid.graph.parts.flatMap(({ outlets }) => outlets.filter(({ leader }) => leader === undefined));
+  const crossings = meetings(
+    leaders.flatMap(({ id, rejected }) => [id, rejected?.id ?? ""]).flatMap((id) => laid.ways.get(id) ?? []),
+  );
   const old = new Map(before.map((each) => [each.id, each]));
   const ways: Drawn[] = [];
   const add = (each: Drawn): void => {
@@ -138,7 +140,7 @@ function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: r
     const was = old.get(id);
     // What it shares with others changes with theirs.
     const shares = was?.shares || laid.ways.get(id)?.some((way) => crossings.has(way));
-    if (!was || shares || !stays(box, outlet)) return false;
+    if (!was || shares || outlet.leader !== undefined || !stays(box, outlet)) return false;
     ways.push(was);
     return true;
   };
@@ -172,7 +174,7 @@ function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: r
     const [box, part] = [boxes.get(station.key), parts.get(station.key)];
     if (!box || !part) continue;
     part.outlets.forEach((outlet, index) => {
-      if (outlet.badge || (rulesOf(station).length === 0 && outlet.targets.length + outlet.stubs.length === 0)) return;
+      if (outlet.badge || (rulesOf(station).length === 0 && outlet.targets.length === 0)) return;
       draw(box, part, outlet, station, index);
     });
   }
@@ -195,65 +197,75 @@ interface Asked {
 }
 
 function edgeOf({ line, laid, findings, box, part, outlet, station, rule, index, kind, met, main }: Asked): Drawn {
-  const says = findings.rules[outlet.id];
-  const asks = asksFirst(rule?.when);
   const ways = laid.ways.get(outlet.id) ?? [];
-  const isWay = (way: Way): boolean => rule === undefined || !way.target.startsWith(pillKey(rule, ""));
-  const from: Point = [box.x + box.width, box.y + outlet.port];
-  const along = ways.find((way) => way.wordsAt)?.wordsAt;
-  const label = rule && station && (outlet.lines > 0 || along) ? wordsOfRule(station, rule, findings) : "";
-  const state = says?.status === "dead" ? "dead" : undefined;
-  const at = wordsOf(part, outlet);
+  const leads = outlet.leader === undefined;
+  const sharing = part.outlets.flatMap(({ id, leader }, at) => (leader === outlet.id ? [{ id, at }] : []));
+  const label = leads && rule && station && outlet.label ? wordsOfRule(station, rule, findings) : "";
   const gates = gatesOf(line, rule);
-  const gateAt = laid.gates.get(outlet.id);
-  const pillAt = ways.find((way) => way.pillAt)?.pillAt;
-  const limits = findings.signs.rules[outlet.id];
-  const limit = limits && { most: limits.most, words: limits.words.join(" ") };
-  const words = label || says?.words || "";
+  const pillAt = leads ? ways.find((way) => way.pillAt)?.pillAt : undefined;
+  const limit = limitOf(findings, outlet.id);
+  const { branches, stubs } = endsOfWays(line, laid, ways, outlet.leader ?? outlet.id);
+  const titles = [{ id: outlet.id, at: index }, ...sharing].map(({ at }) => {
+    const of = station && rulesOf(station)[at];
+    return kind === "rule" && station && of ? titleOf(line, station, of, at + 1, findings) : "";
+  });
   const drawn = {
     id: outlet.id,
     kind,
     station: box.key,
     rule,
+    rules: [outlet.id, ...sharing.map(({ id }) => id)],
     number: rule ? index + 1 : 0,
-    from,
-    branches: branchesOf(ways.filter(isWay)),
-    stubs: [
-      ...stubsOf(line, part, outlet, box),
-      ...ways.filter((way) => !isWay(way)).flatMap((way) => pillOf(line, laid, way)),
-    ],
+    from: [box.x + box.width + outlet.aside, box.y + outlet.port] as const,
+    branches,
+    stubs: leads ? stubs : [],
     fork: forkOf(ways),
     joins: ways.map((way) => met.get(way)?.at).filter((at) => at !== undefined),
-    shares: ways.some((way) => met.has(way)),
+    shares: !leads || sharing.length > 0 || ways.some((way) => met.has(way)),
     main,
     label,
-    lines:
-      rule && station
-        ? linesAt(station, rule, findings, along && along.width < outlet.long ? "short" : along && "long")
-        : [],
-    labelAt: along ?? (label ? { ...at, x: box.x + at.x, y: box.y + at.y } : undefined),
-    along: along !== undefined,
+    words: label && outlet.label,
+    labelAt: label ? ways.find((way) => way.wordsAt)?.wordsAt : undefined,
     gates,
-    gateAt: gates.length > 0 ? gateAt : undefined,
+    gateAt: leads && gates.length > 0 ? laid.gates.get(outlet.id) : undefined,
     gateRows: outlet.gateRows,
     rejects: outlet.rejected !== undefined,
-    state,
-    asks,
+    state: findings.rules[outlet.id]?.status === "dead" ? "dead" : undefined,
+    asks: asksFirst(rule?.when),
     endlessAt: limit ? undefined : pillAt,
     limit,
     limitAt: limit ? pillAt : undefined,
     title:
       kind === "onward" && station && rulesOf(station).length > 0
         ? say("otherwiseDoes", findings.otherwise[station.key] ?? say("byPolicy"))
-        : titleOf(kind, index + 1, limits?.words ?? [], asks ? `${words} · ${say("asks")}` : words, gates),
+        : titles.filter(Boolean).join("\n"),
     between: Object.fromEntries(
-      ways.map(({ target }) => [
+      [...branches, ...stubs].map(({ target }) => [
         target,
         say("fromTo", kind === "start" ? say("start") : partName(line, box.key), partName(line, target)),
       ]),
     ),
   } as const;
   return { ...drawn, bounds: boundsOf(drawn) };
+}
+
+function limitOf(findings: Findings, rule: string): Drawn["limit"] {
+  const limits = findings.signs.rules[rule];
+  return limits && { most: limits.most, words: limits.words.join(" ") };
+}
+
+/** `leader`: the rule whose pills they lead to. */
+function endsOfWays(
+  line: LineDocument,
+  laid: Laid,
+  ways: readonly Way[],
+  leader: string,
+): Pick<Drawn, "branches" | "stubs"> {
+  const isPill = ({ target }: Way): boolean => target.startsWith(pillKey(leader, ""));
+  return {
+    branches: branchesOf(ways.filter((way) => !isPill(way))),
+    stubs: ways.filter(isPill).flatMap((way) => pillOf(line, laid, way, way.target.slice(pillKey(leader, "").length))),
+  };
 }
 
 interface Rejected extends Pick<Asked, "line" | "laid" | "findings" | "box" | "outlet" | "met"> {
@@ -264,8 +276,8 @@ interface Rejected extends Pick<Asked, "line" | "laid" | "findings" | "box" | "o
 /** Out of the gate, with its word beside it. */
 function rejectionOf({ line, laid, findings, box, outlet, rule, rejected, met }: Rejected): Drawn {
   const ways = laid.ways.get(rejected.id) ?? [];
-  const gate = laid.gates.get(outlet.id) ?? [box.x + box.width, box.y + outlet.port];
-  const from = ways[0]?.points[0] ?? gate;
+  const from = ways[0]?.points[0] ?? [box.x + box.width, box.y + outlet.port];
+  const { branches, stubs } = endsOfWays(line, laid, ways, rejected.id);
   const names = gatesOf(line, rule)
     .filter(({ key }) => rejected.targets.includes(findings.rejected[key] ?? ""))
     .map(({ name }) => name)
@@ -275,18 +287,18 @@ function rejectionOf({ line, laid, findings, box, outlet, rule, rejected, met }:
     kind: "rejected",
     station: box.key,
     rule: undefined,
+    rules: [rejected.id],
     number: 0,
     from,
-    branches: branchesOf(ways),
-    stubs: [],
+    branches,
+    stubs,
     fork: forkOf(ways),
     joins: ways.map((way) => met.get(way)?.at).filter((at) => at !== undefined),
     shares: ways.some((way) => met.has(way)),
     main: false,
     label: say("rejected"),
-    lines: [say("rejected")],
-    labelAt: rejectedBox({ key: outlet.id, x: gate[0], y: gate[1] }, outlet),
-    along: false,
+    words: say("rejected"),
+    labelAt: ways.find((way) => way.wordsAt)?.wordsAt,
     gates: [],
     gateAt: undefined,
     gateRows: [],
@@ -298,7 +310,10 @@ function rejectionOf({ line, laid, findings, box, outlet, rule, rejected, met }:
     limitAt: undefined,
     title: say("rejectedBy", names),
     between: Object.fromEntries(
-      ways.map(({ target }) => [target, say("fromTo", partName(line, box.key), partName(line, target))]),
+      [...branches, ...stubs].map(({ target }) => [
+        target,
+        say("fromTo", partName(line, box.key), partName(line, target)),
+      ]),
     ),
   } as const;
   return { ...drawn, bounds: boundsOf(drawn) };
@@ -307,12 +322,6 @@ function rejectionOf({ line, laid, findings, box, outlet, rule, rejected, met }:
 const branchesOf = (ways: readonly Way[]): Branch[] =>
   ways.map(({ target, points, back }) => ({ target, points, path: rounded(points), back }));
 
-/** As they stand beside the port, or on the edge. */
-function linesAt(station: Station, rule: Rule, findings: Findings, along: "long" | "short" | undefined): string[] {
-  const lines = linesOf(station, rule, findings);
-  return along ? [inOne(lines, along === "short")] : lines;
-}
-
 /** A far edge is drawn anew only where something of it changed: the rest is the very object of before. */
 function isSame(was: Drawn, now: Drawn): boolean {
   return (
@@ -320,10 +329,12 @@ function isSame(was: Drawn, now: Drawn): boolean {
     was.title === now.title &&
     was.state === now.state &&
     was.label === now.label &&
+    was.words === now.words &&
     was.main === now.main &&
     was.rejects === now.rejects &&
     JSON.stringify([
       was.from,
+      was.rules,
       was.joins,
       was.shares,
       was.between,
@@ -338,6 +349,7 @@ function isSame(was: Drawn, now: Drawn): boolean {
     ]) ===
       JSON.stringify([
         now.from,
+        now.rules,
         now.joins,
         now.shares,
         now.between,
@@ -362,46 +374,27 @@ function gatesOf(line: LineDocument, rule: Rule | undefined): GateMark[] {
   });
 }
 
-function titleOf(
-  kind: Drawn["kind"],
-  number: number,
-  limits: readonly string[],
-  words: string,
-  gates: readonly GateMark[],
-): string {
-  if (kind !== "rule") return "";
-  return [say("ruleNumber", String(number)), words, ...gates.map((gate) => gate.name), ...limits]
+/** The whole of what its edge says, and more. */
+function titleOf(line: LineDocument, station: Station, rule: Rule, number: number, findings: Findings): string {
+  const words = wordsOfRule(station, rule, findings) || findings.rules[rule.id]?.words || "";
+  return [
+    say("ruleNumber", String(number)),
+    asksFirst(rule.when) ? `${words} · ${say("asks")}` : words,
+    ...gatesOf(line, rule).map((gate) => gate.name),
+    ...(findings.signs.rules[rule.id]?.words ?? []),
+  ]
     .filter(Boolean)
     .join(" · ");
 }
 
-function stubsOf(line: LineDocument, part: Part, outlet: Outlet, box: Box): Stub[] {
-  // From the card to the first, and on from one to the next: never through one.
-  let [from, x] = [box.x + box.width, box.x + part.width + stubsFrom(part)];
-  return outlet.stubs.map(({ target, width }) => {
-    const stub = {
-      ...known(line, target),
-      target,
-      x,
-      y: box.y + outlet.port - STUB.height / 2,
-      width,
-      height: STUB.height,
-      path: `M${from} ${box.y + outlet.port}H${x}`,
-    };
-    from = x + width;
-    x = from + STUB.between;
-    return stub;
-  });
-}
-
-/** A pill beside an edge that goes on: the layout gave it a place. */
-function pillOf(line: LineDocument, laid: Laid, way: Way): Stub[] {
-  const spot = laid.pills.find((each) => each.key === way.target);
-  const part = laid.graph.parts.find((each) => each.key === way.target);
-  const target = way.target.slice(way.rule.length + 1);
+/** The layout gave it a place. */
+function pillOf(line: LineDocument, laid: Laid, { target: key, points }: Way, target: string): Stub[] {
+  const spot = laid.pills.find((each) => each.key === key);
+  const part = laid.graph.parts.find((each) => each.key === key);
   if (!spot || !part) return [];
   const { x, y } = spot;
-  return [{ ...known(line, target), target, x, y, width: part.width, height: part.height, path: rounded(way.points) }];
+  const { width, height } = part;
+  return [{ ...known(line, target), target, x, y, width, height, points, path: rounded(points) }];
 }
 
 function known(line: LineDocument, target: string): Pick<Stub, "kind" | "icon" | "name" | "title"> {

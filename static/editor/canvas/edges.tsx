@@ -1,7 +1,7 @@
 import { ViewportPortal } from "@xyflow/react";
 import { memo, useContext, useDeferredValue, useState } from "react";
-import type { Point, Rect } from "../drawing/routes";
 import { cut } from "../drawing/text";
+import type { Point, Rect } from "../drawing/types";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { Drawn, GateMark, Stub } from "./drawing";
@@ -155,7 +155,7 @@ const Way = memo(function Way({ drawn, chosen, mark }: { drawn: Drawn; chosen: b
       data-mark={mark}
     >
       <path className="ed-edge" d={path} />
-      <path className="ed-arrow" d={drawn.branches.map((branch) => arrow(branch.points)).join("")} />
+      <path className="ed-arrow" d={headsOf(drawn)} />
       <Reached drawn={drawn} />
       {drawn.fork ? <circle className="ed-fork" cx={drawn.fork[0]} cy={drawn.fork[1]} r={4} /> : null}
       {drawn.joins.map(([x, y]) => (
@@ -197,7 +197,7 @@ function Shared({
         data-mark={mark}
       >
         <path className="ed-edge" d={pathOf(each)} />
-        <path className="ed-arrow" d={each.branches.map((branch) => arrow(branch.points)).join("")} />
+        <path className="ed-arrow" d={headsOf(each)} />
       </g>
     );
   });
@@ -226,13 +226,16 @@ function Reached({ drawn }: { drawn: Drawn }) {
   ));
 }
 
-/** One path: every branch, and the short lines to pills. */
+/** One path: every branch, and what leads to pills. */
 export function pathOf(drawn: Drawn): string {
   const { branches, stubs } = drawn;
   return [...branches.map((branch) => branch.path), ...stubs.map((stub) => stub.path)].join("");
 }
 
-export function arrow(points: readonly Point[]): string {
+export const headsOf = ({ branches, stubs }: Drawn): string =>
+  [...branches, ...stubs].map(({ points }) => arrow(points)).join("");
+
+function arrow(points: readonly Point[]): string {
   const [x, y] = points.at(-1) ?? [0, 0];
   const [bx = x, by = y] = points.at(-2) ?? [];
   return bx === x && by > y
@@ -257,7 +260,6 @@ interface Said {
 
 const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
   const { label, labelAt, gateAt, gates, endlessAt, limit, limitAt, stubs, state, id } = drawn;
-  const words = state === "dead" && !drawn.along ? drawn.lines.slice(0, -1) : drawn.lines;
   const edge = edgeId(id, (drawn.branches[0] ?? stubs[0])?.target ?? "");
   return (
     <>
@@ -268,7 +270,6 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
           data-rule={id}
           data-state={state}
           data-chosen={chosen || undefined}
-          data-along={drawn.along || undefined}
           title={label}
           style={at(labelAt.x, labelAt.y)}
         >
@@ -278,8 +279,7 @@ const Words = memo(function Words({ drawn, chosen, chosenGate, near }: Said) {
               <span className="visually-hidden">{say("asks")}</span>
             </span>
           ) : null}
-          {words.join("\n")}
-          {state === "dead" && !drawn.along ? <span className="ed-never">{say("neverReached")}</span> : null}
+          {drawn.words}
         </span>
       ) : null}
       {gateAt ? <Gates at={gateAt} gates={gates} drawn={drawn} edge={edge} near={near} chosen={chosenGate} /> : null}
@@ -312,8 +312,9 @@ interface GateShown {
 }
 
 /** A hexagon on the edge; of several the first stands on top, and their number beside its name. */
-function Gates({ at: [x, y], gates, drawn: { id: rule, gateRows, rejects }, edge, near, chosen }: GateShown) {
-  const mark = useContext(GatePath)?.[rule];
+function Gates({ at: [x, y], gates, drawn: { id: rule, rules, gateRows, rejects }, edge, near, chosen }: GateShown) {
+  const path = useContext(GatePath);
+  const mark = rules.map((id) => path?.[id]).find((each) => each !== undefined);
   const chosenGate = gates.find((gate) => gate.key === chosen) ?? gates[0];
   if (!chosenGate) return null;
   const names = gates.map((gate) => gate.name).join(", ");

@@ -48,9 +48,9 @@ type StationData = {
   agent: string;
   signs: { kind: Sign; words: string }[];
   otherwise: string;
-  /** From the top of the card to each port, to that of the policy where it leads on after the rules, and to the one that
-   * is not there yet. */
-  ports: readonly number[];
+  /** From the upper right corner of the card to each port, to that of the policy where it leads on after the rules, and
+   * from its top to the one that is not there yet. */
+  ports: Box["ports"];
   onward: { id: string; port: number; title: string } | undefined;
   nextPort: number;
   /** Only the bar of its join, no card. */
@@ -167,7 +167,7 @@ function nodeOf(
     const rules = stationNode.rules.map((rule) =>
       rule.retry ? { ...rule, retry: { ...rule.retry, mark: marks[edgeMark(rule.id)] } } : rule,
     );
-    const port = box.ports[rules.length];
+    const port = box.ports[rules.length]?.[1];
     const onward =
       port === undefined
         ? undefined

@@ -32,11 +32,14 @@ it("puts what is new beside what leads to it, over nothing else", () => {
   expect(covering).toEqual([]);
 });
 
-it("makes room for a long name and for every rule", () => {
+it("makes room for a long name and for every edge", () => {
   const long = { stations: [{ key: "x", name: "A name that is longer than most of them are", rules: [] }] };
   expect(boxOf(long, "x").width).toBe(STATION.widest);
-  const rules = ["a", "b", "c"].map((id) => rule(id, "completed"));
-  expect(boxOf({ stations: [{ key: "x", rules }] }, "x").height).toBe(STATION.height + 2 * STATION.step);
+  const heightWith = (...targets: string[]): number =>
+    boxOf({ stations: [{ key: "x", rules: targets.map((to) => rule(to, to)) }] }, "x").height;
+  const two = heightWith("completed", "failed");
+  expect(heightWith("completed", "failed", "x", "@blocked")).toBe(two + STATION.step);
+  expect(two).toBeGreaterThan(heightWith("completed"));
 });
 
 it("leaves where it is what a person put there", () => {

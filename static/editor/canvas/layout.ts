@@ -2,7 +2,7 @@
 import { graphOf, type Said, START_ID } from "../drawing/graph";
 import { edition, placedFor } from "../drawing/layouts";
 import { moved } from "../drawing/moved";
-import { shownOf } from "../drawing/quiet";
+import { shownOf } from "../drawing/rows";
 import type { Graph, Part, Placed, Point, Spot, Way } from "../drawing/types";
 import { CARD } from "../drawing/zones";
 import { isPlace, type LineDocument, type Positions, positionsOf, rulesOf, type Station } from "../store/document";
@@ -23,8 +23,8 @@ export interface Box {
   port: number;
   /** Only the bar of a join, no card. */
   bar: boolean;
-  /** From the top to the port of each rule, and to that of the policy where it leads on after them. */
-  ports: readonly number[];
+  /** From the upper right corner to the port of each rule, and to that of the policy where it leads on after them. */
+  ports: readonly Point[];
 }
 
 /** What stands over a row of a long line, seen from afar. */
@@ -42,7 +42,7 @@ export interface Laid {
   placedRows: Placed["rows"];
   /** Upper left corners of pills that an edge leads to. */
   pills: readonly Spot[];
-  /** Middles of hexagons, by rule. */
+  /** Middles of hexagons, by rule: those that ask together have one. */
   gates: ReadonlyMap<string, Point>;
   /** Edges, by rule. */
   ways: ReadonlyMap<string, readonly Way[]>;
@@ -122,7 +122,7 @@ function laidFrom(graph: Graph, placed: Placed): Omit<Laid, "exact"> {
   const at = new Map(placed.parts.map((each) => [each.key, each]));
   const boxes = graph.parts.flatMap(({ key, kind, width, height, port, outlets, open, bar }): Box[] => {
     const spot = at.get(key);
-    const ports = open ? [] : outlets.map((each) => each.port);
+    const ports = open ? [] : outlets.map(({ aside, port: down }): Point => [aside, down]);
     return spot && kind !== "pill"
       ? [{ key, kind, x: spot.x, y: spot.y, width, height, port, bar: bar > 0, ports }]
       : [];
@@ -130,6 +130,10 @@ function laidFrom(graph: Graph, placed: Placed): Omit<Laid, "exact"> {
   const ways = new Map<string, Way[]>();
   for (const way of placed.ways) ways.set(way.rule, [...(ways.get(way.rule) ?? []), way]);
   const gates = new Map(placed.gates.map(({ key, x, y }) => [key, [x, y] as const]));
+  for (const { id, leader } of graph.parts.flatMap(({ outlets }) => outlets)) {
+    const shared = gates.get(leader ?? "");
+    if (shared) gates.set(id, shared);
+  }
   const pills = graph.parts.flatMap((part) => (part.kind === "pill" ? (at.get(part.key) ?? []) : []));
   const rows = rowsOf(graph, placed, boxes);
   const provisional = placed.provisional === true;
@@ -154,7 +158,7 @@ function rowsOf(graph: Graph, placed: Placed, boxes: readonly Box[]): Row[] {
 
 /** Where the port of the rule stands that is not there yet. */
 export const nextPort = ({ ports, port }: Pick<Box, "ports" | "port">): number =>
-  ports.length > 0 ? (ports.at(-1) ?? 0) + STATION.step : port;
+  ports.length > 0 ? Math.max(...ports.map(([, down]) => down)) + STATION.step : port;
 
 /** About as high as a station will be. */
 export const heightOf = (station: Station): number =>

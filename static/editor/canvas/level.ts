@@ -12,7 +12,7 @@ export type Level = "near" | "middle" | "far";
 /** Nearer than this the words of a line are read. */
 const READ = 0.66;
 /** Pixels on the screen that no letter is smaller than. */
-const LEGIBLE = 9;
+const LEGIBLE = 10;
 
 export const levelOf = (zoom: number): Level => (zoom >= READ ? "near" : zoom >= 0.3 ? "middle" : "far");
 

@@ -1,6 +1,7 @@
 import type { NodeProps } from "@xyflow/react";
 import { memo, useContext } from "react";
 import { cut } from "../drawing/text";
+import type { Point } from "../drawing/types";
 import { BADGE } from "../drawing/zones";
 import { EditorContext } from "../shell/context";
 import { Icon } from "../shell/Icon";
@@ -10,8 +11,8 @@ import type { EndNode, StartNode, StationNode } from "./flow";
 import { type Level, useLevel } from "./level";
 import { NoteCard } from "./NoteCard";
 
-/** A rounded card as high as it has rules: port 1 at a fixed height, the next every 24 px, so that the number in the
- * circle is the rule. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
+/** A rounded card as high as it has edges: the port of the main way at a fixed height, the next every 24 px, the numbers of
+ * rules that share an edge beside one another. What a port starts is drawn by `drawn.tsx`, by its `data-port`. */
 const StationCard = memo(function StationCard({ data }: NodeProps<StationNode>) {
   const level = useLevel();
   if (data.bar) return <JoinBar data={data} level={level} />;
@@ -127,6 +128,8 @@ function Badge({ data }: { data: StationNode["data"] }) {
   );
 }
 
+const portAt = ([aside, down]: Point = [0, 0]) => ({ top: down, insetInlineEnd: -aside });
+
 function Ports({ data }: { data: StationNode["data"] }) {
   return (
     <>
@@ -138,7 +141,7 @@ function Ports({ data }: { data: StationNode["data"] }) {
             data-port={rule.id}
             data-mark={rule.mark}
             title={rule.title}
-            style={{ top: data.ports[index] }}
+            style={portAt(data.ports[index])}
           >
             {index + 1}
           </span>

@@ -1,8 +1,8 @@
 /** The line as a picture of its own: SVG with the colours of the page, readable without it. */
 
 import { isBadge, waitsWords } from "../drawing/graph";
-import type { Rect } from "../drawing/routes";
 import { cut } from "../drawing/text";
+import type { Rect } from "../drawing/types";
 import { BADGE } from "../drawing/zones";
 import { say } from "../shell/words";
 import { endOf, kindOf, nameOf, type Rule, rulesOf, type Station, stationOf } from "../store/document";
@@ -11,7 +11,7 @@ import { endName } from "../store/names";
 import { isHeading, placedNotes } from "../store/notes";
 import type { Editor } from "../store/store";
 import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
-import { arrow, pathOf } from "./edges";
+import { headsOf, pathOf } from "./edges";
 import { type Box, laidOut, START_ID } from "./layout";
 
 const ROOM = 32;
@@ -57,7 +57,7 @@ function pictureOf({ line, state }: Editor): string {
     const colour = each.state === "dead" ? tone.danger : tone.edge;
     const dashes =
       each.state === "dead" ? ' stroke-dasharray="5 4"' : each.kind === "onward" ? ' stroke-dasharray="2 4"' : "";
-    const heads = each.branches.map((branch) => arrow(branch.points)).join("");
+    const heads = headsOf(each);
     const width = each.main ? 2.5 : 1.5;
     const fork = each.fork ? `<circle cx="${each.fork[0]}" cy="${each.fork[1]}" r="4" fill="${colour}"/>` : "";
     const joins = each.joins.map(([x, y]) => `<circle cx="${x}" cy="${y}" r="3" fill="${colour}"/>`).join("");
@@ -65,11 +65,7 @@ function pictureOf({ line, state }: Editor): string {
   };
   const labelOf = (each: Drawn): string => {
     const at = each.labelAt;
-    const label = at
-      ? each.lines
-          .map((row, index) => words(row, at.x + 3, at.y + 12 + 16 * index, 12, `fill="${tone.muted}"`))
-          .join("")
-      : "";
+    const label = at ? words(each.words, at.x + 3, at.y + 12, 12, `fill="${tone.muted}"`) : "";
     const stubs = each.stubs.map(
       (stub) => rect(stub, 10, tone.fill) + words(cut(stub.name), stub.x + 12, stub.y + 14, 12),
     );
@@ -97,7 +93,7 @@ function pictureOf({ line, state }: Editor): string {
   const otherwise = (station: Station, box: Box): string => {
     const port = box.ports[rulesOf(station).length];
     if (port === undefined) return "";
-    const [x, y] = [box.x + box.width, box.y + port];
+    const [x, y] = [box.x + box.width + port[0], box.y + port[1]];
     return (
       `<circle cx="${x}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5" stroke-dasharray="3 3"/>` +
       `<path d="M${x - 4} ${y}h8m-3 -3l3 3l-3 3" fill="none" stroke="${tone.muted}" stroke-width="1.5"/>`
@@ -107,7 +103,8 @@ function pictureOf({ line, state }: Editor): string {
     rulesOf(station)
       .map((rule, index) => {
         if (retries.includes(rule)) return "";
-        const [x, y] = [box.x + box.width, box.y + (box.ports[index] ?? box.port)];
+        const [aside, down] = box.ports[index] ?? [0, box.port];
+        const [x, y] = [box.x + box.width + aside, box.y + down];
         return (
           `<circle cx="${x}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +
           words(String(index + 1), x, y + 4, 11, 'text-anchor="middle"')

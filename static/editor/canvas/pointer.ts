@@ -4,7 +4,7 @@ import type { ReactFlowInstance } from "@xyflow/react";
 import { type PointerEvent, useRef, useState } from "react";
 
 import { announce } from "../../ts/dom";
-import type { Point } from "../drawing/routes";
+import type { Point } from "../drawing/types";
 import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { addTarget, removeTarget } from "../store/commands-canvas";

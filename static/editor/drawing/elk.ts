@@ -13,7 +13,12 @@ const LONG = 120;
 const SOUTH = { first: 18, step: 16 };
 
 const STRAIGHT = "100";
-const gateId = (rule: string): string => `gate ${rule}`;
+/** ELK counts what crosses, and knows no edge that counts more: the main way leads as often as this. */
+const WEIGHT = { few: 16, many: 1 };
+/** What only joins the main way, or parts from it, does so a little lower: to do it from above would be to cross it. */
+const LOWER = 1;
+const GATE = "gate ";
+const gateId = (rule: string): string => `${GATE}${rule}`;
 const partId = (key: string): string => `part ${key}`;
 
 function options(graph: Graph): Record<string, string> {
@@ -30,9 +35,10 @@ function options(graph: Graph): Record<string, string> {
     "elk.layered.cycleBreaking.strategy": "GREEDY",
     "elk.layered.thoroughness": many ? "1" : "10",
     "elk.layered.spacing.nodeNodeBetweenLayers": "20",
-    "elk.layered.spacing.edgeNodeBetweenLayers": many ? "10" : "16",
+    "elk.layered.spacing.edgeNodeBetweenLayers": "10",
     "elk.layered.spacing.edgeEdgeBetweenLayers": "10",
-    "elk.spacing.nodeNode": "20",
+    // Words stand between what is below one another.
+    "elk.spacing.nodeNode": "36",
     "elk.spacing.edgeNode": many ? "12" : "14",
     // What stands on a way back has room between it and the next.
     "elk.spacing.edgeEdge": many ? "10" : "14",
@@ -50,12 +56,10 @@ const port = (id: string, side: string, x: number, y: number): ElkPort => ({
   layoutOptions: { "elk.port.side": side },
 });
 
-/** One of several rows: what leads out of it ends, and what leads into it begins, at points on its edges; `order`: of those
- * that come in, from the top. */
-export interface InRow {
+/** One of several rows: what leads out of it ends, and what leads into it begins, at points on its edges. */
+interface InRow {
   rowOf: RowOf;
   row: number;
-  order: readonly string[];
 }
 
 export function asked(graph: Graph, only?: InRow): ElkNode {
@@ -70,7 +74,9 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
     graph.parts.flatMap(({ outlets }) =>
       outlets.filter((each) => each.dead && back.has(`${each.id}>${to}`)).map((each) => each.id),
     );
+  const onMain = new Set(graph.main);
   const here = (key: string): boolean => only === undefined || only.rowOf.get(key) === only.row;
+  const gates: ElkNode[] = [];
   for (const part of graph.parts) {
     if (!here(part.key)) continue;
     const zone = zoneOf(part);
@@ -78,7 +84,7 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
       id: partId(part.key),
       width: zone.width,
       height: zone.height,
-      ports: [port(`in ${part.key}`, "WEST", 0, part.over + part.port)],
+      ports: [],
       layoutOptions: {
         "elk.portConstraints": "FIXED_POS",
         ...(part.kind === "start" ? { "elk.layered.layering.layerConstraint": "FIRST" } : {}),
@@ -86,8 +92,8 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
     };
     children.push(node);
     for (const outlet of part.outlets) {
-      if (outlet.gate === 0 || outlet.badge) continue;
-      children.push({
+      if (outlet.gate === 0) continue;
+      (mainRules.has(outlet.id) ? children : gates).push({
         id: gateId(outlet.id),
         width: gateWidth(outlet),
         height: gateHeight(outlet),
@@ -96,6 +102,7 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
       });
     }
   }
+  children.push(...gates);
   const byId = new Map(children.map((each) => [each.id, each]));
   const point = (id: string, end: "FIRST" | "LAST"): string => {
     const side = end === "FIRST" ? "EAST" : "WEST";
@@ -123,34 +130,34 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
       layoutOptions: edge.options,
     });
   };
+  /** Once for all that leads there. */
+  const ported = (node: ElkNode | undefined, id: string, side: string, x: number, y: number): string => {
+    if (!node?.ports?.some((each) => each.id === id)) node?.ports?.push(port(id, side, x, y));
+    return id;
+  };
   /** Out of the hexagon below. */
   const rejects = (outlet: Outlet): string => {
-    const node = byId.get(gateId(outlet.id)) as ElkNode;
-    const id = `rejected ${outlet.id}`;
-    if (!node.ports?.some((each) => each.id === id))
-      node.ports?.push(port(id, "SOUTH", (node.width ?? 0) / 2 + rejectedFrom(outlet), node.height ?? 0));
-    return id;
+    const node = byId.get(gateId(outlet.id));
+    const x = (node?.width ?? 0) / 2 + rejectedFrom(outlet);
+    return ported(node, `rejected ${outlet.id}`, "SOUTH", x, node?.height ?? 0);
   };
-  const outOf = (part: Part, outlet: Outlet, leadsBack: boolean): string => {
+  const outOf = (part: Part, outlet: Outlet, leadsBack: boolean, lower: boolean): string => {
     const gated = outlet.gate > 0;
     const node = byId.get(gated ? gateId(outlet.id) : partId(part.key)) as ElkNode;
-    const id = `${leadsBack ? "back" : "out"} ${outlet.id}`;
-    if (!node.ports?.some((each) => each.id === id)) {
-      const [width, height] = [node.width ?? 0, node.height ?? 0];
-      if (leadsBack && gated) node.ports?.push(port(id, "SOUTH", width / 2, height));
-      else if (leadsBack) {
-        // Down right of its words, each rule in a lane of its own.
-        node.ports?.push(port(id, "SOUTH", part.before + part.width + laneOf(part, outlet), height));
-      } else
-        node.ports?.push(
-          port(id, "EAST", width, gated ? outlet.gateOver + HEXAGON.height / 2 : part.over + outlet.port),
-        );
+    const [width, height] = [node.width ?? 0, node.height ?? 0];
+    if (leadsBack) {
+      // Down right of its ports, each rule in a lane of its own.
+      const x = gated ? width / 2 : part.before + part.width + laneOf(part, outlet);
+      return ported(node, `back ${outlet.id}`, "SOUTH", x, height);
     }
-    return id;
+    const level = gated ? outlet.gateOver + HEXAGON.height / 2 : part.over + outlet.port;
+    return ported(node, `${lower ? "low" : "out"} ${outlet.id}`, "EAST", width, level + (lower ? LOWER : 0));
   };
+  const into = ({ key, over, port: down }: Part, lower: boolean): string =>
+    ported(byId.get(partId(key)), `${lower ? "low" : "in"} ${key}`, "WEST", 0, over + down + (lower ? LOWER : 0));
   for (const part of graph.parts) {
     for (const outlet of part.outlets) {
-      if (outlet.badge) continue;
+      if (outlet.targets.length === 0) continue;
       const rule = outlet.id;
       const weigh = (on: boolean): Record<string, string> =>
         on ? { "elk.layered.priority.straightness": STRAIGHT, "elk.layered.priority.direction": "10" } : {};
@@ -170,24 +177,21 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
         if (!other) continue;
         const id = `${own}>${to}`;
         const out = (leadsBack: boolean) => (): string =>
-          own === rule ? outOf(part, outlet, leadsBack) : rejects(outlet);
+          own === rule ? outOf(part, outlet, leadsBack, isMain && !mainEdges.has(id)) : rejects(outlet);
         if (!back.has(id)) {
-          lead({ id, from: part.key, to, options: weigh(mainEdges.has(id)) }, out(false), () => `in ${to}`);
+          const isLower = onMain.has(to) && !mainEdges.has(id);
+          lead({ id, from: part.key, to, options: weigh(mainEdges.has(id)) }, out(false), () => into(other, isLower));
           continue;
         }
-        const into = (): string => {
-          const name = `loop ${to} ${outlet.dead ? rule : ""}`;
+        const loop = (): string => {
+          const room = Math.max(0, Math.floor((other.width - badgesWidth(other) - 2 * SOUTH.first) / SOUTH.step));
+          const place = Math.min(room, outlet.dead ? deadInto(to).indexOf(rule) : deadInto(to).length);
+          const x = other.before + other.width - SOUTH.first - SOUTH.step * place;
           const target = byId.get(partId(to));
-          if (target && !target.ports?.some((each) => each.id === name)) {
-            const room = Math.max(0, Math.floor((other.width - badgesWidth(other) - 2 * SOUTH.first) / SOUTH.step));
-            const place = Math.min(room, outlet.dead ? deadInto(to).indexOf(rule) : deadInto(to).length);
-            const x = other.before + other.width - SOUTH.first - SOUTH.step * place;
-            target.ports?.push(port(name, "SOUTH", x, target.height ?? 0));
-          }
-          return name;
+          return ported(target, `loop ${to} ${outlet.dead ? rule : ""}`, "SOUTH", x, target?.height ?? 0);
         };
         // Turned round, so that nothing in the graph leads back. Ways back to one station share their last piece.
-        lead({ id, from: to, to: part.key, options: {} }, into, out(true));
+        lead({ id, from: to, to: part.key, options: {} }, loop, out(true));
       }
     }
   }
@@ -195,17 +199,26 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
     if (!here(from) || !here(to)) continue;
     const id = `silent ${from}`;
     byId.get(partId(from))?.ports?.push(port(id, "EAST", byId.get(partId(from))?.width ?? 0, 1));
-    edges.push({ id, sources: [id], targets: [`in ${to}`] });
+    const other = parts.get(to);
+    if (other) edges.push({ id, sources: [id], targets: [into(other, onMain.has(to))] });
   }
-  if (only) children.sort((a, b) => placeOf(only.order, a.id) - placeOf(only.order, b.id));
+  // What is led to from another row only stands below where the main way comes from there.
+  const entry = children.find(({ id }) => graph.mainEdges.some((edge) => id === entryOf(edge)));
+  const targets = new Set(edges.flatMap((edge) => edge.targets));
+  for (const part of entry ? graph.parts : []) {
+    if (!here(part.key) || onMain.has(part.key) || targets.has(into(part, false))) continue;
+    const id = `silent ${part.key} from ${entry?.id}`;
+    entry?.ports?.push(port(id, "EAST", 1, LOWER));
+    edges.push({ id, sources: [id], targets: [into(part, false)] });
+  }
+  const weight = graph.parts.length > LONG ? WEIGHT.many : WEIGHT.few;
+  for (const edge of [...edges])
+    if (mainEdges.has(edge.id) || mainRules.has(edge.id.slice(GATE.length)))
+      for (let copy = 1; copy < weight; copy += 1) edges.push({ ...edge, id: `${edge.id} ${copy}` });
+  // What comes in stands before all that it leads to.
+  if (entry) children.unshift(...children.splice(children.indexOf(entry), 1));
   return { id: "line", layoutOptions: options(graph), children, edges };
 }
-
-/** Entries come in the order in which they left the row above, before all that they lead to. */
-const placeOf = (order: readonly string[], id: string): number => {
-  const at = order.indexOf(id);
-  return at < 0 ? order.length : at;
-};
 
 export function answered(graph: Graph, whole: ElkNode): Placed {
   const laid = fromStart(graph, whole);
@@ -214,6 +227,7 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
   const gates: Spot[] = [];
   const ways: Way[] = [];
   const back = new Set(graph.back);
+  const [mainEdges, mainRules, onMain] = [new Set(graph.mainEdges), new Set(graph.mainRules), new Set(graph.main)];
   const edgeAt = new Map((laid.edges ?? []).map((each) => [each.id, each]));
   const pointsOf = (id: string): Point[] =>
     (edgeAt.get(id)?.sections ?? []).flatMap((section) => [
@@ -231,7 +245,7 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
   for (const part of graph.parts) {
     const spot = spots.get(part.key) as Spot;
     for (const outlet of part.outlets) {
-      if (outlet.badge) continue;
+      if (outlet.targets.length === 0) continue;
       const begin: Point = [spot.x + part.width, spot.y + outlet.port];
       let lead: Point[] = [begin];
       let below: Point = begin;
@@ -258,7 +272,11 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
           if (first && outlet.gate === 0) points = [[first[0], begin[1]], ...points];
           const last = points.at(-1);
           if (last) points = [...points.slice(0, -1), [last[0], target.y + other.height]];
-        } else points = [...points, [target.x - 0, target.y + other.port]];
+        } else {
+          const isMain = mainEdges.has(id);
+          points = lifted(points, mainRules.has(own) && !isMain, onMain.has(to) && !isMain);
+          points = [...points, [target.x, target.y + other.port]];
+        }
         ways.push({
           rule: own,
           target: to,
@@ -269,7 +287,31 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
       }
     }
   }
-  return { parts, gates, ways, rows: [] };
+  return { parts, gates, ways: [...ways, ...followers(graph, ways)], rows: [] };
+}
+
+/** From where it parts, or comes to where it joins, at the level of the main way. */
+function lifted(points: readonly Point[], parts: boolean, joins: boolean): Point[] {
+  const [first, last] = [points[0]?.[1], points.at(-1)?.[1]];
+  return points.map(([x, y], index): Point => {
+    const isLower = (parts && index < 2 && y === first) || (joins && index > points.length - 3 && y === last);
+    return [x, isLower ? y - LOWER : y];
+  });
+}
+
+/** Of rules that share the edge of another, the same once more. */
+export function followers(graph: Graph, ways: readonly Way[]): Way[] {
+  const copied = (from: string | undefined, rule: string | undefined): Way[] =>
+    from === undefined || rule === undefined
+      ? []
+      : ways.filter((way) => way.rule === from).map((way) => ({ ...way, rule }));
+  return graph.parts.flatMap(({ outlets }) =>
+    outlets.flatMap(({ id, leader, rejected }) => {
+      if (leader === undefined) return [];
+      const leading = outlets.find((each) => each.id === leader);
+      return [...copied(leader, id), ...copied(leading?.rejected?.id, rejected?.id)];
+    }),
+  );
 }
 
 /** Seen from the start: where it stands does not depend on what stands above it, so that places a person chose stay right. */

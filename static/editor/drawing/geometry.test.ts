@@ -7,9 +7,11 @@ import { NOTHING } from "../store/findings";
 import { best } from "./best";
 import { answered, asked, type Engine } from "./elk";
 import { generated, said } from "./generated";
-import { crossings, faults, sizeOf } from "./geometry";
+import { crossingMain, crossings, faults, sizeOf, tooLong } from "./geometry";
 import { graphOf } from "./graph";
-import { shownOf } from "./quiet";
+import { shownOf } from "./rows";
+import { frameOf } from "./shapes";
+import type { Graph, Placed } from "./types";
 
 const elk = new ELK() as unknown as Engine;
 /** `make soak` draws 2,000. */
@@ -18,9 +20,15 @@ const MANY = Number(process.env.DRAWINGS ?? 16);
 /** ELK as it comes, for comparison: nothing set but the direction. */
 const DEFAULT = { "elk.algorithm": "layered", "elk.direction": "RIGHT" };
 
+/** What would be wrong in a drawing and is right in this one, and why. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {};
+
+const measured = (graph: Graph, placed: Placed): string[] =>
+  [...crossingMain(graph, placed), ...tooLong(graph, placed)].filter((each) => !(each in EXCEPTIONS));
+
 describe("a line that nobody has put anywhere", () => {
   it("is drawn without a fault, whatever it is, in one row and in a window", async () => {
-    const wrong: string[] = [];
+    const [wrong, far]: [string[], string[]] = [[], []];
     const count = { ours: 0, theirs: 0, edges: 0 };
     const first = Number(process.env.FIRST ?? 0);
     for (let seed = first; seed < first + MANY; seed += 1) {
@@ -28,7 +36,9 @@ describe("a line that nobody has put anywhere", () => {
       const window: readonly [number, number] = seed % 2 === 0 ? [0, 0] : [820, 590];
       const graph = graphOf(line, said(line, seed), window);
       const placed = await best(graph, elk);
-      wrong.push(...faults(shownOf(graph, placed), placed).map((each) => `line ${seed}: ${each}`));
+      const visible = shownOf(graph, placed);
+      wrong.push(...faults(visible, placed).map((each) => `line ${seed}: ${each}`));
+      far.push(...measured(visible, placed).map((each) => `line ${seed}: ${each}`));
       if (window[0] === 0) {
         count.ours += crossings(placed.ways);
         const plain = await elk.layout({ ...asked(graph), layoutOptions: DEFAULT });
@@ -40,12 +50,15 @@ describe("a line that nobody has put anywhere", () => {
       `${MANY} lines: ${count.edges} edges in one row cross ${count.ours} times, by ELK's default ${count.theirs}`,
     );
     expect(wrong).toEqual([]);
+    expect(far).toEqual([]);
     expect(count.ours).toBeLessThanOrEqual(count.theirs);
   }, 7_200_000);
 });
 
-/** What an editor at 1440 by 900 has for its canvas. */
-const WINDOW = [820, 590] as const;
+/** What an editor at 1440 by 900 has for its canvas, and what a page has for a drawing. */
+const [WINDOW, PAGE] = [[820, 590] as const, [1300, 560] as const];
+/** Lines of so few stations stand in one row on a page, so near at least. */
+const FEW = { stations: 8, zoom: 0.8 };
 
 describe("the lines that come with the product", () => {
   const folders = ["pipelines/lines/starters/lines", "pipelines/lines/demo/lines"];
@@ -53,13 +66,20 @@ describe("the lines that come with the product", () => {
 
   it.each(paths.filter((path) => path.endsWith(".yaml")))("%s", async (path) => {
     const line = parse(readFileSync(path, "utf8")) as LineDocument;
-    const graph = graphOf(line, NOTHING, WINDOW);
-    expect(graph.parts.length).toBeGreaterThan(2);
-    const placed = await best(graph, elk);
-    expect(faults(shownOf(graph, placed), placed)).toEqual([]);
-    // Read at once, or as a page is read: all of its width.
-    const [width, height] = sizeOf(placed);
-    const near = line.stations.length <= 12 ? Math.min(WINDOW[0] / width, WINDOW[1] / height) : WINDOW[0] / width;
-    expect(near).toBeGreaterThanOrEqual(0.7);
+    for (const window of [WINDOW, PAGE]) {
+      const graph = graphOf(line, NOTHING, window);
+      expect(graph.parts.length).toBeGreaterThan(2);
+      const placed = await best(graph, elk);
+      const visible = shownOf(graph, placed);
+      expect(faults(visible, placed)).toEqual([]);
+      expect(measured(visible, placed)).toEqual([]);
+      // Read at once, or as a page is read: all of its width.
+      const [width, height] = sizeOf(placed);
+      const near = line.stations.length <= 12 ? Math.min(window[0] / width, window[1] / height) : window[0] / width;
+      expect(near).toBeGreaterThanOrEqual(0.7);
+      if (window !== PAGE || line.stations.length > FEW.stations) continue;
+      expect(placed.rows).toEqual([]);
+      expect(window[0] / frameOf(visible, placed).width).toBeGreaterThanOrEqual(FEW.zoom);
+    }
   });
 });

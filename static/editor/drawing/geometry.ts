@@ -1,9 +1,9 @@
 /** What must hold of a drawing, checked by its geometry: for tests, and for counting. */
 import { meet, passes } from "./moved";
 import { groupsOf, lies } from "./pills";
-import { gateBoxes, rejectedBox, shapesOf } from "./shapes";
+import { gateBoxes, shapesOf } from "./shapes";
 import type { Graph, Placed, Point, Rect } from "./types";
-import { PILL, STUB, stubsFrom } from "./zones";
+import { CARD, PILL } from "./zones";
 
 interface Thing extends Rect {
   what: string;
@@ -11,11 +11,9 @@ interface Thing extends Rect {
   of: string;
   /** Of a pill all rules that it is said of. */
   rules?: readonly string[];
-  /** Words that stand on their edge. */
-  along?: boolean;
   /** The part that it stands at. */
   part: string;
-  kind: "card" | "bar" | "port" | "gate" | "words" | "stub" | "pill";
+  kind: "card" | "bar" | "port" | "gate" | "words" | "pill";
 }
 
 interface Line {
@@ -41,31 +39,11 @@ export function drawnThings(graph: Graph, placed: Placed): { things: Thing[]; li
     for (const { kind, rule, x, y, width, height } of shapesOf(part))
       add(kind, rule ?? part.key, { x: x + spot.x, y: y + spot.y, width, height });
     for (const outlet of part.outlets) {
-      if (outlet.badge) continue;
-      let [from, x] = [part.width, part.width + stubsFrom(part)];
-      for (const stub of outlet.stubs) {
-        const begin: Point = [spot.x + from, spot.y + outlet.port];
-        lines.push({ rule: outlet.id, part: part.key, target: "", points: [begin, [spot.x + x, begin[1]]] });
-        from = x + stub.width;
-        x = from + STUB.between;
-      }
       const gate = gates.get(outlet.id);
       if (outlet.gate > 0 && gate) for (const box of gateBoxes(gate, outlet)) add("gate", outlet.id, box);
-      const word = gate && rejectedBox(gate, outlet);
-      if (word && outlet.rejected) add("words", outlet.rejected.id, word);
-      for (const { rule, target, points } of placed.ways)
-        if (rule === outlet.rejected?.id) lines.push({ rule, part: part.key, target, points });
-      for (const way of placed.ways.filter((each) => each.rule === outlet.id)) {
-        lines.push({ rule: outlet.id, part: part.key, target: way.target, points: way.points });
-        if (way.wordsAt)
-          things.push({
-            kind: "words",
-            of: outlet.id,
-            part: part.key,
-            along: true,
-            what: `words ${outlet.id}`,
-            ...way.wordsAt,
-          });
+      for (const way of placed.ways.filter(({ rule }) => rule === outlet.id || rule === outlet.rejected?.id)) {
+        lines.push({ rule: way.rule, part: part.key, target: way.target, points: way.points });
+        if (way.wordsAt) add("words", way.rule, way.wordsAt);
         if (way.pillAt && outlet.pill > 0) {
           const [middle, level] = way.pillAt;
           const group = groups.find((each) => each.some(({ rule }) => rule === outlet.id)) ?? [];
@@ -101,10 +79,11 @@ export function faults(graph: Graph, placed: Placed): string[] {
   const { things, lines } = drawnThings(graph, placed);
   return [
     ...covered(things),
-    ...through(things, lines),
-    ...strayed(things, lines),
+    ...through(graph, things, lines),
+    ...strayed(graph, things, lines),
     ...unordered(graph),
     ...bent(graph, placed),
+    ...twice(graph, placed),
   ];
 }
 
@@ -115,22 +94,24 @@ function covered(things: readonly Thing[]): string[] {
       .slice(index + 1)
       .filter(
         (other) =>
-          (one.part !== other.part || one.kind === "pill" || one.along || other.along || other.kind === "pill") &&
+          (one.part !== other.part || [one, other].some(({ kind }) => kind === "pill" || kind === "words")) &&
           meet(inner(one), inner(other)),
       )
       .map((other) => `${one.what} covers ${other.what}`),
   );
 }
 
-const OWN: ReadonlySet<Thing["kind"]> = new Set(["gate", "stub", "port"]);
+const OWN: ReadonlySet<Thing["kind"]> = new Set(["gate", "port", "words"]);
 
 /** No edge goes through a station, a gate, a pill, words or ports of others. */
-function through(things: readonly Thing[], lines: readonly Line[]): string[] {
+function through(graph: Graph, things: readonly Thing[], lines: readonly Line[]): string[] {
+  const leaders = leadersOf(graph);
   return lines.flatMap((line) =>
     things
       .filter((thing) => {
         if (OWN.has(thing.kind) && thing.of === line.rule) return false;
-        if (thing.rules?.includes(line.rule) || (thing.along && thing.of === line.rule)) return false;
+        if (thing.rules?.includes(line.rule) || leaders.get(line.rule) === thing.of) return false;
+        if (thing.kind === "port" && leaders.get(thing.of) === (leaders.get(line.rule) ?? line.rule)) return false;
         if (thing.kind === "bar" && thing.of === line.target) return false;
         return passes(line.points, inner(thing));
       })
@@ -138,8 +119,13 @@ function through(things: readonly Thing[], lines: readonly Line[]): string[] {
   );
 }
 
+/** Of rules that share the edge of another, that one. */
+const leadersOf = ({ parts }: Graph): Map<string, string | undefined> =>
+  new Map(parts.flatMap(({ outlets }) => outlets.map(({ id, leader }) => [id, leader] as const)));
+
 /** Words stand nearer to their own edge than to any other. */
-function strayed(things: readonly Thing[], lines: readonly Line[]): string[] {
+function strayed(graph: Graph, things: readonly Thing[], lines: readonly Line[]): string[] {
+  const leaders = leadersOf(graph);
   return things
     .filter(({ kind, of, part }) => kind === "words" && of !== part)
     .flatMap((words) => {
@@ -147,16 +133,65 @@ function strayed(things: readonly Thing[], lines: readonly Line[]): string[] {
         ...lines.filter((line) => line.rule === words.of).map((line) => distance(line.points, words)),
       );
       return lines
-        .filter((line) => line.rule !== words.of && distance(line.points, words) <= own)
+        .filter(({ rule }) => rule !== words.of && leaders.get(rule) !== words.of)
+        .filter((line) => distance(line.points, words) <= own)
         .map((line) => `${words.what} is nearer to ${line.rule} to ${line.target}`);
     });
 }
 
-/** The number in the circle is the rule: below one another in their order. */
+/** Ports stand below one another as far apart as their circles need, those of one edge beside one another. */
 const unordered = (graph: Graph): string[] =>
   graph.parts
-    .filter(({ outlets }) => outlets.some((each, index) => index > 0 && each.port <= (outlets[index - 1]?.port ?? 0)))
-    .map((part) => `${part.key} has rules out of order`);
+    .filter(({ outlets }) => {
+      const own = outlets.filter(({ badge, leader }) => !badge && leader === undefined).map(({ port }) => port);
+      return own.some((one, index) => own.slice(index + 1).some((other) => Math.abs(one - other) < CARD.step));
+    })
+    .map((part) => `${part.key} has ports on one another`);
+
+/** A station asks at a gate before the same place once. */
+function twice({ parts }: Graph, placed: Placed): string[] {
+  const gates = new Set(placed.gates.map((gate) => gate.key));
+  return parts.flatMap(({ key, outlets }) => {
+    const questions = outlets
+      .filter(({ id }) => gates.has(id))
+      .map((each) => [each.gateRows, each.many, each.targets, each.dead, each.pillWords].join());
+    return new Set(questions).size < questions.length ? [`${key} asks twice at one gate`] : [];
+  });
+}
+
+/** Edges that cross the main way. */
+export function crossingMain(
+  { mainEdges, mainRules }: Pick<Graph, "mainEdges" | "mainRules">,
+  { ways }: Pick<Placed, "ways">,
+): string[] {
+  const [edges, rules] = [new Set(mainEdges), new Set(mainRules)];
+  const main = ways.filter(({ rule, target }) => edges.has(`${rule}>${target}`));
+  return ways
+    .filter(({ rule }) => !rules.has(rule))
+    .filter((way) => main.some((other) => crossings([way, other]) > 0))
+    .map(({ rule, target }) => `${rule} to ${target} crosses the main way`);
+}
+
+/** How much longer an edge may be than twice the way along x and y between its ends. */
+const DETOUR = 200;
+
+const along = ([ax, ay]: Point, [bx, by]: Point): number => Math.abs(ax - bx) + Math.abs(ay - by);
+
+/** Edges that are longer than twice the way along x and y between their ends, past their gate, or pass what they lead to;
+ * what goes on in another row goes round. */
+export function tooLong(graph: Graph, placed: Placed): string[] {
+  const gates = new Map(placed.gates.map(({ key, x, y }) => [key, [x, y] as const]));
+  const rowOf = new Map(placed.rows.flatMap((keys, row) => keys.map((key) => [key, row] as const)));
+  return drawnThings(graph, placed).lines.flatMap(({ rule, part, target, points }) => {
+    const [first, last, gate] = [points[0], points.at(-1), gates.get(rule)];
+    if (!first || !last || rowOf.get(part) !== rowOf.get(target)) return [];
+    const length = points.slice(1).reduce((sum, point, index) => sum + along(points[index] as Point, point), 0);
+    const direct = gate ? along(first, gate) + along(gate, last) : along(first, last);
+    const isAhead = points.at(-2)?.[1] === last[1] && first[0] < last[0];
+    const comesBack = isAhead && points.some(([x]) => x > last[0]);
+    return length > 2 * direct + DETOUR || comesBack ? [`${rule} to ${target} goes too far`] : [];
+  });
+}
 
 /** The main way is straight: one height from start to end, in each row. */
 export function bent(graph: Graph, placed: Placed): string[] {

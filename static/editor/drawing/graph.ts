@@ -20,10 +20,11 @@ import {
 import type { Findings } from "../store/findings";
 import { kindName } from "../store/kinds";
 import { endName, gateName } from "../store/names";
-import { illness, type Link, NEVER, ordered } from "./order";
-import { boldWidthOf, broken, cut, pillWidth, widthOf } from "./text";
+import { ILL, type Link, NEVER, ordered } from "./order";
+import { boldWidthOf, cut, inTwo, pillWidth, widthOf } from "./text";
 import type { Graph, Outlet, Part } from "./types";
-import { BADGE, BAR, CARD, type GateSize, gateOf, HEXAGON, NO_GATE, roomOver, roomUnder, STUB, WORDS } from "./zones";
+import { unlikeliness } from "./usual";
+import { BADGE, BAR, CARD, type GateSize, gateOf, NO_GATE, NUMBER_STEP, STUB } from "./zones";
 
 export const START_ID = "@start";
 const END = { width: 80, widest: 184, height: 36 };
@@ -34,14 +35,8 @@ const JOIN_BEFORE = 20;
 const JOIN_OVER = 20;
 /** A bar with more rules would be no bar. */
 const BAR_RULES = 3;
-/** In a long line what is further away than this many stations is named in a pill. */
-const FAR = 4;
+/** In longer lines no station is drawn as a bar. */
 const LONG = 60;
-/** An end that more rules of a long line lead to is named in pills. */
-const MANY = 4;
-
-/** Of a rule that no task could take yet: after those that tasks took. */
-const UNRANKED = 1_000;
 
 const SILENT = "@silent";
 
@@ -58,7 +53,7 @@ const between = (least: number, value: number, most: number): number => Math.min
 export type Said = Pick<Findings, "onward" | "rejected" | "rules" | "signs" | "endless" | "taken">;
 
 /** Stations to which the gates of a rule lead what they reject, as far as that is drawn: not to its own, which runs again as
- * after a word that sends back, nor far away in a long line. */
+ * after a word that sends back. */
 export function rejectionsOf(
   line: LineDocument,
   station: Station,
@@ -68,10 +63,7 @@ export function rejectionsOf(
   const rejecting = new Set((rule.gates ?? []).flatMap((key) => rejected[key] ?? []));
   rejecting.delete(station.key);
   if (rejecting.size === 0 || isBadge(station, rule) || rules[rule.id]?.status === "dead") return [];
-  const at = (key: string): number => line.stations.findIndex((each) => each.key === key);
-  const here = at(station.key);
-  const isNear = (place: number): boolean => line.stations.length <= LONG || Math.abs(place - here) <= FAR;
-  return [...rejecting].filter((key) => at(key) >= 0 && isNear(at(key)));
+  return [...rejecting].filter((key) => stationOf(line, key) !== undefined);
 }
 
 export function graphOf(line: LineDocument, said: Said, window: readonly [number, number]): Graph {
@@ -82,35 +74,27 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   const links: Link[] = [];
   const begins = start !== undefined && at.has(start);
   if (begins) links.push({ from: START_ID, to: start, rule: START_ID, order: 0, ill: 0, rank: 0 });
-  const targets = new Map<string, number>();
-  for (const to of line.stations.flatMap((station) => rulesOf(station).flatMap(targetsOf)))
-    targets.set(to, (targets.get(to) ?? 0) + 1);
-  const far = (from: string, to: string): boolean => {
-    if (line.stations.length <= LONG) return false;
-    const [here, other] = [at.get(from) ?? 0, at.get(to)];
-    return other === undefined ? (targets.get(to) ?? 0) > MANY : Math.abs(other - here) > FAR;
-  };
-  const drawn = (station: Station, rule: Rule): string[] => [
-    ...new Set(targetsOf(rule).filter((to) => there.has(to) && !far(station.key, to))),
-  ];
+  const drawn = (rule: Rule): string[] => [...new Set(targetsOf(rule).filter((to) => there.has(to)))];
   line.stations.forEach((station, index) => {
     const rules = rulesOf(station);
     const next = said.onward[station.key];
-    // After the rules, and after what tasks are known to take.
-    const rank = rules.length > 0 ? UNRANKED : 0;
-    if (next !== undefined && there.has(next) && next !== station.key)
-      links.push({ from: station.key, to: next, rule: onwardId(station.key), order: rules.length, ill: 1, rank });
+    // After rules that are as likely.
+    const onward = { from: station.key, rule: onwardId(station.key), order: rules.length, ill: 1, rank: ILL };
+    if (next !== undefined && there.has(next) && next !== station.key) links.push({ ...onward, to: next });
     const after = line.stations[index + 1]?.key;
     // Nothing is drawn, but so they stand in their order.
     if (rules.length === 0 && next === undefined && after !== undefined)
       links.push({ from: station.key, to: after, rule: SILENT, order: 0, ill: NEVER, rank: 0 });
+    const unlikely = unlikeliness(rules.map((rule) => rule.when));
     rules.forEach((rule, order) => {
-      const ill = said.rules[rule.id]?.status === "dead" ? NEVER : illness(rule.when);
-      const rank = said.taken?.[rule.id] ?? UNRANKED;
-      for (const to of drawn(station, rule))
-        if (!isBadge(station, rule)) links.push({ from: station.key, to, rule: rule.id, order, ill, rank });
+      const rank = said.taken?.[rule.id];
+      const isDead = said.rules[rule.id]?.status === "dead";
+      // What tasks took counts more than what they usually would.
+      const ill = isDead ? NEVER : rank === undefined ? (unlikely[order] ?? 1) : Math.min(rank, 1) * ILL;
+      const way = { from: station.key, order, ill, rank: unlikely[order] ?? 1 };
+      for (const to of drawn(rule)) if (!isBadge(station, rule)) links.push({ ...way, to, rule: rule.id });
       for (const to of rejectionsOf(line, station, rule, said))
-        links.push({ from: station.key, to, rule: rejectedId(rule.id), order, ill: NEVER, rank: UNRANKED });
+        links.push({ ...way, to, rule: rejectedId(rule.id), ill: NEVER });
     });
   });
   const well = new Set(ends.filter((key) => (endOf(line, key)?.kind ?? "completed") === "completed"));
@@ -126,19 +110,34 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   );
   const leadsBack = new Set([...back].map((index) => `${links[index]?.rule}>${links[index]?.to}`));
   const mainRules = new Set([...mainLinks].map((index) => links[index]?.rule ?? ""));
+  const mainEdges = [...mainLinks].map((index) => `${links[index]?.rule}>${links[index]?.to}`);
   const last = main.at(-1) ?? "";
-  if (at.has(last) && well.has(last)) mainRules.add(onwardId(last));
+  const beyond = said.onward[last];
+  if (at.has(last) && well.has(last) && beyond !== undefined) {
+    const pill = pillKey(onwardId(last), beyond);
+    main.push(pill);
+    mainRules.add(onwardId(last));
+    mainEdges.push(`${onwardId(last)}>${pill}`);
+  }
   const parts = new Map<string, Part>();
   parts.set(START_ID, startPart(begins ? [start] : []));
   for (const station of line.stations)
     parts.set(station.key, stationPart(line, station, said, { drawn, there, leadsBack, mainRules }));
   for (const key of ends) parts.set(key, endPart(line, key));
-  const pills = line.stations.flatMap((station) => pillParts(line, station, drawn));
+  const pills = [...parts.values()].flatMap(({ outlets }) =>
+    outlets.flatMap(({ id, targets }) =>
+      targets
+        .filter((to) => !parts.has(to))
+        .map((to) => pillOf(to, pillWidth(stubName(line, to.slice(id.length + 1))))),
+    ),
+  );
+  for (const pill of pills) parts.set(pill.key, pill);
+  const rest = pills.map((pill) => pill.key);
   return {
-    parts: [...keys.flatMap((key) => parts.get(key) ?? []), ...pills],
+    parts: [...new Set([...main, ...keys, ...rest])].flatMap((key) => parts.get(key) ?? []),
     main,
     mainRules: [...mainRules],
-    mainEdges: [...mainLinks].map((index) => `${links[index]?.rule}>${links[index]?.to}`),
+    mainEdges,
     back: [...leadsBack],
     silent,
     window,
@@ -152,32 +151,27 @@ export const isBadge = (station: Station, rule: Rule): boolean => {
 };
 
 /** The key of a pill that an edge leads to. */
-export const pillKey = (rule: Rule, target: string): string => `${rule.id}>${target}`;
+export const pillKey = (rule: string, target: string): string => `${rule}>${target}`;
 
-function pillParts(line: LineDocument, station: Station, drawn: Known["drawn"]): Part[] {
-  return rulesOf(station).flatMap((rule) => {
-    const targets = drawn(station, rule);
-    if (targets.length === 0 || isBadge(station, rule)) return [];
-    const rest = [...new Set(targetsOf(rule))].filter((to) => !targets.includes(to));
-    return rest.map((to): Part => {
-      const size = { width: pillWidth(stubName(line, to)), height: STUB.height, port: STUB.height / 2 };
-      return { key: pillKey(rule, to), kind: "pill", ...size, ...NO_ROOM };
-    });
-  });
-}
+export const pillOf = (key: string, width: number): Part => ({
+  key,
+  kind: "pill",
+  width,
+  height: STUB.height,
+  port: STUB.height / 2,
+  ...NO_ROOM,
+});
 
-const NO_ROOM = { before: 0, over: 0, under: 0, open: false, bar: 0, outlets: [] } as const;
+const NO_ROOM = { before: 0, over: 0, under: 0, open: false, bar: 0, outlets: [], named: 0 } as const;
 
 function startPart(targets: readonly string[]): Part {
   const outlet = {
     id: START_ID,
     port: START.height / 2,
-    ...NO_WORDS,
+    ...ALONE,
     ...NO_GATE,
-    pill: 0,
-    pillWords: "",
+    ...NO_PILL,
     dead: false,
-    stubs: [],
     targets,
     loops: false,
     badge: false,
@@ -192,6 +186,7 @@ function startPart(targets: readonly string[]): Part {
     open: false,
     bar: 0,
     outlets: [outlet],
+    named: 0,
   };
 }
 
@@ -205,11 +200,12 @@ function endPart(line: LineDocument, key: string): Part {
     height: END.height,
     port: END.height / 2,
     ...NO_ROOM,
+    named: pillWidth(stubName(line, key)),
   };
 }
 
 interface Known {
-  drawn(station: Station, rule: Rule): string[];
+  drawn(rule: Rule): string[];
   there: ReadonlySet<string>;
   leadsBack: ReadonlySet<string>;
   mainRules: ReadonlySet<string>;
@@ -236,80 +232,93 @@ export function cardWidth(station: Station, signs = 0, dead = 0): number {
 }
 
 export const cardHeight = (ports: readonly number[]): number =>
-  CARD.height - CARD.port + Math.max(CARD.port, ports.at(-1) ?? 0);
+  Math.max(CARD.height, CARD.under + Math.max(0, ...ports));
 
 function stationPart(line: LineDocument, station: Station, said: Said, known: Known): Part {
   const rules = rulesOf(station);
-  const sizes = rules.map((rule) => linesOf(station, rule, said));
-  const pilled = rules.map((rule) => !isBadge(station, rule) && known.drawn(station, rule).length === 0);
   const bar = line.stations.length <= LONG ? barWidth(station) : 0;
   const next = said.onward[station.key];
-  const after = rules.length === 0 || next !== undefined;
-  const isPill = next !== undefined && !known.there.has(next);
-  const ports = portsOf(
-    station,
-    [...sizes, ...(after ? [[]] : [])],
-    [...pilled, isPill],
-    bar > 0 ? BAR.port : CARD.port,
-  );
-  const outlets = rules.map((rule, index): Outlet => {
-    const lines = sizes[index] ?? [];
+  const outlets = rules.map((rule): Outlet => {
     const badge = isBadge(station, rule);
-    const targets = badge ? [] : known.drawn(station, rule);
+    const drawn = badge ? [] : known.drawn(rule);
     const all = targetsOf(rule);
-    const rest = badge ? [] : [...new Set(all)].filter((to) => !targets.includes(to));
-    if (all.length === 0) rest.push("");
-    // Beside an edge that goes on, a pill has a place of its own.
-    const pills = targets.length > 0 ? rest.map((to) => pillKey(rule, to)) : [];
+    const rest = badge ? [] : [...new Set(all.length > 0 ? all : [""])].filter((to) => !drawn.includes(to));
+    const label = badge || known.mainRules.has(rule.id) ? "" : labelOf(station, rule, said);
+    const loops = drawn.some((to) => known.leadsBack.has(`${rule.id}>${to}`));
     return {
       id: rule.id,
-      port: ports[index] ?? CARD.port,
-      lines: lines.length,
-      words:
-        lines.length > 0 ? Math.ceil(Math.max(...lines.map((each) => widthOf(each, 12))) + besideWords(rule)) + 6 : 0,
-      long: longWidth(inOne(lines), rule),
-      short: longWidth(inOne(lines, true), rule),
-      along: false,
+      port: 0,
+      aside: 0,
+      leader: undefined,
+      label,
+      words: label ? Math.ceil(widthOf(label, 12) + signWidth(rule)) + 6 : 0,
       ...(badge ? NO_GATE : gateSize(line, rule)),
       rejected: rejectionOf(rule, rejectionsOf(line, station, rule, said)),
-      ...(targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)) ? loopPill(rule, said) : NO_PILL),
+      ...(loops ? loopPill(rule, said) : NO_PILL),
       dead: said.rules[rule.id]?.status === "dead",
-      stubs: pills.length > 0 ? [] : rest.map((target) => ({ target, width: pillWidth(stubName(line, target)) })),
-      targets: [...targets, ...pills],
-      loops: targets.some((to) => known.leadsBack.has(`${rule.id}>${to}`)),
+      targets: [...drawn, ...rest.map((to) => pillKey(rule.id, to))],
+      loops,
       badge,
     };
   });
-  if (after) {
-    const targets = next !== undefined && known.there.has(next) && next !== station.key ? [next] : [];
+  if (rules.length === 0 || next !== undefined) {
     const id = onwardId(station.key);
+    const leads = next !== undefined && next !== station.key;
+    const targets = leads ? [known.there.has(next) ? next : pillKey(id, next)] : [];
     const loops = targets.some((to) => known.leadsBack.has(`${id}>${to}`));
-    const stubs =
-      next !== undefined && targets.length === 0 && next !== station.key
-        ? [{ target: next, width: pillWidth(stubName(line, next)) }]
-        : [];
-    const onward = { id, ...NO_WORDS, ...NO_GATE, ...NO_PILL, stubs, targets, loops };
-    outlets.push({ ...onward, port: ports.at(-1) ?? CARD.port, dead: false, badge: false });
+    outlets.push({ id, port: 0, ...ALONE, ...NO_GATE, ...NO_PILL, targets, loops, dead: false, badge: false });
   }
+  const first = bar > 0 ? BAR.port : CARD.port;
+  const ported = withPorts(together(outlets, rules, known.mainRules), known.mainRules, first);
+  const ports = ported.filter((each) => !each.badge).map((each) => each.port);
   const signs = Object.keys(said.signs.stations[station.key] ?? {}).length;
   const dead = rules.filter((rule) => said.rules[rule.id]?.status === "dead").length;
-  const straight = outlets.find((each) => known.mainRules.has(each.id));
   return {
     key: station.key,
     kind: "station",
     width: bar > 0 ? BAR.width : cardWidth(station, signs, dead),
-    height: bar > 0 ? Math.max(2 * BAR.port, (ports.at(-1) ?? 0) + BAR.under) : cardHeight(ports),
-    port: straight?.port ?? outlets[0]?.port ?? CARD.port,
+    height: bar > 0 ? Math.max(2 * BAR.port, Math.max(0, ...ports) + BAR.under) : cardHeight(ports),
+    port: first,
     before: station.join && bar === 0 ? JOIN_BEFORE : 0,
-    over: Math.max(
-      bar > 0 ? BAR.over : station.join ? JOIN_OVER : 4,
-      ...outlets.map((each) => roomOver(each.lines, each.stubs.length > 0) - each.port),
-    ),
-    under: outlets.some((each) => each.badge) ? BADGE_UNDER : 4,
+    over: bar > 0 ? BAR.over : station.join ? JOIN_OVER : 4,
+    under: ported.some((each) => each.badge) ? BADGE_UNDER : 4,
     open: rules.length === 0,
     bar,
-    outlets,
+    outlets: ported,
+    named: pillWidth(nameOf(station)),
   };
+}
+
+/** Rules that ask at the same gates and lead to the same place share one edge: that of the main way, else of the first. */
+function together(outlets: readonly Outlet[], rules: readonly Rule[], main: ReadonlySet<string>): Outlet[] {
+  const groups = new Map<string, Outlet[]>();
+  rules.forEach((rule, index) => {
+    const outlet = outlets[index];
+    if (!outlet || outlet.badge) return;
+    const key = JSON.stringify([rule.gates ?? [], targetsOf(rule), outlet.dead, outlet.pillWords]);
+    groups.set(key, [...(groups.get(key) ?? []), outlet]);
+  });
+  const asides = new Map<string, { leader: string; aside: number }>();
+  for (const [first, ...others] of [...groups.values()].map((group) =>
+    [...group].sort((a, b) => Number(main.has(b.id)) - Number(main.has(a.id))),
+  ))
+    others.forEach(({ id }, index) => {
+      asides.set(id, { leader: first?.id ?? "", aside: NUMBER_STEP * (index + 1) });
+    });
+  return outlets.map((outlet) => {
+    const shared = asides.get(outlet.id);
+    if (!shared) return outlet;
+    return { ...outlet, ...NO_GATE, ...NO_PILL, ...shared, label: "", words: 0, targets: [], loops: false };
+  });
+}
+
+/** Below one another: the main way, then what leads on, then what leads back, so that nothing has to cross it. */
+function withPorts(outlets: readonly Outlet[], main: ReadonlySet<string>, first: number): Outlet[] {
+  const rankOf = (each: Outlet): number => (main.has(each.id) ? 0 : each.loops ? 2 : 1);
+  const own = outlets.filter((each) => !each.badge && each.leader === undefined);
+  own.sort((a, b) => rankOf(a) - rankOf(b));
+  const ports = new Map(own.map(({ id }, index) => [id, first + CARD.step * index]));
+  return outlets.map((each) => ({ ...each, port: ports.get(each.leader ?? each.id) ?? first }));
 }
 
 /** How wide the words are over a station that does nothing but join: it is drawn as the bar of its join. 0 for all others. */
@@ -337,61 +346,27 @@ export function asksFirst(when: Json | undefined): boolean {
   return "agentic" in when || "hook" in when || ["all", "any", "not"].some((key) => asksFirst(when[key]));
 }
 
-/** What stands over its edge, line by line. */
-export function linesOf(station: Station, rule: Rule, said: Pick<Said, "rules" | "onward">): string[] {
-  const words = isBadge(station, rule) ? "" : wordsOfRule(station, rule, said);
-  const dead = said.rules[rule.id]?.status === "dead" && !isBadge(station, rule);
-  return [...(words ? broken(words) : []), ...(dead ? [say("neverReached")] : [])];
-}
-
-/** The same in one line, where words stand on their edge; `short`: the look of the edge says that it never matches. */
-export function inOne(lines: readonly string[], short = false): string {
-  if (lines.at(-1) !== say("neverReached") || lines.length === 1) return lines.join(" ");
-  const words = lines.slice(0, -1).join(" ");
-  return short ? words : `${words} · ${lines.at(-1)}`;
-}
-
-const longWidth = (words: string, rule: Rule): number =>
-  words === "" ? 0 : Math.ceil(widthOf(words, 12) + besideWords(rule)) + 6;
-
-/** From the top of the card to each port: below one another, with room for the words over each edge, and for pills. Below
- * those of the rules that of the policy, where it has one. */
-function portsOf(
-  station: Station,
-  sizes: readonly (readonly string[])[],
-  pilled: readonly boolean[],
-  first: number,
-): number[] {
-  const ports: number[] = [];
-  let edge = Number.NEGATIVE_INFINITY;
-  const rules = rulesOf(station);
-  sizes.forEach(({ length: lines }, index) => {
-    const [rule, pills] = [rules[index], pilled[index] === true];
-    // Words below a gate leave it its room: so it may stand beside its station.
-    const gated = index > 0 && lines > 0 && (rules[index - 1]?.gates?.length ?? 0) > 0;
-    const step = gated ? HEXAGON.height / 2 + HEXAGON.apart + roomOver(lines, pills) : 0;
-    const least = index === 0 ? first : (ports[index - 1] ?? 0) + Math.max(CARD.step, step);
-    // Words over a pill stand further from their edge: twice as far from the one above.
-    const apart = lines > 0 && pills ? roomOver(0, true) + 2 : WORDS.apart;
-    ports.push(Math.max(least, edge + roomOver(lines, pills) + apart));
-    if (!rule || !isBadge(station, rule)) edge = (ports[index] ?? edge) + roomUnder(pills);
-  });
-  return ports;
+/** What stands on its edge, in one line. */
+function labelOf(station: Station, rule: Rule, said: Pick<Said, "rules" | "onward">): string {
+  if (said.rules[rule.id]?.status === "dead") return say("neverReached");
+  return cut(wordsOfRule(station, rule, said), MOST_LETTERS);
 }
 
 /** Beside the words of a rule: the sign that it asks. */
-const besideWords = (rule: Rule): number => (asksFirst(rule.when) ? 16 : 0);
+const signWidth = (rule: Rule): number => (asksFirst(rule.when) ? 16 : 0);
 
 /** Letters of a gate's name that may stand in one line. */
 const ONE_LINE = 16;
-const NO_WORDS = { lines: 0, words: 0, long: 0, short: 0, along: false } as const;
+/** And of what is said on an edge. */
+const MOST_LETTERS = 18;
+const ALONE = { label: "", words: 0, aside: 0, leader: undefined, rejected: undefined } as const;
 const NO_PILL = { pill: 0, pillWords: "" } as const;
 
 function gateSize(line: LineDocument, rule: Rule): GateSize {
   const [first, ...others] = rule.gates ?? [];
   if (first === undefined) return NO_GATE;
   const name = gateName(line, first);
-  return gateOf(name.length <= ONE_LINE ? [name] : broken(name), others.length > 0);
+  return gateOf(name.length <= ONE_LINE ? [name] : inTwo(name), others.length > 0);
 }
 
 function rejectionOf({ id }: Rule, targets: readonly string[]): Outlet["rejected"] {

@@ -1,8 +1,9 @@
 /** A drawing in which some parts stand elsewhere than the layout put them: where a person put them, or drags them, or because
  * they are new and the layout is still under way. Only the edges at them, and those they stand on, are led anew. */
-import { type Point, Router } from "./routes";
-import type { Graph, Outlet, Part, Placed, Rect, Spot, Way } from "./types";
-import { after, gateHeight, gateWidth, HEXAGON, leavingOf, rejectedFrom, WORDS, wordsWidth, zoneOf } from "./zones";
+import { followers } from "./elk";
+import { Router } from "./routes";
+import type { Graph, Outlet, Part, Placed, Point, Rect, Spot, Way } from "./types";
+import { after, gateHeight, gateWidth, HEXAGON, leavingOf, rejectedFrom, WORDS, zoneOf } from "./zones";
 
 export type Places = ReadonlyMap<string, readonly [number, number]>;
 
@@ -80,7 +81,7 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
     const source = gateBoxes.get(outlet.id) ?? (zones.get(part.key) as Rect);
     const rejects = gate !== undefined && id !== outlet.id;
     let lead: Point[] = [begin];
-    let from: Point = [spot.x + part.width + (wordsWidth(part) > 0 ? after(part) : 0), begin[1]];
+    let from: Point = [spot.x + part.width, begin[1]];
     if (rejects) {
       const x = gate.x + rejectedFrom(outlet);
       lead = [[x, gate.y + HEXAGON.height / 2]];
@@ -95,7 +96,7 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
     const back = graph.back.includes(`${id}>${to}`);
     const points = [...lead, ...way];
     const [x, y] = middleOf(way);
-    const words = outlet.along && !rejects ? outlet.long : 0;
+    const words = rejects ? (outlet.rejected?.width ?? 0) : outlet.words;
     const pill = rejects ? 0 : outlet.pill;
     ways.push({
       rule: id,
@@ -106,7 +107,8 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
       wordsAt: words > 0 ? { x: x - words / 2, y: y - WORDS.line / 2, width: words, height: WORDS.line } : undefined,
     });
   }
-  return { parts: graph.parts.map((part) => spots.get(part.key) as Spot), gates, ways, rows: placed.rows };
+  const all = [...ways, ...followers(graph, ways)];
+  return { parts: graph.parts.map((part) => spots.get(part.key) as Spot), gates, ways: all, rows: placed.rows };
 }
 
 /** The room of each part, as far as it has it: where a line stands narrow, others stand in what is free of it. */

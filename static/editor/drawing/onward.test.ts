@@ -7,9 +7,10 @@ import { NOTHING } from "../store/findings";
 import { best } from "./best";
 import type { Engine } from "./elk";
 import { crossings, faults } from "./geometry";
-import { graphOf, onwardId } from "./graph";
-import { shownOf } from "./quiet";
+import { graphOf, onwardId, pillKey } from "./graph";
+import { shownOf } from "./rows";
 import type { Graph } from "./types";
+import { CARD } from "./zones";
 
 const elk = new ELK() as unknown as Engine;
 const FAILURE = { result: "failure" };
@@ -40,11 +41,12 @@ it("draws what the policy leads on in one row with what goes well before and aft
   expect(crossings(placed.ways)).toBe(0);
 });
 
-it("leaves below the numbers of the rules, in a place of its own", () => {
+it("leaves in a place of its own, on the main way above the rules", () => {
   const graph = graphOf(ALP, { ...NOTHING, onward: ALP_ONWARD }, [0, 0]);
   const [skip, onward] = outletsOf(graph, "architecture");
   expect([skip?.id, onward?.id]).toEqual(["architecture-skip", onwardId("architecture")]);
-  expect(onward?.port).toBeGreaterThanOrEqual((skip?.port ?? 0) + 24);
+  expect(onward?.port).toBe(CARD.port);
+  expect(skip?.port).toBe(CARD.port + CARD.step);
   const without = graphOf(ALP, NOTHING, [0, 0]);
   expect(outletsOf(without, "architecture").map((each) => each.id)).toEqual(["architecture-skip"]);
   expect(without.main).not.toContain("security");
@@ -77,7 +79,7 @@ it("ends the main way where the policy completes the task, and not by a failure 
     ],
   };
   const graph = graphOf(line, { ...NOTHING, onward: { ship: "completed" } }, [0, 0]);
-  expect(graph.main).toEqual(["@start", "look", "ship"]);
+  expect(graph.main).toEqual(["@start", "look", "ship", pillKey(onwardId("ship"), "completed")]);
   const ship = graph.parts.find((part) => part.key === "ship");
   expect(ship?.port).toBe(ship?.outlets.at(-1)?.port);
   expect(graphOf(line, NOTHING, [0, 0]).main).toContain("failed");
@@ -88,7 +90,7 @@ it("names an end that is not drawn, and says the only rule that stands before it
   const words = { status: "live" as const, words: "Failed", faulty: false, why: "", example: "" };
   const labels = { ...NOTHING, rules: { bad: words } };
   const [bad, onward] = outletsOf(graphOf(line, { ...labels, onward: { look: "completed" } }, [0, 0]), "look");
-  expect(onward?.stubs.map((each) => each.target)).toEqual(["completed"]);
-  expect(bad?.lines).toBe(1);
-  expect(outletsOf(graphOf(line, labels, [0, 0]), "look")[0]?.lines).toBe(0);
+  expect(onward?.targets).toEqual([pillKey(onwardId("look"), "completed")]);
+  expect(bad?.label).toBe("Failed");
+  expect(outletsOf(graphOf(line, labels, [0, 0]), "look")[0]?.label).toBe("");
 });

@@ -40,8 +40,18 @@ it("goes it even where another is longer, and over a rule that nobody could take
   expect(way([LONG, SHORT], { short: 0 })).toEqual(["look", "short", "ship", "completed"]);
 });
 
-it("never goes by a failure, however often it is taken", () => {
+it("goes by a failure only where most tasks did", () => {
   const well = { ...SHORT, when: OK };
-  expect(way([REPAIR, well], { repair: 0, short: 1 })).toEqual(["look", "short", "ship", "completed"]);
-  expect(way([REPAIR, SHORT], { repair: 0, short: 1 })).toEqual(["look", "short", "ship", "completed"]);
+  expect(way([REPAIR, well])).toEqual(["look", "short", "ship", "completed"]);
+  expect(way([REPAIR, SHORT])).toEqual(["look", "short", "ship", "completed"]);
+  expect(way([REPAIR, well], { repair: 1, short: 0 })).toEqual(["look", "short", "ship", "completed"]);
+  expect(way([REPAIR, well], { repair: 0, short: 1 })).toEqual(["look", "repair", "ship", "completed"]);
+});
+
+it("goes before any task ran by the usual facts: tests ran and passed, nothing was found", () => {
+  const fact = (path: string, op: string, value: number) => ({ fact: { path, op, value } });
+  const none = { ...REPAIR, when: { all: [OK, fact("tests.suites", "equals", 0)] } };
+  const many = { ...REPAIR, when: { all: [OK, fact("findings.high", "gt", 0)] } };
+  for (const unusual of [none, many])
+    expect(way([unusual, { ...SHORT, when: OK }])).toEqual(["look", "short", "ship", "completed"]);
 });

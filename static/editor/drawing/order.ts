@@ -1,37 +1,19 @@
 /** Which rules lead on and which come back, and the way that a task takes when all goes well. */
-import type { Json } from "../store/document";
-
 export interface Link {
   from: string;
   to: string;
   rule: string;
   /** Place of the rule at its station. */
   order: number;
-  /** How far from well it is that this rule is taken: 0 a success, 1 whatever, 3 a failure, 100 never. What a gate rejects never goes well. */
+  /** How unlikely it is that a task takes it: 0 what most took, else would; 1 perhaps; 3 hardly; 100 never, nor what a gate
+   * rejects. */
   ill: number;
-  /** Among the rules of its station: 0 what most tasks took; the same where that is not known. */
+  /** Among those that are as likely. */
   rank: number;
 }
 
 export const NEVER = 100;
-const ILL = 3;
-
-/** How well it goes when this is true, as far as the condition says so. */
-export function illness(when: Json | undefined): number {
-  if (Array.isArray(when)) return Math.max(1, ...when.map(illness));
-  if (when === null || typeof when !== "object") return 1;
-  if ("failure_type" in when) return ILL;
-  if ("result" in when) {
-    const results = Array.isArray(when.result) ? when.result : [when.result];
-    return results.includes("success") ? 0 : ILL;
-  }
-  if (Array.isArray(when.all)) {
-    const parts = when.all.map(illness);
-    return parts.includes(ILL) ? ILL : Math.min(1, ...parts);
-  }
-  if (Array.isArray(when.any)) return Math.min(ILL, ...when.any.map(illness));
-  return 1;
-}
+export const ILL = 3;
 
 export interface Ordered {
   /** Indices into the links: those that lead back to where the walk came from. */
@@ -42,7 +24,7 @@ export interface Ordered {
   keys: string[];
 }
 
-/** What goes well before what does not, then what tasks took more often, then by the order of rules. */
+/** What is likely before what is not, then by the order of rules. */
 const first = (a: Link, b: Link): number => a.ill - b.ill || a.rank - b.rank || a.order - b.order;
 
 /** `well`: ends at which all went well, and stations from which the policy leads there. */
@@ -134,8 +116,7 @@ function better(a: Best, b: Best): boolean {
   return (a.ill - b.ill || a.rank - b.rank || b.length - a.length) < 0;
 }
 
-/** From the first key: to a completed end, by as few failures as can be, by what tasks took more often, over as many
- * stations as can be. */
+/** From the first key: to a completed end, by what is likeliest, over as many stations as can be. */
 function mainWay(
   keys: readonly string[],
   links: readonly Link[],

@@ -1,8 +1,8 @@
 /** What stands on a way back ("at most 3 times"): in the middle of it, or where else on it nothing is in the way. Ways back that
  * share their end and say the same have one, where all of them run. Where no place is free it is not drawn: the rule says it
  * when it is chosen or pointed at. */
-import { boxesOf } from "./along";
 import { meet, passes } from "./moved";
+import { boxesOf } from "./shapes";
 import type { Graph, Placed, Point, Rect, Way } from "./types";
 import { PILL } from "./zones";
 
@@ -16,6 +16,12 @@ const around = ([x, y]: Point, width: number): Rect => ({
   width: width + 2 * APART,
   height: PILL.height + 2 * APART,
 });
+
+/** The room of those that have a place. */
+export function pillBoxes(graph: Graph, { ways }: Pick<Placed, "ways">): Rect[] {
+  const widths = new Map(graph.parts.flatMap((part) => part.outlets.map(({ id, pill }) => [id, pill] as const)));
+  return ways.flatMap(({ rule, pillAt }) => (pillAt ? [around(pillAt, widths.get(rule) ?? 0)] : []));
+}
 
 /** Ways back with something on them: together where they come in together and say the same; each rule once. */
 export function groupsOf(graph: Graph, ways: readonly Way[]): Way[][] {
@@ -37,7 +43,7 @@ export function freed(graph: Graph, placed: Placed): Placed {
   const groups = groupsOf(graph, placed.ways);
   if (groups.length === 0) return placed;
   const outlets = new Map(graph.parts.flatMap((part) => part.outlets.map((each) => [each.id, each] as const)));
-  const boxes = [...boxesOf(graph, placed), ...placed.ways.flatMap((way) => way.wordsAt ?? [])];
+  const boxes = boxesOf(graph, placed);
   const occupied: Rect[] = [];
   const pills = new Map<string, Point>();
   /** Whether one was found that all of them share. */

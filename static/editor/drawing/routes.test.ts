@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { type Point, type Rect, Router } from "./routes";
+import { Router } from "./routes";
+import type { Point, Rect } from "./types";
 
 const box = (x: number, y: number): Rect => ({ x, y, width: 100, height: 60 });
 const out = ({ x, y, width, height }: Rect): Point => [x + width, y + height / 2];

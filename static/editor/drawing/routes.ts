@@ -2,14 +2,7 @@
  * answer for each frame cannot wait for a worker. Around stations, each in a lane of its own, loops back below. Of a few dozen
  * shapes the cheapest is taken; no search, so a thousand edges take some milliseconds. */
 
-export type Point = readonly [x: number, y: number];
-
-export interface Rect {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
+import type { Point, Rect } from "./types";
 
 interface Trip {
   /** Trips of one owner may share a lane: they are one edge that splits. */
@@ -23,7 +16,7 @@ interface Trip {
   lane: number;
 }
 
-export const RUN = 20;
+const RUN = 20;
 const LANE = 12;
 const PAD = 7;
 const NEAR = 6;

@@ -8,8 +8,7 @@ import { best } from "./best";
 import type { Engine } from "./elk";
 import { crossings } from "./geometry";
 import { graphOf } from "./graph";
-import { quietOf, shownOf } from "./quiet";
-import { rowsFor } from "./rows";
+import { rowsFor, shownOf } from "./rows";
 
 const elk = new ELK() as unknown as Engine;
 const on = (key: string, ...to: string[]) => ({
@@ -36,15 +35,26 @@ it("puts an end into the row of what leads there, and the end of the main way in
   expect(rowOf.get("done")).toBe(2);
 });
 
-it("leaves the words of the main way out where one row is read so, and keeps all others", async () => {
-  const graph = graphOf(row, NOTHING, [720, 500]);
+it("says nothing on the main way, and in one line what leaves it", async () => {
+  for (const width of [720, 2000]) {
+    const placed = await best(graphOf(row, NOTHING, [width, 500]), elk);
+    expect(placed.rows).toEqual([]);
+    expect(placed.ways.filter((way) => way.wordsAt).map((way) => way.rule)).toEqual(["a-1"]);
+  }
+});
+
+it("goes on in another row by the main way alone, and names in pills what else leads there", async () => {
+  const graph = graphOf(row, NOTHING, [400, 800]);
   const placed = await best(graph, elk);
-  expect(placed.quiet).toBe(true);
-  expect(placed.rows).toEqual([]);
-  const labelled = shownOf(graph, placed).parts.flatMap(({ outlets }) => outlets.filter((each) => each.lines > 0));
-  expect(labelled.map((each) => each.id)).toEqual(["a-1"]);
-  expect((await best(graphOf(row, NOTHING, [2000, 500]), elk)).quiet).toBeUndefined();
-  expect(quietOf(graph).mainRules).toEqual(graph.mainRules);
+  expect(placed.rows.length).toBeGreaterThan(1);
+  const { parts } = shownOf(graph, placed);
+  const rowOf = new Map(placed.rows.flatMap((keys, at) => keys.map((key) => [key, at] as const)));
+  const others = parts.flatMap(({ key, outlets }) =>
+    outlets
+      .filter(({ id }) => !graph.mainRules.includes(id))
+      .flatMap(({ targets }) => targets.filter((to) => rowOf.has(to) && rowOf.get(to) !== rowOf.get(key))),
+  );
+  expect(others).toEqual([]);
 });
 
 it("looks for few crossings in rows, too", async () => {

@@ -1,7 +1,8 @@
 /** A long line in rows: cut where few edges go on, each row laid out by itself, and what goes on led from the end of one row
  * to the beginning of another through the free room around them. */
 import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api";
-import type { Graph, Part } from "./types";
+import { pillKey, pillOf } from "./graph";
+import type { Graph, Outlet, Part, Placed } from "./types";
 import { gateWidth, leavingOf, zoneOf } from "./zones";
 
 /** Which parts stand in which row. */
@@ -134,13 +135,56 @@ export function rowsFor(graph: Graph, count: number): { rowOf: RowOf; cut: numbe
   const rowOf = new Map([...column].map(([key, at]) => [key, rowAt(at)]));
   // An end stands in the row of what leads there: no edge goes round for it. The one of the main way closes the last row.
   for (const { key, kind } of graph.parts) {
-    if (kind !== "end" || graph.main.includes(key)) continue;
+    if ((kind !== "end" && kind !== "pill") || graph.main.includes(key)) continue;
     const from = new Set(edges.filter(({ to }) => to === key).map((edge) => rowOf.get(edge.from) ?? 0));
     const [only] = from;
     if (from.size === 1 && only !== undefined) rowOf.set(key, only);
   }
   return { rowOf, cut: edges.filter(({ from, to }) => rowOf.get(from) !== rowOf.get(to)).length };
 }
+
+/** The line as it stands in rows: only the main way leads from one into another. What else leads there is named in a pill. */
+export function inRows(graph: Graph, rows: RowOf): Graph {
+  const [main, byKey] = [new Set(graph.mainEdges), new Map(graph.parts.map((part) => [part.key, part]))];
+  const pills: Part[] = [];
+  const cut = (from: string, id: string, to: string): string => {
+    if (rows.get(from) === rows.get(to) || main.has(`${id}>${to}`)) return to;
+    const key = pillKey(id, to);
+    pills.push(pillOf(key, byKey.get(to)?.named ?? 0));
+    return key;
+  };
+  const back = new Set(graph.back);
+  const parts = graph.parts.map((part) => ({
+    ...part,
+    outlets: part.outlets.map((each): Outlet => {
+      const { id, rejected } = each;
+      const targets = each.targets.map((to) => cut(part.key, id, to));
+      const loops = targets.some((to) => back.has(`${id}>${to}`));
+      const rejects = rejected && {
+        ...rejected,
+        targets: rejected.targets.map((to) => cut(part.key, rejected.id, to)),
+      };
+      return { ...each, targets, loops, rejected: rejects };
+    }),
+  }));
+  return { ...graph, parts: [...parts, ...pills] };
+}
+
+/** Pills stand in the row of what they are led to from. */
+export function withPills(graph: Graph, rows: RowOf): RowOf {
+  const all = new Map(rows);
+  for (const { key, outlets } of graph.parts)
+    for (const { to } of outlets.flatMap(leavingOf)) if (!all.has(to)) all.set(to, rows.get(key) ?? 0);
+  return all;
+}
+
+/** Which parts stand in which of these rows. */
+export const rowOfAll = (rows: Placed["rows"]): RowOf =>
+  new Map(rows.flatMap((keys, row) => keys.map((key) => [key, row] as const)));
+
+/** What is drawn of the line in this layout. */
+export const shownOf = (graph: Graph, { rows }: Pick<Placed, "rows">): Graph =>
+  rows.length > 1 ? inRows(graph, rowOfAll(rows)) : graph;
 
 export const exitOf = (edge: string): string => `exit ${edge}`;
 export const entryOf = (edge: string): string => `entry ${edge}`;
@@ -158,85 +202,49 @@ interface Going {
   id: string;
   from: number;
   to: number;
-  exit: Pair;
-  entry: Pair;
   head: Pair[];
   tail: Pair[];
-  right: number;
 }
 
-/** One answer out of those of the rows, one below the other. */
+/** One answer out of those of the rows, one below the other: the main way goes on round the right and the left of them. */
 export function stacked(rows: readonly ElkNode[]): ElkNode {
   const going = goingOn(rows);
-  const widest = Math.max(...rows.map((row) => row.width ?? 0));
-  lanesRight(going);
+  const width = Math.max(...rows.map((row) => row.width ?? 0));
   const children: ElkNode[] = [];
   const edges: ElkExtendedEdge[] = [];
-  const lefts = Math.max(0, ...rows.map((_, index) => going.filter((each) => each.to === index).length));
   const tops: number[] = [];
-  let bottom = 0;
-  rows.forEach((row, index) => {
-    const lanes = going.filter((each) => each.to === index).length;
-    tops.push(index === 0 ? 0 : bottom + 2 * ROOM + LANE * lanes);
-    bottom = (tops[index] ?? 0) + (row.height ?? 0);
-  });
-  const crossing = new Set(going.map((each) => each.id));
+  let height = 0;
+  for (const row of rows) {
+    tops.push(height === 0 ? 0 : height + 2 * ROOM + LANE);
+    height = (tops.at(-1) ?? 0) + (row.height ?? 0);
+  }
+  const between = new Set(going.map((each) => each.id));
   rows.forEach((row, index) => {
     const top = tops[index] ?? 0;
-    for (const node of row.children ?? []) {
+    for (const node of row.children ?? [])
       if (!node.id.startsWith("exit ") && !node.id.startsWith("entry "))
         children.push({ ...node, y: (node.y ?? 0) + top });
-    }
-    for (const edge of row.edges ?? []) {
-      if (!crossing.has(edge.id)) edges.push(along(edge.id, shifted(pairsOf(edge), top)));
-    }
+    for (const edge of row.edges ?? [])
+      if (!between.has(edge.id)) edges.push(along(edge.id, shifted(pairsOf(edge), top)));
   });
-  for (let row = 0; row < rows.length; row += 1) {
-    const own = going.filter((each) => each.to === row);
-    const byRight = [...own].sort((a, b) => a.right - b.right);
-    const byEntry = [...own].sort((a, b) => a.entry[1] - b.entry[1]);
-    for (const edge of own) {
-      const level = (tops[row] ?? 0) - ROOM - LANE * (own.length - 1 - byRight.indexOf(edge));
-      const right = widest + ROOM + LANE * edge.right;
-      const left = -ROOM - LANE * byEntry.indexOf(edge);
-      const [head, tail] = [shifted(edge.head, tops[edge.from] ?? 0), shifted(edge.tail, tops[row] ?? 0)];
-      const [out, in_] = [head.at(-1)?.[1] ?? 0, tail[0]?.[1] ?? 0];
-      edges.push(along(edge.id, [...head, [right, out], [right, level], [left, level], [left, in_], ...tail]));
-    }
+  for (const edge of going) {
+    const [head, tail] = [shifted(edge.head, tops[edge.from] ?? 0), shifted(edge.tail, tops[edge.to] ?? 0)];
+    const [out, into, level] = [head.at(-1)?.[1] ?? 0, tail[0]?.[1] ?? 0, (tops[edge.to] ?? 0) - ROOM];
+    const [right, left] = [width + ROOM, -ROOM];
+    edges.push(along(edge.id, [...head, [right, out], [right, level], [left, level], [left, into], ...tail]));
   }
-  const rights = Math.max(-1, ...going.map((each) => each.right)) + 1;
-  return {
-    id: "line",
-    width: widest + 2 * ROOM + LANE * (lefts + rights),
-    height: bottom,
-    children,
-    edges,
-  };
+  return { id: "line", width: width + 2 * ROOM, height, children, edges };
 }
 
 function goingOn(rows: readonly ElkNode[]): Going[] {
-  const goings: Going[] = [];
-  rows.forEach((row, from) => {
-    for (const edge of row.edges ?? []) {
-      if (!row.children?.some((node) => node.id === exitOf(edge.id))) continue;
+  return rows.flatMap((row, from) =>
+    (row.edges ?? []).flatMap((edge): Going[] => {
+      if (!row.children?.some((node) => node.id === exitOf(edge.id))) return [];
       const to = rows.findIndex((other) => other.children?.some((node) => node.id === entryOf(edge.id)));
-      const [head, tail] = [pairsOf(edge), pairsOf(rows[to]?.edges?.find((each) => each.id === edge.id))];
-      const [exit, entry] = [head.at(-1), tail[0]];
-      if (exit && entry) goings.push({ id: edge.id, from, to, exit, entry, head, tail, right: 0 });
-    }
-  });
-  return goings;
-}
-
-/** What leaves lowest turns first, so that none crosses another; what passes other rows runs outside. */
-function lanesRight(going: readonly Going[]): void {
-  const order = [...going].sort((a, b) => a.to - a.from - (b.to - b.from) || b.exit[1] - a.exit[1]);
-  const placedGoings: Going[] = [];
-  for (const way of order) {
-    const parallel = placedGoings.filter((other) => other.from <= way.to && way.from <= other.to);
-    way.right = Math.max(-1, ...parallel.map((other) => other.right)) + 1;
-    placedGoings.push(way);
-  }
+      const tail = pairsOf(rows[to]?.edges?.find((each) => each.id === edge.id));
+      return to < 0 ? [] : [{ id: edge.id, from, to, head: pairsOf(edge), tail }];
+    }),
+  );
 }
 
 const shifted = (points: readonly Pair[], down: number): Pair[] => points.map(([x, y]) => [x, y + down]);

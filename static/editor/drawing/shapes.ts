@@ -1,24 +1,10 @@
-/** What of a part nothing else may cover or come through, each piece for itself: its card, its ports, the words and pills at
- * its edges. Their frame (zones.ts) is what the layout keeps free; narrowed.ts lets others into its empty corners. */
+/** What of a part nothing else may cover or come through, each piece for itself: its card, its ports, the words of a join. Their
+ * frame (zones.ts) is what the layout keeps free. */
 import type { Graph, Outlet, Part, Placed, Rect, Spot } from "./types";
-import {
-  BADGE,
-  badgesWidth,
-  HEXAGON,
-  JOIN,
-  PORT,
-  plusWidth,
-  REJECTED,
-  rejectedFrom,
-  STUB,
-  stubsFrom,
-  stubsWidth,
-  WORDS,
-  wordsOf,
-} from "./zones";
+import { BADGE, badgesWidth, HEXAGON, JOIN, PORT, portsWidth } from "./zones";
 
 export interface Shape extends Rect {
-  kind: "card" | "bar" | "port" | "words" | "stub";
+  kind: "card" | "bar" | "port" | "words";
   /** The rule that it is about. */
   rule: string | undefined;
 }
@@ -40,14 +26,9 @@ export function shapesOf(part: Part): Shape[] {
   if (part.bar > 0) add("words", undefined, 0, -part.over, part.bar, -JOIN.out);
   if (before > 0) add("words", undefined, -before, -part.over, width, -JOIN.out);
   if (badgesWidth(part) > 0) add("card", undefined, 0, height, BADGE.first + badgesWidth(part), height + part.under);
-  for (const outlet of part.outlets) {
-    if (outlet.badge) continue;
-    const [top, bottom] = [outlet.port - PORT, outlet.port + PORT];
-    const stubs = outlet.stubs.length > 0 ? stubsFrom(part) + stubsWidth(outlet) - STUB.between : 0;
-    if (stubs > 0) add("stub", outlet.id, width, top, width + stubs, bottom);
-    else add("port", outlet.id, width, top, width + (part.open ? plusWidth : PORT), bottom);
-    const words = wordsOf(part, outlet);
-    if (outlet.lines > 0) add("words", outlet.id, words.x, words.y, words.x + words.width, words.y + words.height);
+  for (const { badge, id, port, aside } of part.outlets) {
+    const right = part.open ? portsWidth(part) : aside + PORT;
+    if (!badge) add("port", id, width + Math.max(0, aside - PORT), port - PORT, width + right, port + PORT);
   }
   return shapes;
 }
@@ -58,13 +39,29 @@ export const gateBoxes = ({ x, y }: Spot, { gate, gateOver }: Pick<Outlet, "gate
   { x: x - gate / 2, y: y - HEXAGON.height / 2 - gateOver, width: gate, height: gateOver },
 ];
 
-/** The word beside the edge of what a gate rejects. */
-export function rejectedBox({ x, y }: Spot, outlet: Pick<Outlet, "loops" | "rejected">): Rect | undefined {
-  if (!outlet.rejected) return undefined;
-  const { width } = outlet.rejected;
-  const right = x + rejectedFrom(outlet) - REJECTED.beside;
-  return { x: right - width, y: y + HEXAGON.height / 2 + REJECTED.under, width, height: WORDS.line };
+/** Cards, ports and gates. */
+export function boxesOf(graph: Graph, placed: Placed): Rect[] {
+  const at = new Map(placed.parts.map((each) => [each.key, each]));
+  const gates = new Map(placed.gates.map((each) => [each.key, each]));
+  return graph.parts.flatMap((part): Rect[] => {
+    const spot = at.get(part.key);
+    if (!spot) return [];
+    const own = shapesOf(part).map((each) => ({ ...each, x: each.x + spot.x, y: each.y + spot.y }));
+    const over = part.outlets.flatMap((outlet) => {
+      const gate = gates.get(outlet.id);
+      if (outlet.gate === 0 || !gate) return [];
+      return gateBoxes(gate, outlet);
+    });
+    return [...own, ...over];
+  });
 }
+
+export const grown = ({ x, y, width, height }: Rect, by: number): Rect => ({
+  x: x - by,
+  y: y - by,
+  width: width + 2 * by,
+  height: height + 2 * by,
+});
 
 /** All that a drawing takes, edges too. */
 export function frameOf(graph: Graph, placed: Placed): Rect {
@@ -82,10 +79,11 @@ export function frameOf(graph: Graph, placed: Placed): Rect {
   for (const gate of placed.gates) {
     const outlet = outlets.get(gate.key);
     if (outlet) for (const shape of gateBoxes(gate, outlet)) add(shape);
-    const word = outlet && rejectedBox(gate, outlet);
-    if (word) add(word);
   }
-  for (const { points } of placed.ways) for (const [x, y] of points) add({ x, y, width: 0, height: 0 });
+  for (const { points, wordsAt } of placed.ways) {
+    for (const [x, y] of points) add({ x, y, width: 0, height: 0 });
+    if (wordsAt) add(wordsAt);
+  }
   const [x, y] = [Math.min(...xs), Math.min(...ys)];
   return { x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };
 }

@@ -3,36 +3,18 @@
 import { say } from "../shell/words";
 
 const MOST = 24;
-/** In up to two lines, and in three. */
 const MOST_TWO = 34;
-const MOST_THREE = 60;
-const SHORT = 10;
 
 export const cut = (text: string, most = MOST): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;
 
-/** In two lines where that makes it narrower, in three where it is long: the room between two stations is small. */
-export function broken(text: string): string[] {
-  const shortened = cut(text, MOST_THREE);
-  return inLines(shortened, shortened.length <= SHORT ? 1 : shortened.length <= MOST_TWO ? 2 : 3);
+/** In the two lines that are narrowest, where it has two words. */
+export function inTwo(text: string): string[] {
+  const short = cut(text, MOST_TWO);
+  const breaks = [...short.matchAll(/ /g)].map(({ index }) => [short.slice(0, index), short.slice(index + 1)]);
+  const longest = (lines: readonly string[]): number => Math.max(...lines.map((each) => each.length));
+  return [[short], ...breaks].reduce((best, lines) => (longest(lines) < longest(best) ? lines : best));
 }
-
-const longest = (lines: readonly string[]): number => Math.max(...lines.map((each) => each.length));
-
-/** Of all ways to break it into so many lines the narrowest; into fewer where it has too few words. */
-function inLines(text: string, count: number): string[] {
-  let rows = [text];
-  if (count === 1) return rows;
-  for (const { index } of text.matchAll(/ /g)) {
-    const lines = [text.slice(0, index), ...inLines(text.slice(index + 1), count - 1)];
-    if (longest(lines) < longest(rows)) rows = lines;
-  }
-  return rows;
-}
-
-/** As wide as its longer line. */
-export const brokenWidth = (text: string, size: number): number =>
-  Math.max(...broken(text).map((each) => widthOf(each, size)));
 
 /** A card is wider from afar (--canvas-grown), less its border; in between it is as wide as it is, less its padding. */
 const WIDER = { far: 32, middle: -19 };

@@ -9,12 +9,6 @@ export interface Rect {
   height: number;
 }
 
-/** A target that no edge leads to: named in a pill beside the station. */
-export interface PillPart {
-  target: string;
-  width: number;
-}
-
 /** What people reject leaves a gate below, with a word beside it. */
 export interface Rejection {
   /** Of its ways. */
@@ -27,16 +21,14 @@ export interface Rejection {
 /** One rule at its station, as much of it as takes room. */
 export interface Outlet {
   id: string;
-  /** From the top of the card to the middle of its port. */
+  /** From the top of the card to the middle of its port, and how far right of the card's side that stands. */
   port: number;
-  /** Lines of words over its edge, and the width of the widest. */
-  lines: number;
+  aside: number;
+  /** The rule whose edge and gate it shares: both ask the same people and lead to the same place. */
+  leader: string | undefined;
+  /** What stands on its edge, in one line, and how wide that is; "" on the main way. */
+  label: string;
   words: number;
-  /** As wide as they are in one line, with and without that it never matches; 0 without. */
-  long: number;
-  short: number;
-  /** They stand on the edge (along.ts), not beside the port. */
-  along: boolean;
   /** Width of the name over its gate, 0 without a gate. */
   gate: number;
   /** The name, line by line. */
@@ -52,8 +44,7 @@ export interface Outlet {
   pillWords: string;
   /** Never matches: its way back stays its own. */
   dead: boolean;
-  stubs: readonly PillPart[];
-  /** What edges are drawn to. */
+  /** What edges are drawn to: stations, ends, and pills that name what is too far away or no place. */
   targets: readonly string[];
   /** Whether one of its edges leads back. */
   loops: boolean;
@@ -78,6 +69,8 @@ export interface Part {
   /** Of a station that only joins, drawn as the bar of its join: how wide the words over it are; 0 for a card. */
   bar: number;
   outlets: readonly Outlet[];
+  /** How wide a pill is that names it. */
+  named: number;
 }
 
 /** A line as a graph to be laid out. Parts in the order in which they are told apart: the main way first. */
@@ -103,7 +96,7 @@ export interface Way {
   back: boolean;
   /** Where its pill stands, in the middle of it; of ways that share their end and say the same the first has it. */
   pillAt: Point | undefined;
-  /** Where its words stand that stand on it. */
+  /** Where its words stand. */
   wordsAt?: Rect | undefined;
 }
 
@@ -122,12 +115,6 @@ export interface Placed {
   ways: readonly Way[];
   /** Keys of the parts of each row, where it was broken into rows. */
   rows: readonly (readonly string[])[];
-  /** Laid out without the words that quiet.ts leaves out. */
-  quiet?: true;
-  /** Names of gates in two lines. */
-  folded?: true;
-  /** Rules whose words stand on their way back (along.ts). */
-  along?: readonly string[];
   /** Only cards in rows, while the layout of a long line is under way: its edges come with that. */
   provisional?: true;
 }

@@ -303,10 +303,8 @@ function saying({ conditions, onward = {}, rejected = {}, otherwise = {}, limits
 function withSigns(drawn: readonly Drawn[], rules: Marks): Drawn[] {
   return drawn.map((each) => {
     const mark = rules[each.id];
-    const words = each.label.replace(BEFORE, "");
-    const [first = "", ...rest] = each.lines;
-    const lines = words ? [`${mark ? SIGNS[mark] : ""}${first}`, ...rest].map((row) => row.replace(BEFORE, "")) : [];
-    return { ...each, label: words, lines };
+    const words = each.words && `${mark ? SIGNS[mark] : ""}${each.words.replace(BEFORE, "")}`;
+    return { ...each, label: each.label.replace(BEFORE, ""), words };
   });
 }
 

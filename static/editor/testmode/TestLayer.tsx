@@ -89,8 +89,8 @@ function portOf(
   if (!box || !ofStation) return undefined;
   const rules = rulesOf(ofStation);
   const at = rule === undefined ? rules.length : rules.findIndex((each) => each.id === rule);
-  const port = rule === "" ? nextPort(box) : box.ports[at];
-  return [box.x + box.width, box.y + (port ?? box.port)];
+  const [aside, down] = (rule === "" ? undefined : box.ports[at]) ?? [0, rule === "" ? nextPort(box) : box.port];
+  return [box.x + box.width + aside, box.y + down];
 }
 
 /** Beside the port of each rule that was taken, or under the gate that rejected. */

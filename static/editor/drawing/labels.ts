@@ -1,0 +1,71 @@
+/** What is said of a rule, on its own edge: beside a piece that goes down, or on a level one; never where another edge is as near.
+ * Where there is no such place the words are left to who points at the edge. */
+import { meet, passes } from "./moved";
+import { pillBoxes } from "./pills";
+import { boxesOf, grown } from "./shapes";
+import type { Graph, Placed, Point, Rect, Way } from "./types";
+import { WORDS } from "./zones";
+
+/** From words to what is not theirs. */
+const APART = 5;
+/** From an upright piece to the words beside it. */
+const NEIGHBOURS = 3;
+/** From the corners of an edge: there is room for a sign of what changed. */
+const ENDS = 12;
+const STEP = 8;
+
+export function labelled(graph: Graph, placed: Placed): Placed {
+  const outlets = graph.parts.flatMap((part) => part.outlets);
+  const widths = new Map(outlets.map(({ id, words }) => [id, words]));
+  for (const { rejected } of outlets) if (rejected) widths.set(rejected.id, rejected.width);
+  const boxes = [...boxesOf(graph, placed), ...pillBoxes(graph, placed)];
+  const rects = new Map<Way, Rect>();
+  const done = new Set<string>();
+  const wordsOf = (way: Way): number => widths.get(way.rule) ?? 0;
+  // The longest first, for they fit in the fewest places.
+  const own = placed.ways.filter((way) => wordsOf(way) > 0).sort((one, other) => wordsOf(other) - wordsOf(one));
+  for (const way of own) {
+    if (done.has(way.rule)) continue;
+    const wordsAt = placesOn(way.points, wordsOf(way)).find((box) => {
+      const room = grown(box, APART);
+      return (
+        !boxes.some((each) => meet(room, each)) &&
+        !placed.ways.some((other) => other.rule !== way.rule && passes(other.points, room))
+      );
+    });
+    if (!wordsAt) continue;
+    boxes.push(wordsAt);
+    rects.set(way, wordsAt);
+    done.add(way.rule);
+  }
+  return { ...placed, ways: placed.ways.map((way) => ({ ...way, wordsAt: rects.get(way) })) };
+}
+
+/** Nearest to the port first, for there somebody looks for them: beside what goes down, then on the level pieces. */
+function placesOn(points: readonly Point[], width: number): Rect[] {
+  const height = WORDS.line;
+  return points.slice(1).flatMap(([bx, by], index): Rect[] => {
+    const [ax, ay] = points[index] as Point;
+    if (ay === by) {
+      const room = Math.abs(bx - ax) - width - 2 * ENDS;
+      if (room < 0) return [];
+      return steps(room).map((at) => ({
+        x: Math.round(ax < bx ? ax + ENDS + at : ax - ENDS - at - width),
+        y: ay - height / 2,
+        width,
+        height,
+      }));
+    }
+    const room = Math.abs(by - ay) - height - 2 * APART;
+    if (room < 0) return [];
+    return steps(room).flatMap((at) => {
+      const y = Math.round(ay < by ? ay + APART + at : ay - APART - at - height);
+      return [
+        { x: ax + NEIGHBOURS, y, width, height },
+        { x: ax - NEIGHBOURS - width, y, width, height },
+      ];
+    });
+  });
+}
+
+const steps = (room: number): number[] => Array.from({ length: Math.floor(room / STEP) + 1 }, (_, at) => at * STEP);
