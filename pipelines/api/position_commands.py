@@ -1,5 +1,5 @@
 """Commands of people on a position of a task over HTTP: complete a manual station, answer a question, hold,
-release, supply metadata or a handoff.
+move, release, supply metadata or a handoff.
 
 A call that passes on the word of a person names the version of the position that the person saw. Sent
 again later it is refused, never applied to another question.
@@ -14,10 +14,10 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from django.http import HttpResponse
 from django.utils import timezone
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from pipelines import engine
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, actor_of, person_of
 from pipelines.api.lookup import CHANGES, TASK, Operations, may
 from pipelines.api.positions import missing_metadata
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
@@ -63,6 +63,40 @@ class HoldIn(At):
     version: Version | None = None
 
 
+class MoveIn(At):
+    """Move of a position. `to`: a station of the line, `@success` for where success leads, "" for where it
+    stands. `accepts`: ids of what the plan says that it breaks."""
+
+    to: Annotated[str, Field(max_length=64)] = ""
+    reason: str = ""
+    accepts: list[str] = []
+    version: Version | None = None
+
+
+class MovedPlaceOut(BaseModel):
+    station: str
+    status: str
+
+
+class MovePlanOut(BaseModel):
+    """`places`: where it then stands; `end`: at which the task is over; `gates`: asked then; `asks`: where the rules of
+    the station lead; `closes`: gates at which nobody is asked any longer; `votes`: how many no longer count; `stops`:
+    the station whose running work is stopped; `spent` and `cap`: dollars so far, and of one more run at most;
+    `breaks`: what `accepts` has to name; `why`: what each of them promises."""
+
+    places: list[MovedPlaceOut]
+    end: str
+    gates: list[str]
+    asks: list[str]
+    closes: list[str]
+    votes: int
+    stops: str
+    spent: float
+    cap: float | None
+    breaks: list[str]
+    why: list[str]
+
+
 class ReleaseIn(At):
     version: Version | None = None
 
@@ -84,14 +118,14 @@ class Command(Generic[Payload]):
 
     fits: Callable[[PositionView], bool]
     otherwise: str
-    do: Callable[[User, PositionView, Payload], object]
+    do: Callable[[Any, PositionView, Payload], object]
 
-    def run(self, task: Task, user: User, payload: Payload) -> TaskOut:
-        self.do(user, self._one(TaskView(task, timezone.now()).positions, payload), payload)
+    def run(self, task: Task, user: User | engine.Actor, payload: Payload) -> TaskOut:
+        self.do(user, self.one(TaskView(task, timezone.now()).positions, payload), payload)
         task.refresh_from_db()
         return task_out(task)
 
-    def _one(self, positions: list[PositionView], at: At) -> PositionView:
+    def one(self, positions: list[PositionView], at: At) -> PositionView:
         """Raises Conflict (none fits), Invalid (path `position`: several fit)."""
         fitting = [
             position
@@ -127,6 +161,17 @@ def _hold(user: User, position: PositionView, payload: HoldIn) -> None:
     engine.hold(position.token.pk, user=user, token_version=token_version, reason=payload.reason)
 
 
+def _move(caller: User | engine.Actor, position: PositionView, payload: MoveIn) -> None:
+    engine.move(
+        position.token.pk,
+        user=caller,
+        token_version=_seen(position, payload.version),
+        to=payload.to,
+        reason=payload.reason,
+        accepts=payload.accepts,
+    )
+
+
 def _release(user: User, position: PositionView, payload: ReleaseIn) -> None:
     engine.release(position.token.pk, user=user, token_version=_seen(position, payload.version))
 
@@ -146,6 +191,7 @@ def _seen(position: PositionView, version: int | None) -> int:
 COMPLETE = Command(lambda position: position.manual, "No manual station is open there.", _complete)
 ANSWER = Command(lambda position: position.answerable, "Nothing is asked there.", _answer)
 HOLD = Command(lambda position: position.token.status == Status.QUEUED, "Nothing is queued there.", _hold)
+MOVE = Command(lambda position: True, "This task has no position there.", _move)
 RELEASE = Command(lambda position: position.token.status == Status.HELD, "Nothing is held there.", _release)
 SUPPLY = Command(lambda position: bool(missing_metadata(position)), "No metadata is missing there.", _supply)
 HAND_OVER = Command(lambda position: position.wants_handoff, "No handoff is missing there.", _hand_over)
@@ -186,6 +232,46 @@ def hold(
 ) -> HttpResponse:
     """Keeps a queued position from starting until somebody releases it."""
     return _run(HOLD, request, task, payload, idempotency_key)
+
+
+@router.post(TASK + "/move", response=TaskOut, summary="Move a task by hand")
+@may("operate")
+def move(
+    request: Request,
+    task: Task,
+    payload: MoveIn,
+    idempotency_key: str | None = IDEMPOTENCY_KEY,
+) -> HttpResponse:
+    """Moves a position to another station, to where success leads (`@success`), or lets it run again where it stands.
+    Running work is stopped, votes on open reviews no longer count, and no gate is passed."""
+    who = request.auth
+    person = who if isinstance(who, User) else who.user
+    run = partial(MOVE.run, task, person or actor_of(who), payload)
+    return answer_once(request, idempotency_key, run)
+
+
+@router.post(TASK + "/move/plan", response=MovePlanOut, summary="Plan a move")
+@may("operate")
+def plan_move(request: Request, task: Task, payload: MoveIn) -> MovePlanOut:
+    """Return what the same call of `move` would do. Nothing is changed."""
+    position = MOVE.one(TaskView(task, timezone.now()).positions, payload)
+    version = _seen(position, payload.version)
+    plan = engine.plan_move(
+        position.token.pk, user=actor_of(request.auth), token_version=version, to=payload.to
+    )
+    return MovePlanOut(
+        places=[MovedPlaceOut(station=station, status=status) for station, status in plan.places],
+        end=plan.end,
+        gates=list(plan.gates),
+        asks=list(plan.asks),
+        closes=list(plan.closes),
+        votes=plan.votes,
+        stops=plan.work,
+        spent=plan.spent,
+        cap=plan.cap,
+        breaks=list(plan.breaks),
+        why=list(plan.sentences),
+    )
 
 
 @router.post(TASK + "/release", response=TaskOut, summary="Release a task")

@@ -146,7 +146,7 @@ def _retry(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
             engine.retry_ended(task.pk, station=payload.station, actor=actor_of(who), reason=payload.reason)
         )
     token = _waiting(task, payload)
-    engine.retry(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
+    engine.move(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
     task.refresh_from_db()
     return task_out(task)
 

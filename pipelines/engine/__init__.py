@@ -15,8 +15,8 @@ from pipelines.engine.commands.manual_actions import (
     hold,
     release,
     rerun_checks,
-    retry,
 )
+from pipelines.engine.commands.move import SUCCESS, MovePlan, move, plan_move
 from pipelines.engine.commands.override import override
 from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.commands.report import report
@@ -36,10 +36,12 @@ from pipelines.engine.moves.chat_votes import Chat
 __all__ = [
     "CHECKS_RERUN",
     "ENGINE",
+    "SUCCESS",
     "Actor",
     "Chat",
     "MigrateResult",
     "Migrating",
+    "MovePlan",
     "Pushed",
     "PuttingBack",
     "Report",
@@ -57,7 +59,9 @@ __all__ = [
     "hold",
     "lose",
     "migrate",
+    "move",
     "override",
+    "plan_move",
     "put_back",
     "reconsider",
     "register_agent",
@@ -68,7 +72,6 @@ __all__ = [
     "resolve",
     "resolve_deadlock",
     "restore",
-    "retry",
     "retry_ended",
     "start",
     "start_all",

@@ -146,6 +146,8 @@ BY_HAND = {
     "checks_rerun": "The host was to run its checks again",
     "push": "Somebody pushed to the branch",
     "retry": "Retried by hand",
+    "move": "Moved by hand",
+    "skip": "Run again by hand, to be skipped",
 }
 
 

@@ -7,10 +7,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from pipelines.models import GateVisit, Job, Status, Token
+from pipelines.queries import versions
 from pipelines.queries.failure_causes import FailureCause
 from pipelines.queries.preparing import Preparing
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import wait_for_checks
+from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence, blocker_words
 
 LONGEST = 2_000
@@ -37,6 +39,31 @@ class PositionView:
     def retryable(self) -> bool:
         waits = self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD)
         return waits and not self.manual and not self.releasable and "paused_by" not in self.token.wait
+
+    @property
+    def movable(self) -> bool:
+        """It may be moved by hand: nothing has to be resolved first, and it waits for no sibling."""
+        return "paused_by" not in self.token.wait and not self.token.waits_at_join
+
+    @property
+    def move_targets(self) -> list[tuple[str, str]]:
+        """Return where it may be moved by hand, with names."""
+        line = versions.by_id(self.token.task.pinned_id)
+        waits_for_people = self.token.status == Status.AWAITING_REVIEW
+        skip = (
+            []
+            if waits_for_people or self.token.waits_at_join
+            else [("@success", "Where success leads (skip)")]
+        )
+        unbegun = self.job is not None and self.job.state == Job.State.QUEUED
+        keys = [station.key for station in line.stations]
+        keys.remove(self.token.station) if self.token.station in keys else None
+        again = [] if unbegun else [("", f"{self.station} again")]
+        return [*again, *skip, *((key, station_name(line, key)) for key in keys)]
+
+    @property
+    def move_default(self) -> str:
+        return self.move_targets[0][0] if self.move_targets else ""
 
     @property
     def checks_rerunnable(self) -> bool:

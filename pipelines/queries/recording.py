@@ -165,6 +165,7 @@ def _lacking(happened: _Happened) -> _Happened:
 
 STOPS = {
     ("token.moved", "push"): "Somebody then pushed to its branch.",
+    ("token.moved", "move"): "A person then moved it to another station.",
     ("token.ended", "cancel"): "The task was then cancelled by hand.",
 }
 """After which no scenario goes on, by kind and trigger."""
@@ -187,7 +188,7 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
         case "token.moved", "answer":
             text = jobs[event.data["job"]["id"]].feedback
             return _Happened(ScenarioStep("answer", answer=text), event.source)
-        case "token.moved", "retry" | "checks_rerun":
+        case "token.moved", "retry" | "checks_rerun" | "skip":
             return _Happened(ScenarioStep("retry"), event.source)
         case "escalation.opened", _trigger if event.token_id is None and event.actor.startswith("person:"):
             escalation = {"trigger": event.data["escalated"], "reason": event.data["reason"]}

@@ -56,7 +56,7 @@ def settle(need: InboxItem, user: User, fields: ActFields) -> str:
 
 
 def retry(need: InboxItem, user: User, fields: ActFields) -> str:
-    engine.retry(int(need.key), user=user, token_version=fields["token_version"], reason=fields["reason"])
+    engine.move(int(need.key), user=user, token_version=fields["token_version"], reason=fields["reason"])
     return "Runs again"
 
 

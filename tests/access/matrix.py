@@ -239,7 +239,8 @@ POST task-handoff            >          0         -       y         y         y 
 POST task-supply             >          0         -       y         y         y         y      >
 POST task-hold               >          0         -       y         y         y         y      >
 POST task-release            >          0         -       y         y         y         y      >
-POST task-retry              >          0         -       y         y         y         y      >
+POST task-move               >          0         -       y         y         y         y      >
+GET  task-move-plan          >          0         -       y         y         y         y      >
 POST task-rerun-checks       >          0         -       y         y         y         y      >
 POST task-retry-ended        >          0         -       y         y         y         y      >
 POST task-test               >          0         -       -         y         -         y      >

@@ -21,6 +21,8 @@ GET  {LINE}/{{task}}                   >          0         y       y         y 
 GET  {LINE}/{{task}}/events            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/retry             >          0         -       y         y         y         y      y
+POST {LINE}/{{task}}/move              >          0         -       y         y         y         y      y
+POST {LINE}/{{task}}/move/plan         >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/rerun-checks      >          0         -       y         y         y         y      y
 GET  {LINE}/{{task}}/positions         >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/branch            >          0         y       y         y         y         y      y

@@ -45,6 +45,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/protection": {"approvals": 0},
     "/cancel": {"reason": "r"},
     "/retry": {"reason": "r"},
+    "/move": {"to": "nowhere"},
+    "/move/plan": {"to": "nowhere"},
     "/rerun-checks": {"reason": "r"},
     "/complete": {"version": 0, "outcome": {"result": "success"}},
     "/questions/{question}/answer": {"text": ""},

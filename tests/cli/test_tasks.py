@@ -128,3 +128,26 @@ def test_a_terminal_gets_a_live_view_and_no_color_is_obeyed(cli: Cli, world: Wor
     assert "\x1b[32m" in seen["coloured"]
     assert "\x1b[32m" not in seen["plain"]
     assert "Draw it [red]" in seen["plain"]
+
+
+def test_it_moves_a_task_by_hand_and_says_first_what_happens(cli: Cli, world: World) -> None:
+    promise = {"id": "reviewed", "never": {"reach": "ship", "without": "review"}}
+    flow = [station("build", {"id": "on", "to": "ship", "gates": ["review"]}, name="Build it"), "ship"]
+    gate = {"key": "review", "name": "Review", "mode": "manual"}
+    task = world.start(world.line(stations=flow, gates=[gate], guarantees=[promise]))
+    mine, admin = cli(world.operator), cli(world.admin)
+    waiting = mine.ok("move", task.name, "--skip", "--plan")
+    assert "It will stand at build: awaiting_review.\nAsked there: review.\n" in waiting
+    world.report(task)
+    world.vote(task, "send_back", reason="Not yet.")
+    world.report(task)
+    planned = mine.ok("move", task.name, "--to", "ship", "--plan")
+    assert "Reviews that are closed: review." in planned
+    assert "Breaks: Nothing reaches ship without Review. Confirm with --accept reviewed" in planned
+    assert mine.run("move", task.name, "--to", "ship", "--accept", "reviewed", "-r", "Now").returncode != 0
+    assert world.at(task) == ["build"]
+    assert admin.ok("move", task.name, "--to", "ship", "--accept", "reviewed", "-r", "Now") == (
+        f"{task.name} is moved.\n"
+    )
+    assert world.at(task) == ["ship"]
+    assert mine.json("move", task.name, "--plan", "--skip")["end"] == "completed"

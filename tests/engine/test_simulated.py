@@ -259,7 +259,7 @@ def do(world: World, token: Token, step: ScenarioStep) -> None:
     elif step.kind == "reconsider":
         engine.hand_over(token.pk, document={"done": 1}, **shown)
     else:
-        engine.retry(token.pk, **shown)
+        engine.move(token.pk, **shown)
 
 
 def leaves(task: Task) -> list[Token]:

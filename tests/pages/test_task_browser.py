@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from pipelines import engine
 from pipelines.models import Task, User
 from pipelines.queries.task import TaskView
 from pipelines.web.tasks.task import _live as live_context
+from tests.browser.looking import look
+from tests.engine.test_move import protected
 from tests.factories import World, document, station
 from tests.fixtures.browser import PHONE
 from tests.pages.conftest import at
@@ -260,3 +263,27 @@ def test_what_can_happen_next_is_read_in_words_on_a_phone(
     expect(word).to_be_visible()
     lines = word.evaluate("each => each.offsetHeight / Number.parseFloat(getComputedStyle(each).lineHeight)")
     assert lines == pytest.approx(1, abs=0.2)
+
+
+def test_a_move_is_planned_anew_for_each_place_and_done_by_keyboard(
+    page: Page, sign_in: SignIn, world: World, tmp_path: Path
+) -> None:
+    task = protected(world)
+    sign_in(page, world.admin)
+    page.goto(f"{at(world, 'task', task.name)}#open=move-{world.token(task).pk}")
+    dialog = page.get_by_role("dialog", name="Move fix")
+    expect(dialog).to_contain_text("The review at Review is closed.")
+    expect(dialog).to_contain_text("fix starts.")
+    expect(dialog.get_by_label("To", exact=True)).to_be_focused()
+    page.keyboard.press("End")
+    expect(dialog).to_contain_text("merge starts.")
+    expect(dialog.get_by_role("alert")).to_contain_text("without 2 approvals")
+    look(page, tmp_path, "move")
+    dialog.get_by_role("checkbox").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Agreed by telephone")
+    dialog.get_by_role("button", name="Move").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Moved", exact=True)).to_be_visible()
+    assert world.at(task) == ["merge"]

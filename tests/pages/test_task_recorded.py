@@ -78,7 +78,7 @@ def test_answers_and_retries_by_hand_are_steps(world: World) -> None:
     engine.answer(token.pk, user=world.operator, token_version=token.version, text="Use the other one")
     world.report(task, {"result": "failure"})
     token.refresh_from_db()
-    engine.retry(token.pk, user=world.operator, token_version=token.version, reason="Once more")
+    engine.move(token.pk, user=world.operator, token_version=token.version, reason="Once more")
     world.report(task)
     made = recorded(task, "one")
     assert made.rest == ""

@@ -154,12 +154,12 @@ def test_a_stuck_task_says_a_sentence_the_remedy_and_the_name(world: World, sign
 def test_a_stuck_task_is_retried_and_no_reason_is_asked(world: World, signed_in: As) -> None:
     task = stuck(world)
     token = world.token(task)
-    address = at(world, "task-retry", task.name, token.pk)
+    address = at(world, "task-move", task.name, token.pk)
     client = signed_in(world.operator)
     page = text(client.get(at(world, "task", task.name)))
     assert address in page and "> Retry <" in page
-    dialog = page.partition(f'id="retry-{token.pk}"')[2].partition("</dialog>")[0]
-    assert dialog and 'name="reason"' not in dialog
+    dialog = page.partition(f'id="move-{token.pk}"')[2].partition("</dialog>")[0]
+    assert dialog and "required" not in dialog
     assert client.post(address, {"reason": "It has no version"}).status_code == 422
     given = {"token_version": token.version, "reason": "The machine was full"}
     assert client.post(address, given).status_code == 302
@@ -201,7 +201,7 @@ def test_what_has_not_begun_is_held_with_a_reason_and_released(world: World, sig
     assert client.post(hold, seen).status_code == 302
     page = text(client.get(at(world, "task", task.name)))
     assert "holds this task: Wait for the others" in page
-    assert at(world, "task-retry", task.name, token.pk) not in page and "> Retry <" not in page
+    assert "> Retry <" not in page and "> Move <" in page
     assert "Wait for the others" in text(client.post(hold, seen)), "what was typed is kept"
     release = at(world, "task-release", task.name, token.pk)
     assert client.post(release, seen).status_code == 409
@@ -256,7 +256,7 @@ def test_tokens_and_jobs_of_another_task_are_not_there(world: World, signed_in: 
     token = world.token(other)
     given = {"token_version": token.version, "reason": "x", "text": "x"}
     client = signed_in(world.operator)
-    assert client.post(at(world, "task-retry", one.name, token.pk), given).status_code == 404
+    assert client.post(at(world, "task-move", one.name, token.pk), given).status_code == 404
     assert client.post(at(world, "task-answer", one.name, token.pk), given).status_code == 404
     job = Job.objects.filter(task=other).first()
     assert client.get(at(world, "job-complete", one.name, job.pk)).status_code == 404  # type: ignore[union-attr]

@@ -103,11 +103,11 @@ def test_a_run_that_a_signal_ended_says_so(world: World, bench: Bench) -> None:
 def test_retry_and_cancel_ask_no_reason(world: World, bench: Bench) -> None:
     task = run(world, bench, BROKEN, on_exhausted="stuck")
     page = page_of(world, task)
-    for dialog in (f"retry-{task.tokens.get().pk}", "cancel"):
+    for dialog in (f"move-{task.tokens.get().pk}", "cancel"):
         form = page.partition(f'id="{dialog}"')[2].partition("</dialog>")[0]
-        assert form and 'name="reason"' not in form
+        assert form and "required" not in form
     client, token = client_of(world.operator), task.tokens.get()
-    client.post(at(world, "task-retry", task.name, token.pk), {"token_version": token.version})
+    client.post(at(world, "task-move", task.name, token.pk), {"token_version": token.version})
     assert world.status(task) == "queued"
     client.post(at(world, "task-cancel", task.name), {"sure": "yes"})
     assert world.status(task) == "cancelled"

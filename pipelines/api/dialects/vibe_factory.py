@@ -158,7 +158,7 @@ def _retry(who: Caller, execution: Execution, payload: RetryStationIn) -> Execut
         token = job.token
         if token.station != job.station or token.status not in RETRIED:
             raise Conflict("The execution went on from this station.")
-        engine.retry(token.pk, user=actor_of(who), token_version=token.version)
+        engine.move(token.pk, user=actor_of(who), token_version=token.version)
     execution.task.refresh_from_db()
     # The chain anew: a retry of a task that has ended made another one
     return Execution(execution.asked, Execution.of(execution.chain[0]).chain).out()

@@ -1,7 +1,8 @@
-"""Actions of people on a task besides deciding gates: complete, answer, retry, hold, release, cancel."""
+"""Actions of people on a task besides deciding gates: complete, answer, hold, release, cancel."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -79,7 +80,7 @@ def answer(token_id: int, *, user: User, token_version: int, text: str = "", fac
 
 
 def _answer(token_id: int, user: User, token_version: int, text: str, fact: str) -> Task:
-    batch, task, token = _locked(token_id, token_version, (Status.BLOCKED, Status.EVALUATING))
+    batch, task, token = locked(token_id, token_version, (Status.BLOCKED, Status.EVALUATING))
     actor = Actor.person(user)
     evaluation = token.wait.get("evaluation")
     if token.status == Status.EVALUATING and "agentic" not in evaluation:
@@ -114,38 +115,31 @@ def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str
     effects.apply(turn, settle(turn, situation))
 
 
-def retry(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:
-    """Run the station of a stuck, blocked or held token again: a new job, a new visit. Gates are never passed by
-    hand. Raises NotFound, Conflict."""
-    actor = user if isinstance(user, Actor) else Actor.person(user)
-    return run(partial(_retry, token_id, actor, token_version, payload.text(reason, "reason")))
-
-
 def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:
     """Run the station of a token again that waits with checks which failed or timed out: whoever does it asks the host
     first to run what failed again. Raises NotFound, Conflict (also where there are no such checks)."""
     actor = user if isinstance(user, Actor) else Actor.person(user)
     clean_reason = payload.text(reason, "reason")
-    return run(partial(_retry, token_id, actor, token_version, clean_reason, CHECKS_RERUN))
+    return run(partial(_rerun_checks, token_id, actor, token_version, clean_reason))
 
 
-def _retry(token_id: int, actor: Actor, token_version: int, reason: str, why: str = "retry") -> Task:
-    batch, task, token = _locked(token_id, token_version, RETRIED)
-    if "paused_by" in token.wait:
-        raise Conflict("Its work is held until somebody resolves what holds it.")
-    if batch.open_job(token):
-        raise Conflict("This task is only on hold. Release it to continue.")
-    last = _last(token)
-    if why == CHECKS_RERUN and not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
+def _rerun_checks(token_id: int, actor: Actor, token_version: int, reason: str) -> Task:
+    batch, task, token = locked(token_id, token_version, RETRIED)
+    last = last_job(token)
+    if batch.open_job(token) or not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
         raise Conflict("No checks of a host failed or timed out here.")
-    # It runs with the feedback and the question of the run that it repeats.
-    previous = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
-    run_again(batch, task, token, actor, why, **previous, reason=reason)
+    run_again(batch, task, token, actor, CHECKS_RERUN, **repeated(token), reason=reason)
     batch.flush()
     return task
 
 
-def _last(token: Token) -> Job | None:
+def repeated(token: Token) -> dict[str, str]:
+    """The feedback and the question with which its last run began, for one that repeats it."""
+    last = last_job(token)
+    return {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
+
+
+def last_job(token: Token) -> Job | None:
     """The job whose outcome the token waits with, or else its last job."""
     decided = Decision.objects.filter(pk=token.wait["decision"]) if "decision" in token.wait else None
     stations = token.jobs.filter(purpose=Purpose.STATION)
@@ -164,6 +158,7 @@ def run_again(
     asked: str = "",
     reason: str = "",
     at: str = "",
+    breaks: Collection[str] = (),
 ) -> None:
     """Start another run. It counts as a visit but uses no budget (law §5 Counting). `at`: a station other than the
     token's own."""
@@ -191,13 +186,14 @@ def run_again(
         reason=reason,
         # law §14: moves by hand are outside of guarantees, and their event says so.
         by="hand",
+        breaks=list(breaks),
     )
     effects.meet(batch, task, actor, why)
 
 
 def _where(task: Task, token: Token) -> str:
     """The token's station, under its name in the version the task was migrated to since. Raises Conflict."""
-    last = _last(token)
+    last = last_job(token)
     place = (
         version_mapping.station(versions.by_id(task.pinned_id), last, token.station)
         if last
@@ -218,7 +214,7 @@ def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> 
 
 
 def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
-    batch, task, token = _locked(token_id, token_version, (Status.QUEUED,))
+    batch, task, token = locked(token_id, token_version, (Status.QUEUED,))
     if not batch.open_job(token):
         raise Conflict("This branch waits for others at a join. Put those on hold.")
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
@@ -236,7 +232,7 @@ def release(token_id: int, *, user: User, token_version: int) -> Task:
 
 
 def _release(token_id: int, user: User, token_version: int) -> Task:
-    batch, task, token = _locked(token_id, token_version, (Status.HELD,))
+    batch, task, token = locked(token_id, token_version, (Status.HELD,))
     if not batch.open_job(token) or "paused_by" in token.wait:
         raise Conflict("Nobody put this task on hold. See what it waits for.")
     if any(map(is_dependency, flatten_holds(token.wait))):
@@ -277,7 +273,7 @@ def of_living(task_id: int) -> tuple[Batch, Task]:
     return batch, task
 
 
-def _locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tuple[Batch, Task, Token]:
+def locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tuple[Batch, Task, Token]:
     """The token, read under its task's lock, if it has not changed since the person saw it."""
     task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
     batch = Batch.of_tasks(task_id)

@@ -88,7 +88,7 @@ def _alone(job_report: Report) -> ReportResult:
 def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list[ReportResult]:
     known: Known = {}
     # Read and checked before the tasks are locked
-    members = [_check(job_report, known) for job_report in chunk]
+    members = [checked(job_report, known) for job_report in chunk]
     batch = Batch.of_jobs(job_report.job_id for job_report in chunk)
     results: list[ReportResult] = []
     ignored = []
@@ -101,7 +101,7 @@ def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list
         # Of a repeat there is the record already, and what names no job has no task to be kept with
         if refusal and refusal.status in ("conflict", "ignored"):
             ignored.append((member.report, member.digest))
-        results.append(refusal or _record(batch, member))
+        results.append(refusal or record(batch, member))
     fence.keep_evidence(batch, ignored)
     if passing_through:
         _pass_through(batch, chunk, results, known)
@@ -124,15 +124,15 @@ def _pass_through(batch: Batch, chunk: Sequence[Report], results: list[ReportRes
         # house §2: `now` grows by a microsecond a station, so that the events keep their order.
         batch.a_moment_later()
         for place, next_report in going.items():
-            member = _check(next_report, known)
+            member = checked(next_report, known)
             assert isinstance(member, Checked)
-            result = _record(batch, member)
+            result = record(batch, member)
             # The decision stays that of the report; what follows is that of the last station.
             results[place] = replace(result, decision=results[place].decision)
             batch.jobs[chunk[place].job_id].report_answer = fence.answer_of(results[place])
 
 
-def _check(job_report: Report, known: Known) -> Checked | ReportResult:
+def checked(job_report: Report, known: Known) -> Checked | ReportResult:
     """`known`: what was read of the batch. Work that does nothing says the same each time."""
     try:
         _in_range(job_report)
@@ -186,7 +186,7 @@ def _exit_code(outcome: Outcome) -> None:
         raise Invalid.at("outcome.exit_code", "is not an exit code")
 
 
-def _record(batch: Batch, member: Checked) -> ReportResult:
+def record(batch: Batch, member: Checked) -> ReportResult:
     """Steps 2 to 9 of law §5 for one outcome."""
     job_report, job = member.report, batch.jobs[member.report.job_id]
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]

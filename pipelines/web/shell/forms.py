@@ -211,6 +211,13 @@ class SeenForm(forms.Form):
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
 
 
+class MoveForm(SeenForm):
+    """Form of a move by hand; "" is where the position stands."""
+
+    to = forms.CharField(label="Station", max_length=64, required=False)
+    reason = forms.CharField(label="Reason", max_length=10_000, required=False)
+
+
 class Reason(forms.Form):
     reason = forms.CharField(label="Reason", max_length=10_000)
 

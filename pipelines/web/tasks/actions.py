@@ -1,4 +1,4 @@
-"""Actions of people on a task by hand, besides deciding gates: complete, answer, retry, hold, release,
+"""Actions of people on a task by hand, besides deciding gates: complete, answer, move, hold, release,
 cancel.
 
 Each is a POST that carries the version of the position on the page; when that is not the present one, the
@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines import engine
 from pipelines.engine.commands.inputs import form_of
@@ -26,6 +26,7 @@ from pipelines.models import Job, Task
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.queries.task import TaskView
+from pipelines.routing.basics import wording
 from pipelines.routing.document.line import Input, Problem
 from pipelines.web.shell.forms import (
     METADATA,
@@ -33,6 +34,7 @@ from pipelines.web.shell.forms import (
     EndedRetry,
     Fact,
     GivenHandoff,
+    MoveForm,
     SeenForm,
     SeenReason,
     Supplied,
@@ -43,6 +45,7 @@ from pipelines.web.shell.page import SignedIn, crumbs, fragment, on_task, show
 from pipelines.web.tasks import uploads
 from pipelines.web.tasks.acting import act, conflict, refused, to_task, token_of, typed
 from pipelines.web.tasks.manual_report_form import said, sayings
+from pipelines.web.tasks.move_words import plan_words
 from pipelines.web.tasks.start import fields_of, given
 from pipelines.work.transport.local.instructions import instructions
 
@@ -104,14 +107,36 @@ def supply(request: SignedIn, task: Task, token: int) -> HttpResponse:
 
 @on_task("operate")
 @require_POST
-def retry(request: SignedIn, task: Task, token: int) -> HttpResponse:
-    position, form = token_of(task, token), SeenForm(request.POST)
+def move(request: SignedIn, task: Task, token: int) -> HttpResponse:
+    """Move a position by hand: to a station, to where success leads, or to run again where it stands (law §17)."""
+    position, form = token_of(task, token), MoveForm(request.POST)
     entered = typed(request, "reason", "Reason")
     if not form.is_valid():
         return refused(request, task, first_fault(form), entered)
-    reason = request.POST.get("reason", "")
-    do = partial(engine.retry, position.pk, user=request.user, reason=reason, **form.cleaned_data)
-    return act(request, task, do, "Runs again", entered)
+    arguments = {**form.cleaned_data, "accepts": request.POST.getlist("accepts")}
+    do = partial(engine.move, position.pk, user=request.user, **arguments)
+    return act(request, task, do, "Moved" if arguments["to"] else "Runs again", entered)
+
+
+@on_task("operate")
+@require_safe
+def move_plan(request: SignedIn, task: Task, token: int) -> HttpResponse:
+    """Show what the move would do, in the dialog that asks for it."""
+    position, form = token_of(task, token), MoveForm(request.GET)
+    view: dict[str, Any] = {"refusal": "", "sentences": (), "breaks": ()}
+    try:
+        if form.is_valid():
+            version, to = form.cleaned_data["token_version"], form.cleaned_data["to"]
+            plan = engine.plan_move(position.pk, user=request.user, token_version=version, to=to)
+            view["sentences"] = plan_words(versions.by_id(task.pinned_id), plan)
+            view["breaks"] = list(zip(plan.breaks, map(wording.people_text, plan.sentences), strict=True))
+        else:
+            view["refusal"] = first_fault(form)
+    except Conflict as late:
+        view["refusal"] = late.detail
+    except Invalid as fault:
+        view["refusal"] = str(fault)
+    return show(request, "tasks/task/move_plan.html", project=task.project, task=task, **view)
 
 
 @on_task("operate")

@@ -46,7 +46,7 @@ class StationDrawer:
     piece: Piece | None
     facts: Sequence[FactRow]
     why: Why | None
-    retryable: PositionView | None
+    movable: PositionView | None
     made: Preparing | None = None
 
     @property
@@ -72,7 +72,7 @@ def drawer_of(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
         else None
     )
     decision = decided.first() if decided is not None else None
-    places = [position for position in view.positions if position.token.station == key and position.retryable]
+    places = [position for position in view.positions if position.token.station == key and position.movable]
     return StationDrawer(
         key,
         station.name,

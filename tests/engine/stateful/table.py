@@ -75,6 +75,7 @@ WORKERS: dict[str, Row] = {
     "come": row(NO_WAIT, {"by_the_clock": moves("fired", *DECIDED)}),
 }
 
+TO_RESOLVE = refused("Conflict", "what holds it has to be resolved")
 HANDS: dict[str, Row] = {
     "complete": row(NOT_BY_HAND, {"by_hand": moves("accepted", *DECIDED)}),
     "complete_stale": row(NOT_BY_HAND, {"by_hand": refused("Conflict", "it is not what the page showed")}),
@@ -94,22 +95,34 @@ HANDS: dict[str, Row] = {
     ),
     "answer_stale": row(CHANGED),
     "retry": row(
-        CHANGED,
+        moves("done", *RUNS_AGAIN),
         {
-            (
-                "stuck",
-                "held",
-                "held_rejection",
-                *MISSING,
-                "held_contradiction",
-                "blocked_question",
-                "blocked_evaluation",
-            ): moves("done", *RUNS_AGAIN),
-            ("held_by_person", "held_dependency"): refused("Conflict", "it is only held: see release"),
-            ("paused", *LOCKED): refused("Conflict", "what holds it has to be resolved"),
+            ("queued", "held_by_person", "held_dependency"): refused("Conflict", "its work has not begun"),
+            ("paused", *LOCKED): TO_RESOLVE,
+            "joining": refused("Conflict", "it waits for its siblings"),
+            ("forked", "ended_branch", *OVER): CHANGED,
         },
     ),
     "retry_stale": row(CHANGED),
+    "move": row(
+        moves("done", *RUNS_AGAIN),
+        {
+            ("paused", *LOCKED): TO_RESOLVE,
+            "joining": refused("Conflict", "it waits for its siblings"),
+            ("forked", "ended_branch", *OVER): CHANGED,
+        },
+    ),
+    "move_stale": row(CHANGED),
+    "skip": row(
+        moves("done", *DECIDED),
+        {
+            ("paused", *LOCKED): TO_RESOLVE,
+            REVIEW: refused("Conflict", "people are asked, and their decision leads on"),
+            "joining": refused("Conflict", "it waits for its siblings"),
+            ("forked", "ended_branch", *OVER): CHANGED,
+        },
+    ),
+    "skip_stale": row(CHANGED),
     "hold": row(CHANGED, {"queued": moves("done", "held_by_person")}),
     "hold_stale": row(CHANGED),
     "release": row(

@@ -62,6 +62,8 @@ DOES: dict[str, tuple[str, ...]] = {
     "hold": ("hold", "hold_stale"),
     "lose": ("lose_early", "lose_late", "sweep"),
     "migrate": ("migrate", "migrate_unseen", "migrate_cut"),
+    "move": ("move", "move_stale", "retry", "retry_stale", "skip", "skip_stale"),
+    "plan_move": ("skip", "skip_stale"),
     "override": (),  # By an administrator in the place of those whom a gate asks: see test_override
     "put_back": ("migrate_and_undo", "undo_late"),
     "reconsider": ("reconsider", "resolve_go_on"),
@@ -73,7 +75,6 @@ DOES: dict[str, tuple[str, ...]] = {
     "resolve": tuple(key for key in COMMANDS if key.startswith("resolve")),
     "resolve_deadlock": tuple(key for key in COMMANDS if key.startswith("deadlock")),
     "restore": ("suspend", "agent_returns"),
-    "retry": ("retry", "retry_stale"),
     "retry_ended": ("retry_ended",),
     "start": ("start", "start_unfit", "start_suspended"),
     "start_all": ("start", "start_unfit", "start_suspended"),  # Which is what starts one

@@ -119,7 +119,20 @@ def by_version(do: Callable[[Scene, Subject, int], Any], older: int) -> Callable
 
 
 def _retry(scene: Scene, subject: Subject, version: int) -> None:
-    engine.retry(subject.id, user=scene.cast.requester, token_version=version, reason="Once more.")
+    engine.move(subject.id, user=scene.cast.requester, token_version=version, reason="Once more.")
+
+
+def _move(scene: Scene, subject: Subject, version: int) -> None:
+    line = versions.by_id(subject.task["pinned_id"])
+    others = [station.key for station in line.stations if station.key != subject.token["station"]]
+    to = scene.choice("station", others or [subject.token["station"]])
+    engine.move(subject.id, user=scene.world.admin, token_version=version, to=to, reason="There.")
+
+
+def _skip(scene: Scene, subject: Subject, version: int) -> None:
+    to = engine.SUCCESS
+    engine.plan_move(subject.id, user=scene.cast.requester, token_version=version, to=to)
+    engine.move(subject.id, user=scene.cast.requester, token_version=version, to=to)
 
 
 def _hold(scene: Scene, subject: Subject, version: int) -> None:
@@ -156,6 +169,10 @@ HANDS = (
     Command("answer_stale", "a person answers what was asked before", by_version(_answer_stale, 1)),
     Command("retry", "a person lets the station run again", by_version(_retry, 0)),
     Command("retry_stale", "the same, of what a page showed before", by_version(_retry, 1)),
+    Command("move", "a person moves it to another station", by_version(_move, 0)),
+    Command("move_stale", "the same, of what a page showed before", by_version(_move, 1)),
+    Command("skip", "a person moves it to where success leads", by_version(_skip, 0)),
+    Command("skip_stale", "the same, of what a page showed before", by_version(_skip, 1)),
     Command("hold", "a person holds it", by_version(_hold, 0)),
     Command("hold_stale", "the same, of what a page showed before", by_version(_hold, 1)),
     Command("release", "a person lets go of it", by_version(_release, 0)),

@@ -1,0 +1,301 @@
+"""Moving a position by hand: to a station of its line, or to where success leads (law §17)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+
+from pipelines.engine.commands.manual_actions import locked, repeated, run_again
+from pipelines.engine.commands.report import Checked, checked, record
+from pipelines.engine.core import payload
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import past_of
+from pipelines.engine.core.errors import Conflict, Forbidden, Invalid
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import Actor, Report
+from pipelines.engine.moves.completion import close_work
+from pipelines.engine.moves.entitlement import person_of
+from pipelines.models import Decision, GateVisit, Job, Purpose, Role, Status, Task, Token, User, Vote, Word
+from pipelines.queries import environments, versions
+from pipelines.queries.protections import protection_of
+from pipelines.queries.usage import cost_of_task
+from pipelines.routing.basics.wording import people_text
+from pipelines.routing.guarantees.by_hand import MovedPast, unkept, unprotected
+from pipelines.routing.guarantees.protection import delivers
+from pipelines.routing.sentences.guarantees import line_guarantee_sentence
+
+SUCCESS = "@success"
+"""The target of a skip: where the rules lead what passed."""
+MOVED, RETRIED, SKIPPED = "move", "retry", "skip"
+"""Triggers: to another station, to where it stands, to where success leads."""
+PROTECTION = "protection"
+"""What of the promises that a move breaks is the repository's."""
+LIVING = (
+    Status.QUEUED,
+    Status.RUNNING,
+    Status.EVALUATING,
+    Status.AWAITING_REVIEW,
+    Status.HELD,
+    Status.BLOCKED,
+    Status.STUCK,
+)
+
+
+@dataclass(frozen=True)
+class MoveRequest:
+    """Request of a move. `to`: a station, SUCCESS, or "" for where it stands. `accepts`: the promises
+    that it may break."""
+
+    token_id: int
+    token_version: int
+    actor: Actor
+    user: User | None
+    to: str = ""
+    reason: str = ""
+    accepts: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class MovePlan:
+    """Consequences of a move, worked out by doing it and taking it back.
+
+    `places`: of each position where it then stands, as (station, status); `end`: at which the task then is over;
+    `gates`: asked then; `asks`: the stations to which its rules lead; `closes`: gates at which people are asked no
+    longer; `votes`: how many fall; `work`: at which station work is stopped; `spent` by the task so far and `cap` of
+    what one more run may cost, in dollars; `breaks`: ids of guarantees, and PROTECTION; `sentences`: what each of
+    them promises."""
+
+    places: tuple[tuple[str, str], ...]
+    end: str = ""
+    gates: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    votes: int = 0
+    work: str = ""
+    spent: float = 0.0
+    cap: float | None = None
+    breaks: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+
+def move(
+    token_id: int,
+    *,
+    user: User | Actor,
+    token_version: int,
+    to: str = "",
+    reason: str = "",
+    accepts: Collection[str] = (),
+) -> Task:
+    """Move a position by hand. `to`: a station, SUCCESS for where the rules lead what passed, "" for where it stands
+    (a retry). Open work is closed, votes fall, limits do not bind, and no gate is passed.
+
+    Raises NotFound, Conflict (it changed; something has to be resolved first), Invalid (path `to`, `reason`, or
+    `accepts`: a promise would break that is not named), Forbidden (only an administrator may break one)."""
+    return run(partial(_move, _request(token_id, user, token_version, to, reason, accepts)))
+
+
+def plan_move(token_id: int, *, user: User | Actor, token_version: int, to: str = "") -> MovePlan:
+    """Return what `move` would do, with the same refusals but for `accepts`. Nothing is written."""
+    request = _request(token_id, user, token_version, to, "", ())
+    return run(partial(_plan, request))
+
+
+def _request(
+    token_id: int, user: User | Actor, token_version: int, to: str, reason: str, accepts: Collection[str]
+) -> MoveRequest:
+    actor = user if isinstance(user, Actor) else Actor.person(user)
+    person = user if isinstance(user, User) else None
+    return MoveRequest(
+        token_id,
+        token_version,
+        actor,
+        person,
+        payload.text(to, "to"),
+        payload.text(reason, "reason"),
+        accepts,
+    )
+
+
+def _move(request: MoveRequest) -> Task:
+    batch, task, token = locked(request.token_id, request.token_version, LIVING)
+    broken = _broken(task, token, request)
+    _consented(task, request, broken)
+    _do(batch, task, token, request, [name for name, _sentence in broken])
+    batch.flush()
+    return task
+
+
+def _plan(request: MoveRequest) -> MovePlan:
+    with transaction.atomic():
+        batch, task, token = locked(request.token_id, request.token_version, LIVING)
+        broken = _broken(task, token, request)
+        visits = batch.open_visits(token) if token.status == Status.AWAITING_REVIEW else []
+        votes = Vote.objects.filter(visit__in=[visit.pk for visit in visits]).count()
+        job, spent = batch.open_job(token), float(cost_of_task(task.pk))
+        work = job.station if job and job.state == Job.State.RUNNING else ""
+        _do(batch, task, token, request, [name for name, _sentence in broken])
+        plan = _described(batch, task, token)
+        # What was done is what is planned; nothing of it stays.
+        transaction.set_rollback(True)
+    names, sentences = tuple(name for name, _ in broken), tuple(sentence for _, sentence in broken)
+    closes = tuple(visit.gate for visit in visits)
+    more = {"votes": votes, "work": work, "spent": spent, "breaks": names, "sentences": sentences}
+    return MovePlan(**{**plan, "closes": closes, **more})
+
+
+def _described(batch: Batch, task: Task, token: Token) -> dict[str, Any]:
+    line, living = versions.by_id(task.pinned_id), batch.living(task)
+    own = [other for other in living if other.pk == token.pk or other.parent_id == token.pk]
+    here = [other for other in own if not other.forked]
+    gates = [gate for other in here for gate in other.wait.get("gates", ())]
+    stations = [line.stations_by_key[other.station] for other in here if batch.open_job(other)]
+    targets = [target for station in stations for rule in station.rules for target in rule.to]
+    caps = [station.limits.cost_usd for station in stations if station.limits.cost_usd is not None]
+    return {
+        "places": tuple((other.station, str(other.status)) for other in here),
+        "end": task.end if not living else "" if here else token.end,
+        "gates": tuple(gates),
+        "asks": tuple(dict.fromkeys(targets)),
+        "cap": float(sum(caps)) if caps else None,
+    }
+
+
+def _do(batch: Batch, task: Task, token: Token, request: MoveRequest, broken: Collection[str]) -> None:
+    if "paused_by" in token.wait:
+        raise Conflict("Its work is held until somebody resolves what holds it.")
+    if token.waits_at_join:
+        raise Conflict("This branch waits for others at a join. Move those.")
+    if request.to == SUCCESS:
+        _skip(batch, task, token, request)
+        return
+    line = versions.by_id(task.pinned_id)
+    if request.to and request.to not in line.stations_by_key:
+        raise Invalid.at(
+            "to", "is not a station of this line", f"Use one of: {', '.join(line.stations_by_key)}."
+        )
+    stays = request.to in ("", token.station)
+    job = batch.open_job(token)
+    if stays and job and job.state == Job.State.QUEUED and job.purpose == Purpose.STATION:
+        raise Conflict("Its work has not begun. Release it if it is on hold.")
+    again = repeated(token) if stays else {"feedback": ""}
+    close_work(batch, task, token, request.actor, RETRIED if stays else MOVED)
+    if stays:
+        run_again(batch, task, token, request.actor, RETRIED, **again, reason=request.reason, breaks=broken)
+    else:
+        run_again(
+            batch,
+            task,
+            token,
+            request.actor,
+            MOVED,
+            **again,
+            reason=request.reason,
+            at=request.to,
+            breaks=broken,
+        )
+
+
+def _skip(batch: Batch, task: Task, token: Token, request: MoveRequest) -> None:
+    """Report for the work that it is skipped: cancelled, and led on as by the signal `proceed` (law §5). So it is
+    decided as any outcome is, no human gate is passed, and the visit does not pass (law §14)."""
+    if token.status == Status.AWAITING_REVIEW:
+        raise Conflict(
+            "People are asked here, and their decision leads on. Move it to a station to take it away."
+        )
+    job = batch.open_job(token)
+    if job is None or job.purpose != Purpose.STATION:
+        # What its last visit left stands as it was recorded: a visit of its own is skipped.
+        close_work(batch, task, token, request.actor, SKIPPED)
+        run_again(batch, task, token, request.actor, SKIPPED, **repeated(token), reason=request.reason)
+        batch.a_moment_later()
+        job = batch.open_job(token)
+        assert job is not None
+    by = request.actor.name or str(request.actor)
+    signal = {"verdict": "proceed", "reason": SKIPPED}
+    outcome = {
+        "result": "cancelled",
+        "reason": "manual",
+        "signals": [signal],
+        "summary": f"Skipped by {by}." + (f" {request.reason}" if request.reason else ""),
+    }
+    report = checked(Report(job.pk, job.attempt, job.lease_key, outcome, str(request.actor)), {})
+    assert isinstance(report, Checked)
+    record(batch, report)
+
+
+# What the line and its repository promise
+
+
+def _broken(task: Task, token: Token, request: MoveRequest) -> list[tuple[str, str]]:
+    """Name each promise that the move breaks, with its sentence. A skip breaks none: guarantees are proved over every
+    outcome, that of a skip as well."""
+    line, target = versions.by_id(task.pinned_id), request.to or token.station
+    if target in (SUCCESS, token.station) or target not in line.stations_by_key:
+        return []
+    past = _past(task, token) if line.guarantees else MovedPast()
+    broken = [
+        (guarantee.id, line_guarantee_sentence(line, guarantee)) for guarantee in unkept(line, target, past)
+    ]
+    if line.workspace is not None and delivers(line):
+        repository = environments.named(task.project_id, line, task.inputs)
+        protection = protection_of(repository) if repository else None
+        if repository and protection:
+            sentence = unprotected(line, target, repository.name, protection)
+            broken += [(PROTECTION, sentence)] if sentence else []
+    return broken
+
+
+def _past(task: Task, token: Token) -> MovedPast:
+    part = past_of(token.pk, task.tokens.values_list("pk", "parent_id", "joined_id"))
+    jobs = Job.objects.filter(token__in=part, purpose=Purpose.STATION, state=Job.State.DONE).order_by(
+        "ended_at"
+    )
+    visits = GateVisit.objects.filter(token__in=part, state=GateVisit.State.DECIDED).order_by("decided_at")
+    last_words = {visit.gate: visit for visit in visits}
+    # law §14: a check or a person at a gate took the pass of the visit back.
+    doubted = {visit.job_id for visit in visits if visit.word != Word.APPROVE}
+    doubted |= set(Decision.objects.filter(task=task, answer__by="gate").values_list("job_id", flat=True))
+    passed: dict[str, bool] = {}
+    last_failure = None
+    for job in jobs:
+        signals = (job.outcome or {}).get("signals")
+        passed[job.station] = job.result == "success" and not signals and job.pk not in doubted
+        last_failure = last_failure if passed[job.station] else job.ended_at
+    approved = {
+        gate
+        for gate, visit in last_words.items()
+        if visit.word == Word.APPROVE
+        and not (last_failure and visit.decided_at and last_failure > visit.decided_at)
+    }
+    return MovedPast(
+        passed={*approved, *(station for station, did in passed.items() if did)},
+        sent=frozenset(last_words) - approved,
+        visits=task.visits,
+        moves=sum(task.edges.values()),
+        spent=Decimal(str(cost_of_task(task.pk))),
+    )
+
+
+def _consented(task: Task, request: MoveRequest, broken: Sequence[tuple[str, str]]) -> None:
+    unnamed = [sentence for name, sentence in broken if name not in request.accepts]
+    if unnamed:
+        promises = "; ".join(map(people_text, unnamed))
+        raise Invalid.at("accepts", f"Confirm what this move breaks: {promises}.", "The plan names each.")
+    if not broken:
+        return
+    person = person_of(task.project_id, request.user) if request.user else None
+    if person is None or Role.ADMIN not in person.roles:
+        raise Forbidden(
+            "Only an administrator of the project can move a task against what its line promises."
+        )
+    if not request.reason.strip():
+        raise Invalid.at("reason", "A reason is needed.", "It is stored and shown ever after.")
+
+
+__all__ = ["SUCCESS", "MovePlan", "move", "plan_move"]
