@@ -384,3 +384,10 @@ SELECT visit.gate, visit.state, visit.word, count(*), count(*) FILTER (WHERE vis
   {SHARES.format("visit.decided_at - visit.opened_at")} FILTER (WHERE visit.state = 'decided')
 FROM jobs JOIN pipelines_gatevisit visit ON visit.job_id = jobs.id
 GROUP BY GROUPING SETS ((visit.gate, visit.state, visit.word), (visit.gate))"""
+
+
+# Triggers
+
+LATEST_DELIVERIES = """
+    SELECT latest.id FROM unnest(%s::bigint[]) AS asked(id) CROSS JOIN LATERAL (
+      SELECT id FROM pipelines_triggerdelivery WHERE trigger_id = asked.id ORDER BY id DESC LIMIT %s) latest"""

@@ -43,6 +43,7 @@ from pipelines.web.tasks import (
     tables,
     task,
 )
+from pipelines.web.triggers import page as triggers
 from pipelines.web.versions import backtest, difference, history, impact, publish
 
 IN = "p/<str:owner>/<str:project>/"
@@ -157,6 +158,16 @@ urlpatterns = [
     path(LINE, lines.overview, name="line"),
     path(f"{LINE}edit/", edit.edit, name="line-edit"),
     path(f"{LINE}draw/", page.draw, name="line-draw"),
+    path(f"{IN}triggers/", triggers.of_project, name="project-triggers"),
+    path(f"{IN}triggers/new/", triggers.choose, name="trigger-new-choose"),
+    path(f"{LINE}triggers/", triggers.index, name="line-triggers"),
+    path(f"{LINE}triggers/new/", triggers.new, name="trigger-new"),
+    path(f"{LINE}triggers/next-runs/", triggers.next_runs, name="trigger-next-runs"),
+    path(f"{LINE}triggers/<int:line_trigger>/", triggers.change, name="trigger-change"),
+    path(f"{LINE}triggers/<int:line_trigger>/pause/", triggers.pause, name="trigger-pause"),
+    path(f"{LINE}triggers/<int:line_trigger>/try/", triggers.try_out, name="trigger-try"),
+    path(f"{LINE}triggers/<int:line_trigger>/log/", triggers.log, name="trigger-log"),
+    path(f"{LINE}triggers/<int:line_trigger>/delete/", triggers.delete, name="trigger-delete"),
     path(f"{LINE}settings/", line_settings.settings, name="line-settings"),
     path(f"{LINE}settings/archive/", line_settings.archive, name="line-archive"),
     path(f"{LINE}settings/restore/", line_settings.restore, name="line-unarchive"),

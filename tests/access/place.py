@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.engine.core.batch import Batch
-from pipelines.lines import comments
+from pipelines.lines import comments, triggers
+from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import (
     Absence,
     Agent,
@@ -160,6 +161,12 @@ class Place:
             made_by=world.admin,
             created_at=timezone.now(),
         )
+        self.line_trigger = triggers.add(
+            version.line,
+            "schedule",
+            TriggerRequest({"cron": "0 2 * * *", "zone": "UTC", "missed": "once"}, title=says),
+            by=world.admin,
+        )
         self.channel = ChannelConnection.objects.create(
             project=world.project, kind="webhook", name=says, address="", created_at=timezone.now()
         )
@@ -226,6 +233,7 @@ class Place:
             "repository": self.repository.pk,
             "folder": self.folder.pk,
             "trigger": self.trigger.pk,
+            "line_trigger": self.line_trigger.pk,
             "notice": self.notice.pk,
             "key": self.visit.token_id if name == "need-act" else self.scenario.key,
             "kind": "question",

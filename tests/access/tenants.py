@@ -151,6 +151,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "value",
         "repository",
         "trigger",
+        "line_trigger",
         "notice",
         "folder",
         "token",

@@ -35,7 +35,14 @@ SHELVES: Mapping[str, tuple[str, ...]] = {
         "lint",
         "versions",
     ),
-    "Run tasks and decide": ("watching", "changes", "notifications", "escalations", "command-line"),
+    "Run tasks and decide": (
+        "watching",
+        "triggers",
+        "changes",
+        "notifications",
+        "escalations",
+        "command-line",
+    ),
     "Run Gateline for others": ("operating", "workers", "runners", "security", "api"),
 }
 """The pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""

@@ -76,6 +76,9 @@ class Command:
 
 OF_PROJECT = (
     Command("New task", "task-new-choose", "plus", "create run", "submit", open_only=True),
+    Command("New schedule", "trigger-new-choose", "schedule",
+            "run regularly nightly every night hourly daily weekly monthly cron timer trigger",
+            "submit", open_only=True),
     Command("New line", "lines-new", "plus", "create workflow import yaml", "design", open_only=True),
     Command("Set up with a repository", "project-setup", "settings",
             "setup connect agent template first steps wizard", "design", open_only=True),
@@ -92,6 +95,7 @@ OF_PROJECT = (
     Command("Audit log", "project-audit", also="who changed what history", may="admin"),
     Command("Tasks", "tasks", "tasks", may="view"),
     Command("Lines", "lines", "lines", may="view"),
+    Command("Triggers", "project-triggers", "schedule", "schedules automation", "view"),
     Command("Insights", "project-health", "insights", "health numbers statistics cost spending", "view"),
     Command("Human minutes at gates", "gate-times", "insights", "time wait", "view"),
     Command("Members", "project-settings", "actor-people", "people role rights", "view"),

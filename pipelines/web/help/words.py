@@ -54,6 +54,9 @@ WORDS: Mapping[str, str] = {
     "watching": "watch board live progress follow monitor",
     "watching#the-page-of-a-task": "task status log output artifact retry cancel hold",
     "watching#inbox": "inbox todo waiting me",
+    "triggers": "trigger automatic automatically automate",
+    "triggers#start-tasks-by-the-clock": "every night nightly hourly daily weekly monthly schedule scheduled cron "
+    "timer regularly recurring",
     "notifications": "notification notifications bell unread notify alert",
     "notifications#choose": "mute unsubscribe turn off less mail",
     "notifications#the-digest": "digest daily summary",
@@ -68,8 +71,6 @@ WORDS: Mapping[str, str] = {
     "runners": "runner remote machine worker token drain elsewhere",
     "workers#network": "network internet egress proxy",
     "workers#isolation": "isolation sandbox security bubblewrap",
-    "command-line#tasks": "every night nightly daily weekly schedule scheduled cron timer regularly automatic "
-    "automatically trigger",
     "api": "api rest curl integration automate",
     "api#tokens": "api token bearer key",
 }

@@ -65,7 +65,7 @@ def _occasion_at(key: str) -> datetime | None:
 SCHEDULE = TriggerKind(
     "schedule",
     "Schedule",
-    "clock",
+    "schedule",
     read=_read,
     words=lambda options: calendar.words(options["cron"]),
     zone=lambda options: str(options["zone"]),

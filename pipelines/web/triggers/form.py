@@ -1,0 +1,167 @@
+"""Form of a schedule: plain choices or a cron expression, in a time zone, and the start form of the line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from pipelines import access
+from pipelines.lines.triggers import TriggerRequest
+from pipelines.models import Line, Trigger, User
+from pipelines.people.working_time import zones
+from pipelines.ports.vault.finding import Reach
+from pipelines.queries import versions
+from pipelines.routing.basics.wording import as_sentence, words
+from pipelines.routing.document.line import Problem
+from pipelines.web.tasks import uploads
+from pipelines.web.tasks.start import fields_of, given, offered_repositories
+from pipelines.web.triggers.cards import NextRun, next_runs
+from pipelines.work.triggers import calendar
+from pipelines.work.triggers.calendar import EVERY, LAST_DAY, WEEKDAYS, Cadence, cadence_of
+from pipelines.work.triggers.schedule import MISSED
+
+CRON: Final = "cron"
+CHOICES: Final = (*EVERY.items(), (CRON, "Cron expression"))
+DAYS: Final = (*((str(day), f"Day {day}") for day in range(1, 29)), (LAST_DAY, "Last day"))
+# Monday comes first
+DAY_NAMES: Final = tuple((str(number % 7), WEEKDAYS[number % 7]) for number in range(1, 8))
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+BLANK: Final = dict.fromkeys(
+    ("every", "time", "minute", "weekday", "day", CRON, "zone", "missed", "one_at_a_time", "title"), ""
+)
+"""What a form that was sent in part has not."""
+Typed = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Preview of a form before it is saved: the sentence and the next runs, or what is wrong with them."""
+
+    words: str = ""
+    runs: Sequence[NextRun] = ()
+    fault: str = ""
+
+
+def expression_of(typed: Typed) -> str:
+    """Return the cron expression of the form. Raises CronFault."""
+    every = typed.get("every", "")
+    if every == CRON:
+        return calendar.cron_of(typed.get(CRON, ""))
+    if every not in EVERY:
+        raise calendar.CronFault("Choose how often.")
+    minute = typed.get("minute", "")
+    time = f"00:{int(minute):02}" if minute.isascii() and minute.isdigit() and len(minute) < 3 else "00:60"
+    time = time if every == "hour" else typed.get("time", "")
+    if not _TIME.fullmatch(time):
+        raise calendar.CronFault(
+            "Enter a minute from 0 to 59." if every == "hour" else "Enter a time like 07:30."
+        )
+    weekday, day = typed.get("weekday", "1"), typed.get("day", "1")
+    if weekday not in dict(DAY_NAMES) or day not in dict(DAYS):
+        raise calendar.CronFault("Choose one of the days.")
+    return Cadence(every, time, weekday, day).expression()
+
+
+def preview_of(typed: Typed, now: datetime) -> Preview:
+    """Return what the form would start, and when."""
+    try:
+        expression = expression_of(typed)
+    except calendar.CronFault as fault:
+        return Preview(fault=str(fault))
+    if typed.get("zone", "") not in zones():
+        return Preview(fault="Choose a time zone.")
+    return Preview(calendar.words(expression), next_runs(expression, typed["zone"], now))
+
+
+def request_of(line: Line, typed: Typed) -> TriggerRequest:
+    """Return what the form asks for, unchecked: an expression that cannot be read goes along as it is."""
+    try:
+        expression = expression_of(typed)
+    except calendar.CronFault:
+        expression = typed.get(CRON, "") if typed.get("every") == CRON else ""
+    inputs = versions.parsed(line.live).inputs if line.live else ()
+    return TriggerRequest(
+        {"cron": expression, "zone": typed.get("zone", ""), "missed": typed.get("missed", "")},
+        typed.get("title", ""),
+        given(inputs, typed),
+        one_at_a_time="one_at_a_time" in typed,
+    )
+
+
+def fresh(line: Line, user: User, query: Typed) -> dict[str, str]:
+    """Return a new form, with what the address says of it: `?every=week&time=09:00`."""
+    zone = user.time_zone if user.time_zone != "UTC" else line.project.time_zone
+    every = query.get("every", "day")
+    cadence = Cadence(every if every in EVERY else "day", query.get("time", "02:00")[:5])
+    return {**_cadence(cadence), "zone": zone, "missed": "once", "one_at_a_time": "on", "title": ""}
+
+
+def stored(trigger: Trigger) -> dict[str, str]:
+    """Return the form of a trigger that there is."""
+    options = trigger.options
+    cadence = cadence_of(options["cron"])
+    when = _cadence(cadence or Cadence()) | ({} if cadence else {"every": CRON}) | {CRON: options["cron"]}
+    inputs = {
+        f"inputs.{key}": json.dumps(value) if isinstance(value, Mapping) else value
+        for key, value in trigger.inputs.items()
+    }
+    once = {"one_at_a_time": "on"} if trigger.one_at_a_time else {}
+    return {
+        **when,
+        "zone": options["zone"],
+        "missed": options["missed"],
+        "title": trigger.title,
+        **once,
+        **inputs,
+    }
+
+
+def _cadence(cadence: Cadence) -> dict[str, str]:
+    return {
+        "every": cadence.every,
+        "time": "02:00" if cadence.every == "hour" else cadence.time,
+        "minute": str(int(cadence.time[-2:]))
+        if cadence.every == "hour" and cadence.time[-2:].isdigit()
+        else "0",
+        "weekday": cadence.weekday,
+        "day": cadence.day,
+        CRON: "",
+    }
+
+
+def context_of(
+    line: Line,
+    user: User,
+    typed: Typed,
+    problems: Sequence[Problem],
+    now: datetime,
+    *,
+    is_fresh: bool = False,
+) -> dict[str, Any]:
+    """Return the context of `triggers/form.html`. `is_fresh`: the inputs begin with their defaults."""
+    inputs = versions.parsed(line.live).inputs if line.live else ()
+    offered = offered_repositories(line)
+    reach = Reach(line.project.owner_id, line.project_id, line.pk)
+    fields = fields_of(inputs, None if is_fresh else typed, problems, reach=reach, repositories=offered)
+    preview = preview_of(typed, now)
+    own = ("title", "zone", "missed")
+    known = {*own, CRON, *(field.name for field in fields)}
+    return {
+        "typed": {**BLANK, **typed},
+        "faults": {name: [as_sentence(p.message) for p in problems if p.path == name] for name in own},
+        # What is wrong with the time stands where the next runs would
+        "other_faults": [as_sentence(words(problem)) for problem in problems if problem.path not in known],
+        "preview": preview,
+        "fields": fields,
+        "upload_to": uploads.address(line.project),
+        "may_connect": offered and access.can(user, "repositories", line.project),
+        "choices": CHOICES,
+        "days": DAYS,
+        "day_names": DAY_NAMES,
+        "zones": [(zone, zone) for zone in zones()],
+        "missed": list(MISSED.items()),
+    }

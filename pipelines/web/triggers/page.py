@@ -1,0 +1,207 @@
+"""Triggers of a line: list, form, pause, trial, log; and all of a project."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from pipelines.errors import Conflict, Invalid, existing
+from pipelines.lines import triggers
+from pipelines.models import Line, Project, Trigger
+from pipelines.ports import clock
+from pipelines.queries import triggers as queries
+from pipelines.queries import versions
+from pipelines.routing.document.line import Problem
+from pipelines.web.shell.page import (
+    Permissions,
+    SignedIn,
+    costly_to_post,
+    in_project,
+    on_line,
+    show,
+    show_line,
+    tab_trail,
+)
+from pipelines.web.tasks import uploads
+from pipelines.web.triggers import form as forms
+from pipelines.web.triggers.cards import card_of, delivery_row
+from pipelines.work.triggers import starting
+
+LOG_ROWS = 50
+
+
+@on_line("view")
+@require_safe
+def index(request: SignedIn, line: Line) -> HttpResponse:
+    now = clock.now()
+    cards = [card_of(row, now) for row in queries.rows(queries.of_line(line))]
+    return show_line(request, "triggers/line.html", line, cards=cards)
+
+
+@in_project("view")
+@require_safe
+def of_project(request: SignedIn, project: Project) -> HttpResponse:
+    now = clock.now()
+    cards = [card_of(row, now) for row in queries.rows(queries.of_project(project), 1)]
+    trail = tab_trail(project, "Triggers")
+    return show(request, "triggers/project.html", project=project, section="lines", trail=trail, cards=cards)
+
+
+@in_project("submit")
+@require_safe
+def choose(request: SignedIn, project: Project) -> HttpResponse:
+    """Choose the line of a new schedule; of only one there is nothing to choose. The address goes along to the form."""
+    lines = list(Line.objects.filter(project=project, live__isnull=False, archived_at=None).order_by("name"))
+    query = f"?{request.GET.urlencode()}" if request.GET else ""
+    if len(lines) == 1:
+        return redirect(reverse("trigger-new", args=[project.owner.key, project.key, lines[0].key]) + query)
+    trail = tab_trail(project, "New schedule")
+    return show(
+        request,
+        "triggers/choose.html",
+        project=project,
+        section="lines",
+        trail=trail,
+        lines=lines,
+        query=query,
+    )
+
+
+@on_line("submit")
+@costly_to_post
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: SignedIn, line: Line) -> HttpResponse:
+    if request.method != "POST":
+        return _form(request, line, forms.fresh(line, request.user, request.GET.dict()), [], is_fresh=True)
+    return _saved(request, line, None)
+
+
+@on_line("submit")
+@costly_to_post
+@require_http_methods(["GET", "HEAD", "POST"])
+def change(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+    trigger = _trigger(line, line_trigger)
+    if request.method != "POST":
+        return _form(request, line, forms.stored(trigger), [], trigger)
+    return _saved(request, line, trigger)
+
+
+@on_line("submit")
+@require_safe
+def next_runs(request: SignedIn, line: Line) -> HttpResponse:
+    """Show what the form would start before it is saved."""
+    preview = forms.preview_of(request.GET.dict(), clock.now())
+    return render(request, "triggers/_next_runs.html", {"preview": preview})
+
+
+@on_line("submit")
+@require_POST
+def pause(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+    trigger, paused = _trigger(line, line_trigger), request.POST.get("paused")
+    # An empty request changes nothing.
+    if paused in ("yes", "no"):
+        try:
+            triggers.pause(trigger, paused == "yes", by=request.user)
+        except Conflict as archived:
+            messages.error(request, archived.detail)
+        else:
+            messages.success(request, "Paused" if paused == "yes" else "Resumed")
+    return _back(line, trigger)
+
+
+@on_line("submit")
+@costly_to_post
+@require_POST
+def try_out(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+    """Say what would be started now, and start nothing."""
+    trigger = _trigger(line, line_trigger)
+    tried = starting.try_out(trigger)
+    may = Permissions(request.user, line.project)
+    return render(
+        request, "triggers/_tried.html", {"tried": tried, "line": line, "project": line.project, "may": may}
+    )
+
+
+@on_line("submit")
+@require_POST
+def delete(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+    trigger = _trigger(line, line_trigger)
+    if "sure" not in request.POST:
+        return _back(line, trigger)
+    triggers.delete(trigger, by=request.user)
+    messages.success(request, f"Deleted: {triggers.words_of(trigger)}")
+    return redirect("line-triggers", line.project.owner.key, line.project.key, line.key)
+
+
+@on_line("view")
+@require_safe
+def log(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+    """Show the deliveries of a trigger, the newest first. `?before=7`: those before this one."""
+    trigger = _trigger(line, line_trigger)
+    before = request.GET.get("before", "")
+    deliveries = trigger.deliveries.select_related("task__project").order_by("-pk")
+    if before.isascii() and before.isdigit() and len(before) < 19:
+        deliveries = deliveries.filter(pk__lt=int(before))
+    rows = [delivery_row(delivery, trigger) for delivery in deliveries[: LOG_ROWS + 1]]
+    return show_line(
+        request,
+        "triggers/log.html",
+        line,
+        trigger=trigger,
+        words=triggers.words_of(trigger),
+        rows=rows[:LOG_ROWS],
+        older=rows[LOG_ROWS - 1].delivery.pk if len(rows) > LOG_ROWS else None,
+        days=triggers.RETENTION.days,
+    )
+
+
+def _trigger(line: Line, pk: int) -> Trigger:
+    return existing(queries.of_line(line).filter(pk=pk))
+
+
+def _back(line: Line, trigger: Trigger) -> HttpResponse:
+    address = reverse("line-triggers", args=[line.project.owner.key, line.project.key, line.key])
+    return redirect(f"{address}#trigger-{trigger.pk}")
+
+
+def _saved(request: SignedIn, line: Line, trigger: Trigger | None) -> HttpResponse:
+    """Save the form, and go to the list; or show it again with what is wrong."""
+    if line.live is None:
+        return _form(request, line, request.POST.dict(), [], trigger)
+    typed, problems = uploads.take(request, line.project, versions.parsed(line.live).inputs, "inputs")
+    try:
+        if problems:
+            raise Invalid(problems)
+        trigger_request = forms.request_of(line, typed)
+        if trigger is None:
+            saved = triggers.add(line, "schedule", trigger_request, by=request.user)
+        else:
+            saved = triggers.change(trigger, trigger_request, by=request.user)
+    except Invalid as fault:
+        return _form(request, line, typed, list(fault.problems), trigger)
+    except Conflict as refused:
+        return _form(request, line, typed, [Problem("", refused.detail)], trigger)
+    messages.success(request, "Saved")
+    return _back(line, saved)
+
+
+def _form(
+    request: SignedIn,
+    line: Line,
+    typed: forms.Typed,
+    problems: list[Problem],
+    trigger: Trigger | None = None,
+    *,
+    is_fresh: bool = False,
+) -> HttpResponse:
+    return show_line(
+        request,
+        "triggers/form.html",
+        line,
+        status=422 if request.method == "POST" else 200,
+        trigger=trigger,
+        **forms.context_of(line, request.user, typed, problems, clock.now(), is_fresh=is_fresh),
+    )
