@@ -11,6 +11,7 @@ from twisted.internet import reactor
 from twisted.web.http import HTTPChannel
 
 from config.door_rooms import BUSY, LONG_HEADERS, LONG_LINE, SLOW, Refusal, Room, connections
+from config.metrics import REFUSED
 from pipelines.web.shell.anonymous import address_of
 
 CONNECTIONS: Final = Room(connections())
@@ -80,6 +81,7 @@ class BoundedChannel(HTTPChannel):
 
     def refuse(self, refusal: Refusal) -> None:
         """Answer, and drop what still comes, for who sends it to read the answer."""
+        REFUSED.labels(refusal.status).inc()
         self.setTimeout(None)
         transport: Any = self.transport
         transport.write(refusal.answer())

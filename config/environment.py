@@ -38,6 +38,14 @@ def number(name: str, default: int, least: int = 0) -> int:
     return int(value)
 
 
+def secret(name: str, least: int) -> str:
+    """A secret of at least so many characters; empty where none is set."""
+    value = text(name)
+    if value and len(value) < least:
+        raise ImproperlyConfigured(f"{name} has {len(value)} characters. Use {least} random ones or more.")
+    return value
+
+
 def words(name: str, default: list[str]) -> list[str]:
     """Comma-separated, blanks around a word do not count."""
     value = text(name)

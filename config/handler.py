@@ -41,6 +41,7 @@ not."""
 
 
 REPORT_MIDDLEWARE: Final = (
+    "config.middleware.ObservedRequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "config.compression.CompressionMiddleware",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 
 from django.core.handlers.asgi import ASGIRequest
@@ -9,7 +10,8 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from pipelines.web.shell import errors
+from config import metrics
+from pipelines.web.shell import errors, request_id
 from pipelines.web.shell.away import is_away, is_full
 
 View = Callable[[HttpRequest], HttpResponseBase]
@@ -80,6 +82,21 @@ class BodylessHeadMiddleware:
             # Before the content goes: the length is that of the answer to GET.
             response.headers.setdefault("Content-Length", str(len(response.content)))
             response.content = b""
+        return response
+
+
+class ObservedRequestMiddleware(MiddlewareMixin):
+    """Gives a request its id, and counts its answer with the time until it began (docs/metrics.md)."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        request.id = request_id.begin(request.headers.get(request_id.HEADER, ""))  # type: ignore[attr-defined]
+        request.began = time.perf_counter()  # type: ignore[attr-defined]
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        area = metrics.area_of(request.path_info)
+        metrics.REQUESTS.labels(area, response.status_code).inc()
+        metrics.DURATION.labels(area).observe(time.perf_counter() - request.began)  # type: ignore[attr-defined]
+        response.headers[request_id.HEADER] = request.id  # type: ignore[attr-defined]
         return response
 
 

@@ -171,6 +171,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.middleware.RoomMiddleware",
+    "config.middleware.ObservedRequestMiddleware",
     "config.middleware.BodylessHeadMiddleware",
     "config.middleware.DatabaseAwayMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -274,6 +275,8 @@ DATABASES = {
 COSTLY_AT_ONCE = env.number("GATELINE_COSTLY_AT_ONCE", max(1, _pool // 2), least=1)
 COSTLY_SECONDS = env.number("GATELINE_COSTLY_SECONDS", 60)
 ANONYMOUS_PER_MINUTE = env.number("GATELINE_ANONYMOUS_PER_MINUTE", 120)
+# Who may read /metrics; without it programs of this machine (config/metrics.py).
+METRICS_TOKEN = env.secret("GATELINE_METRICS_TOKEN", least=16)
 # Wrong tokens, and wrong links of invitations, a minute from each address; beyond it the answer is 429.
 GUESSES_PER_MINUTE = 20
 

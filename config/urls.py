@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from config.metrics import metrics
 from pipelines.api import api
 from pipelines.api.dialects.aliases import aliases
 from pipelines.web.shell.healthz import healthz
@@ -29,6 +30,7 @@ operations.sort(key=lambda pattern: not str(pattern.pattern).startswith("runner/
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
+    path("metrics", metrics, name="metrics"),
     path("admin/", admin.site.urls),
     path("api/v1/", (operations, app_name, version)),
     path("api/", include((operations, app_name), namespace="api-unversioned")),

@@ -102,7 +102,10 @@ class HostNotice(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["link", "about"], name="one_notice_of_a_kind")]
-        indexes = [models.Index(fields=["id"], condition=Q(state="queued"), name="notice_queued")]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(state="queued"), name="notice_queued"),
+            models.Index(fields=["id"], condition=Q(state="failed"), name="host_notice_failed"),
+        ]
 
     def __str__(self) -> str:
         return self.about

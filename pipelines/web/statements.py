@@ -1,4 +1,4 @@
-"""SQL of the pages: hints to open pages, requests of one address, and whether the database answers."""
+"""SQL of the pages: hints to open pages, requests of one address, whether the database answers, and metrics."""
 
 from __future__ import annotations
 
@@ -52,3 +52,78 @@ SWEEP_MINUTES = """
 # Health
 
 PING = "SELECT 1"
+
+
+# Metrics
+
+# Rows (metric, values of its labels, value), each read from an index or a table that holds open work alone.
+INSTALLATION_METRICS: Final = """
+    WITH queued AS MATERIALIZED (
+        SELECT job.pinned_id, job.station, job.purpose, count(*) AS jobs,
+               min(greatest(token.changed_at, job.not_before)) AS since
+        FROM pipelines_job job JOIN pipelines_token token ON token.id = job.token_id
+        WHERE job.state = 'queued' AND token.status IN ('queued', 'evaluating')
+          AND (job.not_before IS NULL OR job.not_before <= statement_timestamp())
+        GROUP BY job.pinned_id, job.station, job.purpose),
+    labelled AS (
+        SELECT queued.purpose, queued.jobs, queued.since, coalesce((
+            SELECT string_agg(label, ',' ORDER BY label COLLATE "C")
+            FROM jsonb_array_elements(version.document -> 'stations') member,
+                 jsonb_array_elements_text(member -> 'labels') label
+            WHERE member ->> 'key' = queued.station), '') AS labels
+        FROM queued JOIN pipelines_lineversion version ON version.id = queued.pinned_id),
+    gate AS (
+        SELECT count(*) AS visits, count(*) FILTER (WHERE due_at < statement_timestamp()) AS overdue,
+               min(opened_at) AS since
+        FROM pipelines_gatevisit WHERE state = 'open'),
+    worker AS (
+        SELECT CASE WHEN token_id IS NULL THEN 'server' ELSE 'runner' END AS kind, count(*) AS workers,
+               sum(concurrency) AS slots, count(*) FILTER (WHERE no_space) AS without_space
+        FROM pipelines_worker
+        WHERE stopped_at IS NULL AND seen_at > statement_timestamp() - make_interval(secs => %(alive)s)
+        GROUP BY 1),
+    session AS MATERIALIZED (
+        SELECT CASE WHEN application_name IN ('gateline web', 'gateline worker', 'gateline command')
+                    THEN split_part(application_name, ' ', 2) ELSE 'other' END AS process,
+               coalesce(state, 'unknown') AS state, wait_event_type = 'Lock' AS waits, xact_start
+        FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend')
+    SELECT 'queue_jobs', ARRAY[labels, purpose], sum(jobs)::float FROM labelled GROUP BY labels, purpose
+    UNION ALL
+    SELECT 'queue_oldest_seconds', ARRAY[labels, purpose], extract(epoch FROM statement_timestamp() - min(since))
+    FROM labelled GROUP BY labels, purpose
+    UNION ALL
+    SELECT 'jobs_running', ARRAY[purpose, kind], count(*) FROM pipelines_job WHERE state = 'running'
+    GROUP BY purpose, kind
+    UNION ALL
+    SELECT 'tasks_open', ARRAY[status], count(*) FROM pipelines_task WHERE ended_at IS NULL GROUP BY status
+    UNION ALL
+    SELECT 'tasks_ended_recently', ARRAY[status], count(*) FROM pipelines_task
+    WHERE changed_at > statement_timestamp() - interval '5 minutes'
+      AND ended_at > statement_timestamp() - interval '5 minutes' GROUP BY status
+    UNION ALL SELECT 'gates_open', '{}', visits FROM gate
+    UNION ALL SELECT 'gates_overdue', '{}', overdue FROM gate
+    UNION ALL
+    SELECT 'gates_oldest_seconds', '{}', coalesce(extract(epoch FROM statement_timestamp() - since), 0) FROM gate
+    UNION ALL SELECT 'workers', ARRAY[kind], workers FROM worker
+    UNION ALL SELECT 'worker_slots', ARRAY[kind], slots FROM worker
+    UNION ALL SELECT 'workers_without_space', ARRAY[kind], without_space FROM worker
+    UNION ALL
+    SELECT 'tickets', ARRAY[queue_name, status::text], count(*) FROM procrastinate_jobs
+    WHERE status <> 'todo' OR scheduled_at IS NULL OR scheduled_at <= statement_timestamp()
+    GROUP BY queue_name, status
+    UNION ALL
+    -- Counted by the server itself: nothing that moves share is updated by a move.
+    SELECT CASE relname WHEN 'pipelines_event' THEN 'events' WHEN 'pipelines_decision' THEN 'decisions'
+             WHEN 'pipelines_task' THEN 'tasks' WHEN 'pipelines_job' THEN 'jobs' ELSE 'votes' END,
+           '{}', n_tup_ins
+    FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN (
+      'pipelines_event', 'pipelines_decision', 'pipelines_task', 'pipelines_job', 'pipelines_vote')
+    UNION ALL
+    SELECT 'database_connections', ARRAY[process, state], count(*) FROM session GROUP BY process, state
+    UNION ALL SELECT 'database_connections_max', '{}', current_setting('max_connections')::float
+    UNION ALL SELECT 'database_lock_waits', '{}', count(*) FROM session WHERE waits
+    UNION ALL
+    SELECT 'database_oldest_transaction_seconds', '{}',
+           coalesce(extract(epoch FROM max(statement_timestamp() - xact_start)), 0) FROM session
+    UNION ALL SELECT 'info', ARRAY[%(version)s, current_setting('server_version')], 1
+    UNION ALL SELECT 'undelivered', ARRAY['host'], count(*) FROM pipelines_hostnotice WHERE state = 'failed'"""

@@ -62,6 +62,7 @@ class Mail(Posted):
                 condition=~Q(state="sent") | Q(sent_at__isnull=False), name="a_sent_mail_has_its_time"
             ),
         ]
+        indexes = [models.Index(fields=["id"], condition=Q(state="failed"), name="mail_failed")]
         verbose_name_plural = "mail"
 
     def __str__(self) -> str:
@@ -86,6 +87,7 @@ class Notice(Posted):
                 fields=["about", "address", "kind"], name="one_notice_per_address_and_kind"
             ),
         ]
+        indexes = [models.Index(fields=["id"], condition=Q(state="failed"), name="notice_failed")]
 
     def __str__(self) -> str:
         return f"{self.kind} · {self.address}"
@@ -134,6 +136,7 @@ class Digest(Posted):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "due_at"], name="one_digest_at_a_time")]
+        indexes = [models.Index(fields=["id"], condition=Q(state="failed"), name="digest_failed")]
 
     def __str__(self) -> str:
         return f"{self.address} · {self.due_at:%Y-%m-%d %H:%M}"
@@ -169,6 +172,7 @@ class Notification(Posted):
                 name="notification_for_digest",
             ),
             models.Index(fields=["created_at"], name="notification_by_age"),
+            models.Index(fields=["id"], condition=Q(state="failed"), name="notification_failed"),
             models.Index(
                 fields=["about"],
                 condition=Q(kind="review", read_at__isnull=True),

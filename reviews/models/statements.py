@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pipelines.models.plumbing.compiled import array
 from pipelines.queries.statements import UNMERGED
 
@@ -274,3 +276,14 @@ SETTLE_VOTER = """UPDATE reviews_notification SET read_at = statement_timestamp(
                   WHERE kind = 'review' AND about = ANY(%s::text[]) AND read_at IS NULL AND user_id = %s
                   RETURNING user_id"""
 """A text for each kind of the table: an index holds the unread ones of reviews alone."""
+
+
+# Metrics
+
+UNDELIVERED: Final = """
+    SELECT 'undelivered', ARRAY['mail'], count(*)::float FROM reviews_mail WHERE state = 'failed'
+    UNION ALL SELECT 'undelivered', ARRAY['notice'], count(*) FROM reviews_notice WHERE state = 'failed'
+    UNION ALL SELECT 'undelivered', ARRAY['digest'], count(*) FROM reviews_digest WHERE state = 'failed'
+    UNION ALL SELECT 'undelivered', ARRAY['notification'], count(*) FROM reviews_notification WHERE state = 'failed'
+    UNION ALL SELECT 'undelivered', ARRAY['channel'], count(*) FROM reviews_channelmessage WHERE state = 'failed'"""
+"""Messages that were given up, of each kind: read from an index that holds no others."""

@@ -23,6 +23,7 @@ from tests.work.runners.far import FACTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Answer = tuple[int, dict[str, str], bytes]
+ONE_ID = {"X-Request-ID": "one"}
 
 
 def shortly(path: str, body: bytes, headers: dict[str, str]) -> Answer:
@@ -34,7 +35,7 @@ def shortly(path: str, body: bytes, headers: dict[str, str]) -> Answer:
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    given = {"host": "testserver", **headers, "content-length": str(len(body))}
+    given = {"host": "testserver", **ONE_ID, **headers, "content-length": str(len(body))}
     path, _, query = path.partition("?")
     scope = {
         "type": "http",
@@ -51,7 +52,7 @@ def shortly(path: str, body: bytes, headers: dict[str, str]) -> Answer:
 
 def usually(path: str, body: bytes, headers: dict[str, str]) -> Answer:
     answer = Client(raise_request_exception=False).post(
-        path, body, content_type=headers["Content-Type"], headers=headers
+        path, body, content_type=headers["Content-Type"], headers={**ONE_ID, **headers}
     )
     return answer.status_code, dict(answer.headers), answer.content
 

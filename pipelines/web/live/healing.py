@@ -99,6 +99,9 @@ class Healer:
     def leave(self, socket: Socket) -> None:
         self._sockets.discard(socket)
 
+    def count(self) -> int:
+        return len(self._sockets)
+
     def note(self, rows: Iterable[Row]) -> None:
         """Record that these versions have already reached the sockets of this process."""
         for line_id, name, seq in rows:

@@ -22,6 +22,8 @@ from pipelines.web.statements import COUNT_REQUEST, SWEEP_MINUTES
 View = Callable[[HttpRequest], HttpResponseBase]
 
 MOST_REMEMBERED = 10_000
+PROBES = ("/healthz", "/metrics")
+"""Answered also while the database, which counts, is away."""
 UNKNOWN = "0.0.0.0"
 
 
@@ -74,7 +76,7 @@ class AnonymousLimit:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         # Whoever watches over the server asks often, from one address, and is never signed in
-        if request.path_info == "/healthz":
+        if request.path_info in PROBES:
             return self.get_response(request)
         if errors.of_api(request) and "Authorization" in request.headers:
             return self._with_a_token(request)

@@ -172,7 +172,7 @@ def machine() -> dict[str, str]:
         "arch": platform.machine(),
         "python": platform.python_version(),
         "git": _git(),
-        "version": _version(),
+        "version": checkout_version(),
     }
 
 
@@ -190,7 +190,7 @@ def _git() -> str:
     return completed.stdout.strip().removeprefix("git version ")[:100]
 
 
-def _version() -> str:
+def checkout_version() -> str:
     """Return the version of this checkout: its commit, where it has one."""
     head = CHECKOUT / ".git" / "HEAD"
     try:
