@@ -31,7 +31,7 @@ from prometheus_client.registry import Collector
 
 from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.terms import ALIVE_SECONDS
-from pipelines.routing.basics.visible import escape_hidden
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.web.live.healing import healer
 from pipelines.web.shell.anonymous import PROBES, wrong_tokens
 from pipelines.web.shell.away import AWAY

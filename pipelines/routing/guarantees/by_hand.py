@@ -9,8 +9,8 @@ from decimal import Decimal
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.guarantees import Guarantee, NeverReached
 from pipelines.routing.document.line import ParsedLine
+from pipelines.routing.guarantees.guarantee_proofs import REFUTED, proof_flags
 from pipelines.routing.guarantees.protection import Protection, protection_answers
-from pipelines.routing.guarantees.proving import REFUTED, proof_flags
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pipelines.models import Line, Trigger, User
 from pipelines.people.working_time import zones
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
-from pipelines.routing.basics.wording import as_sentence, words
+from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import Problem
 from pipelines.web.tasks import uploads
 from pipelines.web.tasks.start import fields_of, given, offered_repositories
@@ -154,7 +154,9 @@ def context_of(
         "typed": {**BLANK, **typed},
         "faults": {name: [as_sentence(p.message) for p in problems if p.path == name] for name in own},
         # What is wrong with the time stands where the next runs would
-        "other_faults": [as_sentence(words(problem)) for problem in problems if problem.path not in known],
+        "other_faults": [
+            as_sentence(people_text(problem)) for problem in problems if problem.path not in known
+        ],
         "preview": preview,
         "fields": fields,
         "upload_to": uploads.address(line.project),
