@@ -74,6 +74,17 @@ name = "shop"
 [tool.poetry.group.dev.dependencies]
 freezegun = "^1"
 """
+TOX_LINT = """[testenv]
+deps = pytest-cov
+[testenv:lint]
+deps =
+    flake8-bugbear
+    black
+commands =
+    flake8 src/shop/ tests
+    isort --check-only src
+"""
+TOX_RUFF = "[testenv:lint]\ncommands =\n    ruff check src\n"
 TOX = "[testenv]\ndeps =\n    freezegun\n    -r tests/needs.txt\n    py38: toml\n    {[base]deps}\n"
 SETUP_PY = "setup(extras_require={'test': ['x'], \"docs\": []})"
 SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[flake8]\n"
@@ -86,7 +97,13 @@ SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[fl
         ({"pyproject.toml": POETRY, ".pre-commit-config.yaml": "id: ruff"}, "-e . freezegun ruff", "-m ruff", ""),
         ({"setup.py": SETUP_PY, ".flake8": "", "dev.requirements.txt": "", "test.py": ""},
          "-e '.[test]' -r dev.requirements.txt flake8 pytest", "-m flake8", f"{PYTEST} test.py"),
-        ({"setup.cfg": SETUP_CFG}, "-e '.[testing]' flake8", "-m flake8", ""),
+        ({"setup.cfg": SETUP_CFG}, "-e '.[testing]' flake8", "-m flake8 --extend-exclude=.venv", ""),
+        # As tox lints, with its plugins; the list of a package is beside it what its author works with.
+        ({"setup.py": "", ".flake8": "", "tox.ini": TOX_LINT, "requirements.txt": ""},
+         "-e . pytest-cov flake8 flake8-bugbear pytest", "-m flake8 src/shop/ tests", PYTEST),
+        ({"setup.py": "", "ruff.toml": "", "tox.ini": TOX_RUFF, "requirements.txt": ""},
+         "-e . -r requirements.txt ruff", "-m ruff check --no-cache --exit-zero --output-format=sarif "
+         "--output-file=lint.sarif src", ""),
         ({"setup.py": "", "tox.ini": TOX}, "-e . -r tests/needs.txt freezegun", "ruff", ""),
         ({"requirements.txt": "", "requirements-dev.txt": "", "shop.py": ""},
          "-r requirements.txt -r requirements-dev.txt", "ruff", ""),

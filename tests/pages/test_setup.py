@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -370,7 +371,9 @@ def test_home_names_each_project_without_a_live_line(world: World, admin: Client
         Membership.objects.create(project=made, user=world.admin, roles=["admin"])
     shown = text(admin.get("/"))
     assert (
-        "Projects to set up" in shown and "Release" in shown and shown.count(at(world, "project-setup")) == 0
+        "Projects to set up" in shown
+        and "Release" in shown
+        and shown.count(f'{at(world, "project-setup")}"') == 0
     )
     for key in ("second", "third", "fourth", "fifth"):
         assert f"/p/acme/{key}/setup/" in shown
@@ -409,3 +412,23 @@ def test_what_landlock_alone_cannot_do_is_said_before_the_first_task_with_what_t
     Worker.objects.update(limits_hosts=False)
     assert "Stations cannot be limited to some hosts here" in page(admin, world, step="template")
     assert "Stations cannot" not in page(admin, world, step="repository")
+
+
+def test_an_environment_that_is_saved_for_a_task_leads_back_to_it(
+    world: World, admin: Client, origin: RemoteRepository
+) -> None:
+    made, task = connected(world, origin), world.start(world.line(key="checks"))
+    address = at(world, "project-repository-prepare", made.pk)
+    page_address = at(world, "project-repository", made.pk)
+    fields = {"command": "make deps", "cache": "", "hosts": "", "image": "", "services-TOTAL_FORMS": "0"}
+    fields |= {"services-INITIAL_FORMS": "0"}
+    assert f"{address}?task={task.name}" in text(admin.get(f"{page_address}?task={task.name}"))
+    assert admin.post(f"{address}?task={task.name}", fields).url == at(world, "task", task.name)
+    for other in ("//example.com", "https://example.com", "../../admin"):
+        assert admin.post(address + "?" + urlencode({"task": other}), fields).url == page_address
+
+
+def test_home_leads_to_ones_own_repository_before_a_task_of_the_demo_ran(world: World, admin: Client) -> None:
+    world.line(key="release")
+    shown = text(admin.get("/"))
+    assert "Work in your own repository" in shown

@@ -140,13 +140,13 @@ TROUBLES: dict[str, tuple[Callable[[Path], Path], str, bool, str]] = {
         checked_out,
         "push",
         False,
-        "run git clone --bare source source-bare.git and connect what it makes.",
+        "run git clone --bare source source-bare.git and connect source-bare.git in its place;",
     ),
     "worktree": (
         in_a_worktree,
         "push",
         False,
-        "main is checked out in that folder, so nothing can be merged into it.",
+        "main is checked out in that folder: a merge would change it below whoever works there.",
     ),
     "submodule": (
         submodule,

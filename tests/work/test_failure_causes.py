@@ -265,7 +265,7 @@ def test_a_check_that_cannot_run_stops_the_line_and_leads_to_the_environment(
     assert world.status(task) == "failed"
     page = unescape(client_of(world.admin).get(at(world, "task", task.name)).content.decode())
     assert "Nothing is installed before a station of" in page
-    assert "#environment" in page and f"{missing.title()} failed" in page
+    assert f"?task={task.name}#environment" in page and f"{missing.title()} failed" in page
 
 
 def test_a_module_that_runs_and_lacks_another_one_has_run() -> None:

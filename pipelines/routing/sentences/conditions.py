@@ -75,6 +75,9 @@ def _leaves(condition: c.Condition, prefix: str, way: _TextStyle, nested: bool) 
             return _members(members, prefix, ("and", "always"), way, nested)
         case c.AnyOf(members):
             return _members(members, prefix, ("or", "never"), way, nested)
+        case c.Not(c.FailureTypeTest(types=types)) if types:
+            words, keys = failure_words(types)
+            return [Leaf(f"{prefix}not because {words}", "failure_type", keys=keys)]
         case c.Not(inner):
             return _leaves(inner, f"{prefix}not ", way, nested=True)
     return [_leaf(condition, prefix, way)]

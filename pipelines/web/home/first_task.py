@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from pipelines import access
 from pipelines.lines.demo.lint_example import FINDINGS, IN_FILES
 from pipelines.models import ENDED, Job, Line, LineVersion, Status, Task, User
 from pipelines.ports.terms import SHIPPED
@@ -33,6 +34,7 @@ class FirstTask:
     view: TaskView | None = None
     path: str = ""
     receipts: tuple[DeliveryReceipt, ...] = ()
+    may_set_up: bool = False
 
     @property
     def description(self) -> str:
@@ -61,7 +63,8 @@ def first_task(line: Line, user: User) -> FirstTask:
     task = tasks.order_by("-pk").first()
     if task is None:
         live: LineVersion = line.live  # type: ignore[assignment]
-        return FirstTask(line, drawing_of_version(live), others)
+        may_set_up = access.can(user, "design", line.project)
+        return FirstTask(line, drawing_of_version(live), others, may_set_up=may_set_up)
     view = TaskView(task, timezone.now())
     working = [job for job in view.jobs if job.state == Job.State.RUNNING]
     if task.status == Status.AWAITING_REVIEW:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -35,5 +37,8 @@ def prepare(request: SignedIn, project: Project, repository: int) -> HttpRespons
         else:
             corrected(project_repository, {}, now=timezone.now())
             messages.success(request, f"The environment of {project_repository.name} is saved")
+            # Whoever came from a task that failed goes on there
+            if re.fullmatch(r"[\w.-]+", task_name := request.GET.get("task", "")):
+                return redirect("task", project.owner.key, project.key, task_name)
             return redirect("project-repository", project.owner.key, project.key, project_repository.pk)
     return repositories.shown(request, project_repository, 422, **page_forms)

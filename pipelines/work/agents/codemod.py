@@ -14,12 +14,14 @@ Exit code 0, or 1 where a fixer failed or none was found; of the latter the end 
 
 from __future__ import annotations
 
+import configparser
 import contextlib
 import difflib
 import fnmatch
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -133,12 +135,65 @@ def biome(arguments: list[str]) -> list[str] | None:
     return [what, *flags("--write", without="--apply")(arguments[1:])] if what else None
 
 
+RUFF = ("ruff", "check", "--fix", "--exit-zero", "--no-cache")
+has_ruff = named_in("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml")
+
+
+def formats_by_ruff(folder: Path) -> bool:
+    """Tell that the repository has ruff format its files, too: many only have it look for faults."""
+    settings = read(folder / "pyproject.toml"), read(folder / "ruff.toml"), read(folder / ".ruff.toml")
+    calls = [".pre-commit-config.yaml", "tox.ini", "Makefile", "justfile", "noxfile.py"]
+    workflows = (path for path in folder.glob(".github/workflows/*.y*ml"))
+    texts = [*settings[:1], *(read(folder / name) for name in calls), *map(read, workflows)]
+    return has_ruff(folder) and (
+        "[tool.ruff.format" in settings[0]
+        or any(re.search(r"^\[format\]", text, re.MULTILINE) for text in settings[1:])
+        or any(re.search(r"\bruff[- ]format\b", text) for text in texts)
+    )
+
+
+# `tests/*: F401,E501`, one behind the other or in lines
+PER_FILE = r"([^\s,:]+)\s*:\s*([A-Z0-9,\s]+?)(?=\s+[^\s,:]+\s*:|\s*$)"
+FLAKE8_FILES = (".flake8", "setup.cfg", "tox.ini")
+FLAKE8_CODES = ("E711", "E712", "E713", "E714", "F401", "F541", "F632", "W291", "W292", "W293", "W605")
+"""What flake8 finds and ruff can fix without changing what a program does."""
+
+
+def flake8_of(folder: Path) -> configparser.SectionProxy | None:
+    """Return the settings of flake8 of the first file that has some, as flake8 itself reads them."""
+    for name in FLAKE8_FILES:
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        with contextlib.suppress(configparser.Error):
+            parser.read_string(read(folder / name))
+        if parser.has_section("flake8"):
+            return parser["flake8"]
+    return None
+
+
+def as_flake8(settings: configparser.SectionProxy) -> Command:
+    """Return the call of ruff that fixes what flake8 finds with these settings, and nothing else."""
+    words = {key: re.split(r"[\s,]+", settings.get(key, "").strip()) for key in ("ignore", "exclude")}
+    for key in words:
+        words[key] += re.split(r"[\s,]+", settings.get(f"extend-{key}", "").strip())
+        words[key] = [word for word in words[key] if word]
+    codes = [code for code in FLAKE8_CODES if not code.startswith(tuple(words["ignore"]))]
+    by_file = re.findall(PER_FILE, settings.get("per-file-ignores", ""))
+    ignores = [
+        f"{pattern}:{code}"
+        for pattern, ignored_codes in by_file
+        for code in codes
+        if code.startswith(tuple(filter(None, re.split(r"[\s,]+", ignored_codes))))
+    ]
+    more = [f"--per-file-ignores={','.join(ignores)}"] if ignores else []
+    more += [f"--extend-exclude={','.join(words['exclude'])}"] if words["exclude"] else []
+    return (*RUFF, "--isolated", f"--select={','.join(codes)}", *more, "."), (0,)
+
+
 REPORT = "-o --output-file -f --format --formatter"
 CHECKS = "-c --check -l --list-different -w"
-RUFF = ("ruff", "check", "--fix", "--exit-zero", "--no-cache")
 FIXERS = (
-    Fixer("ruff", named_in("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml"),
-          ((*RUFF, "."), ("ruff", "format", "--no-cache", "."))),
+    Fixer("ruff", has_ruff, ((*RUFF, "."),)),
+    Fixer("ruff format", formats_by_ruff, (("ruff", "format", "--no-cache", "."),)),
     Fixer("eslint", has("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1),
           flags("--fix", valued=REPORT)),
     Fixer("xo", in_package("xo", "xo.config.*"), (("xo", "--fix"),), (0, 1), flags("--fix")),
@@ -349,6 +404,8 @@ def commands(folder: Path, requested: list[str]) -> list[Command]:
     by_script = called(folder, "lint") or called(folder, "*")
     fixers = [fixer for fixer in FIXERS if not (by_script and fixer.fixing) and fixer.is_set_up(folder)]
     if not by_script and not fixers:
+        if (settings := flake8_of(folder)) is not None:
+            return [as_flake8(settings)]
         fixers = [fixer for fixer in WITHOUT_SETUP if fixer.is_set_up(folder)]
     return [*((argv, fixer.fine) for fixer in fixers for argv in fixer.runs), *by_script]
 

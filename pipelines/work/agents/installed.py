@@ -36,6 +36,11 @@ INDEX: Final = re.compile(r"--index-url <url>.*?\(default\s+(\S+?)\)", re.DOTALL
 # The host of an address, without a user; or a line that is a name alone, as GOSUMDB says it
 HOST: Final = re.compile(r"https?://(?:[^/@\s,|]*@)?([\w.-]+(?::\d+)?)|^([\w-]+(?:\.[\w-]+)+)$", re.MULTILINE)
 MOST_HOSTS: Final = 5
+# The index that pip has without settings, and where the files lie that it names
+FILES_OF_PIP: Final = (
+    "-c",
+    "from pip._internal.models.index import PyPI; print(PyPI.netloc, PyPI.file_storage_domain)",
+)
 VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]{0,40}")
 # COLUMNS: pip breaks its help by the width, also in the middle of an address
 OFFLINE: Final = {"COREPACK_ENABLE_NETWORK": "0", "GOTOOLCHAIN": "local", "COLUMNS": "200"}
@@ -75,6 +80,10 @@ def registries_of(places: Mapping[str, tuple[str, float]], path: Sequence[str]) 
         for name, words in REGISTRIES.items()
         if name in places
     }
+    if registries := hosts.get("python3"):
+        index, _blank, file_host = _printed([places["python3"][0], *FILES_OF_PIP], path, {}).partition(" ")
+        # Of any other index only its pages say where its files are
+        registries += [file_host] if index in registries and file_host and file_host not in registries else []
     return {name: registries for name, registries in hosts.items() if registries}
 
 

@@ -279,9 +279,10 @@ class Remote:
                     ["git", "clone", "--bare", name, f"{name.removesuffix('.git')}-bare.git"]
                 )
                 raise GitRefused(
-                    f"{branch} is checked out in that folder, so nothing can be merged into it. In the folder above "
-                    f"it, run {command} and connect what it makes. Or enter {branch} as the default branch here and "
-                    "check out another one there.",
+                    f"{branch} is checked out in that folder: a merge would change it below whoever works there. "
+                    f"In the folder above it, run {command} and connect {name.removesuffix('.git')}-bare.git in its "
+                    f"place; what is merged you pull from there. Or check out another branch in {name}, and enter "
+                    f"{branch} as the default branch.",
                     PUSH_REFUSED,
                 )
 

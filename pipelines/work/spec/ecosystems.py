@@ -195,9 +195,16 @@ def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
 def _python(files: RepositoryFiles, run: str) -> tuple[str, str]:
     """`run` is the interpreter."""
     linter = _python_linter(files)
-    lint = f"{run} -m flake8" if linter == "flake8" else ""
+    words = python_packages.linted(linter, files.texts).words if linter else ()
+    lint = ""
+    if linter == "flake8":
+        # Where no paths are named, what Prepare installs would be linted, too
+        excluded = ["--extend-exclude=.venv"] if run == VENV else []
+        lint = shlex.join([run, "-m", "flake8", *(words or excluded)])
     if linter == "ruff":
-        lint = RUFF if run == "python3" else f"{run} -m {RUFF}"
+        paths = [word for word in words[1:] if not word.startswith("-")] if words[:1] == ("check",) else []
+        call = RUFF.removesuffix(".") + shlex.join(paths or ["."])
+        lint = call if run == "python3" else f"{run} -m {call}"
     # -B and no cache: of the tests only the report is left in the checkout
     tests = f"{run} -B -m pytest -q -p no:cacheprovider --junit-xml=tests.xml" if _has_tests(files) else ""
     # pytest does not take this one for a file of tests by itself
@@ -229,7 +236,8 @@ def _with_venv(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
     marks = tuple(name for name in (*python_packages.MANIFESTS, *lists) if name in files.names)
     linter = _python_linter(files)
     # Where none is set up it is linted by the ruff on the path of stations
-    tools = [*([linter] if linter else []), *(["pytest"] if _has_tests(files) else [])]
+    plugins = python_packages.linted(linter, files.texts).plugins if linter else ()
+    tools = [*([linter] if linter else []), *plugins, *(["pytest"] if _has_tests(files) else [])]
     arguments = python_packages.installed(files.names, files.texts, tools) if marks else []
     if not arguments:
         return row

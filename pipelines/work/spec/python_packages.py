@@ -6,6 +6,7 @@ import configparser
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini")
@@ -18,6 +19,12 @@ REQUIREMENTS = re.compile(
 # A key of `extras_require` in setup.py, which nobody runs to read it
 EXTRA = re.compile(rf"""["']({FOR_TESTS})["']\s*[\]:]""")
 SIMPLE = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,-]+\])?")
+
+
+@dataclass(frozen=True)
+class LinterCall:
+    words: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
 
 
 def lists_of(names: Iterable[str]) -> list[str]:
@@ -36,7 +43,7 @@ def installed(names: Collection[str], texts: Mapping[str, str], tools: Iterable[
         extras += filter(GROUP.fullmatch, setup.options("options.extras_require"))
     if "extras_require" in texts.get("setup.py", ""):
         extras += EXTRA.findall(texts["setup.py"])
-    lists, packages = lists_of(names), []
+    lists, packages = lists_of(names), list[str]()
     for line in tox.get("testenv", "deps", fallback="").splitlines():
         # `-r tests/requirements.txt` as it is; conditions and substitutions of tox are left out
         path = re.fullmatch(r"\s*-r\s*([\w./-]+)\s*", line)
@@ -51,6 +58,9 @@ def installed(names: Collection[str], texts: Mapping[str, str], tools: Iterable[
         or setup.has_section("metadata")
         or _table(project, "tool", "poetry")
     )
+    if is_package and (groups or extras or packages or len(lists) > 1):
+        # What a package needs it says itself: beside that, such a list is often of its author's whole desk
+        lists = [name for name in lists if name.lower() != "requirements.txt"]
     chosen = f".[{','.join(dict.fromkeys(extras))}]" if extras else "."
     return [
         *(["-e", chosen] if is_package else []),
@@ -58,6 +68,19 @@ def installed(names: Collection[str], texts: Mapping[str, str], tools: Iterable[
         *(word for name in groups for word in ("--group", name)),
         *dict.fromkeys([*packages, *tools]),
     ]
+
+
+def linted(linter: str, texts: Mapping[str, str]) -> LinterCall:
+    """Return how tox calls a linter of the repository: the words after its name, and the packages beside it."""
+    tox = _ini(texts, "tox.ini")
+    for section in tox.sections():
+        for line in tox.get(section, "commands", fallback="", raw=True).splitlines():
+            call = re.fullmatch(rf"\s*(?:python3? -m )?{linter}((?:\s+[\w./=,:-]+)+)\s*", line)
+            if call:
+                deps = tox.get(section, "deps", fallback="", raw=True).splitlines()
+                plugins = [dep.strip() for dep in deps if dep.strip().startswith(f"{linter}-")]
+                return LinterCall(tuple(call[1].split()), tuple(filter(SIMPLE.fullmatch, plugins)))
+    return LinterCall()
 
 
 def _toml(texts: Mapping[str, str]) -> dict[str, Any]:

@@ -269,7 +269,7 @@ async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
         access=Access(
             network=False,
             hosts=tuple(filter(None, map(host_of, preparation.hosts))),
-            whose="the list of Prepare",
+            whose="the Hosts of the environment",
         ),
         outgoing=also(spec.outgoing, preparation.private),
         resources=spec.resources,

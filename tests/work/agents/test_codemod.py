@@ -19,7 +19,7 @@ from tests.work.conftest import Collected
 async def test_codemod_fixes_what_the_folder_is_set_up_for(
     program: Programs, sink: Collected, attempt: Attempt
 ) -> None:
-    (attempt.workspace / "ruff.toml").write_text("line-length = 100\n")
+    (attempt.workspace / "ruff.toml").write_text("line-length = 100\n[format]\n")
     (attempt.workspace / "a.py").write_text("import os\nimport sys\nprint( sys.argv)\n")
     spec = program.spec("codemod")
     venv = str(Path(sys.executable).parent)
@@ -28,6 +28,35 @@ async def test_codemod_fixes_what_the_folder_is_set_up_for(
     assert outcome["summary"] == "Codemod is a program and no model. It ran 2 commands and changed 1 file."
     assert outcome["facts"]["commands"] == {"run": 2, "failed": 0, "denied": 0, "last_exit_code": 0}
     assert outcome["facts"]["usage"] == {"tokens_in": 0, "tokens_out": 0, "price": "none"}
+
+
+async def test_a_repository_that_lints_with_flake8_gets_what_flake8_finds_fixed_and_no_style_of_another(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    """By ruff's own rules imports were sorted and names changed that nobody had complained about."""
+    folder = attempt.workspace
+    (folder / "tox.ini").write_text(
+        "[flake8]\nignore = W291\nextend-exclude = old\nper-file-ignores =\n    __init__.py: F401\n    b.py: E, W\n"
+    )
+    source = "import sys\nimport os\n\ntry:\n    print(sys.argv == None) \nexcept IOError:\n    pass\n"
+    for name in ("a.py", "__init__.py", "old/a.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(source)
+    spec = program.spec("codemod")
+    outcome = await ran(replace(spec, env={**spec.env, "PATH": str(Path(sys.executable).parent)}), sink)
+    assert "1 file" in outcome["summary"], outcome
+    assert (folder / "a.py").read_text() == source.replace("import os\n", "")
+    assert (folder / "__init__.py").read_text() == (folder / "old/a.py").read_text() == source
+
+
+async def test_a_repository_that_only_lints_with_ruff_is_not_formatted(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    (attempt.workspace / "pyproject.toml").write_text("[tool.ruff]\nline-length = 90\n")
+    (attempt.workspace / "a.py").write_text("import os\nprint( 1)\n")
+    spec = program.spec("codemod")
+    await ran(replace(spec, env={**spec.env, "PATH": str(Path(sys.executable).parent)}), sink)
+    assert (attempt.workspace / "a.py").read_text() == "print( 1)\n"
 
 
 @pytest.mark.parametrize("place", ["node_modules/.bin", ".venv/bin"])
@@ -44,7 +73,7 @@ async def test_codemod_runs_the_fixer_that_the_packages_of_the_repository_bring(
     (attempt.workspace / "ruff.toml").write_text("")
     (attempt.workspace / "a.py").write_text("")
     await ran(program.spec("codemod"), sink)
-    assert (attempt.workspace / "a.py").read_text() == "11"
+    assert (attempt.workspace / "a.py").read_text() == "1"
     assert not (attempt.workspace / "readme.md").exists()
 
 

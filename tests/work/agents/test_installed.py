@@ -59,9 +59,16 @@ def test_package_managers_say_from_which_hosts_they_take_packages(tmp_path: Path
 def test_pip_says_its_index_itself() -> None:
     """The pip of this environment, as it is called in a station: with no settings of ours."""
     folder = str(Path(sys.executable).parent)
-    asked = "from pip._internal.models.index import PyPI; print(PyPI.netloc)"
-    index = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
-    assert registries_of(tools((folder,)), (folder, "/usr/bin", "/bin"))["python3"] == [index.strip()]
+    asked = "from pip._internal.models.index import PyPI; print(PyPI.netloc, PyPI.file_storage_domain)"
+    hosts = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+    assert registries_of(tools((folder,)), (folder, "/usr/bin", "/bin"))["python3"] == hosts.split()
+
+
+def test_of_an_index_of_ones_own_pip_does_not_say_where_its_files_are(tmp_path: Path) -> None:
+    index = 'echo "--index-url <url> Base URL (default https://packages.example.com/simple)"'
+    program(tmp_path, "python3", f'case "$1" in -m) {index};; *) echo index.example files.example;; esac')
+    path = (str(tmp_path), "/usr/bin", "/bin")
+    assert registries_of(tools((str(tmp_path),)), path)["python3"] == ["packages.example.com"]
 
 
 def test_tools_of_which_repositories_ask_for_a_version_say_theirs(tmp_path: Path) -> None:
