@@ -19,6 +19,7 @@ from pipelines.lines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.problems import DocumentError, Problem
 from pipelines.web.editor import merge_conflicts
+from pipelines.web.shell import request_id
 from pipelines.web.shell.away import AWAY, RETRY_SECONDS, is_full, words, words_of_full
 from pipelines.web.shell.turns import TooMuch
 
@@ -61,14 +62,15 @@ class PlaceOut(BaseModel):
 
 
 class ProblemOut(BaseModel):
-    """The body of every error. `by` and `at` say who was first where somebody was, `visit` and `evidence` which gate
-    visit is open instead (409). Of two edits of a draft: `clashes`, the places that both changed, and what is stored,
-    `document` and `text` with its `number`, over which a choice is saved."""
+    """The body of every error; `request_id` finds it in the log. `by` and `at` say who was first where somebody was,
+    `visit` and `evidence` which gate visit is open instead (409). Of two edits of a draft: `clashes`, the places that
+    both changed, and what is stored, `document` and `text` with its `number`, over which a choice is saved."""
 
     title: str
     status: int
     detail: str
     errors: list[PlaceOut] = []
+    request_id: str = ""
     by: str | None = None
     at: str | None = None
     visit: str | None = None
@@ -98,6 +100,7 @@ def body(status: int, detail: str, errors: list[dict[str, Any]] | None = None) -
         "status": status,
         "detail": detail,
         "errors": errors or [],
+        "request_id": request_id.current(),
     }
 
 

@@ -41,7 +41,8 @@ SCOPES = ("read", "submit", "report", "decide", "design", "settings")
 # Differs from request to request, whoever asks and for whatever.
 OF_THE_REQUEST = re.compile(
     r'nonce="[^"]*"|name="csrfmiddlewaretoken" value="[^"]*"|"X-CSRFToken": ?"[^"]*"|<time\b.*?</time>'
-    r"|\d{4}-\d\d-\d\dT[\d:.]+Z|-\d{16}\b|for \d+(?:\s|\\u00a0)\w+",
+    r"|\d{4}-\d\d-\d\dT[\d:.]+Z|-\d{16}\b|for \d+(?:\s|\\u00a0)\w+"
+    r'|"request_id": ?"[^"]*"|Request ID <span class="mono">\w+',
     re.DOTALL,
 )
 # Shared by all tenants, by what they are: bytes by their digest, runners, what a session or an address costs.

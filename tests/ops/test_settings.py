@@ -43,6 +43,7 @@ def settings_of(tmp_path: Path, expression: str, **variables: str) -> subprocess
         ({"EMAIL_URL": "pigeon://coop"}, "EMAIL_URL must begin with"),
         ({"GATELINE_NAT64_PREFIXES": "64:ff9b::/97"}, "one of 32, 40, 48, 56, 64, 96"),
         ({"GATELINE_NAT64_PREFIXES": "10.0.0.0/8"}, "GATELINE_NAT64_PREFIXES has “10.0.0.0/8”"),
+        ({"GATELINE_METRICS_TOKEN": "short"}, "GATELINE_METRICS_TOKEN has 5 characters"),
         ({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL is “LOUD”"),
         ({"DATABASE_URL": "sqlite:///x.db"}, "DATABASE_URL must begin with postgres://"),
     ],

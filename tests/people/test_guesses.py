@@ -227,4 +227,5 @@ def test_links_and_tokens_that_open_nothing_are_answered_alike(world: World) -> 
         Client(headers={"Authorization": f"Bearer {secret}"}).get("/api/projects")
         for secret in (old, "gl_guess", "nonsense")
     ]
-    assert {(each.status_code, each.content) for each in answers} == {(401, answers[0].content)}
+    shapes = [shape_of(answer) for answer in answers]
+    assert shapes == [shapes[0]] * 3 and shapes[0][0] == 401

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from pipelines.web.shell import request_id
 from pipelines.web.shell.away import RETRY_SECONDS, is_away, is_full, words, words_of_full
 from pipelines.web.shell.coming_back import is_part, way_back
 
@@ -69,7 +70,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     try:
         return _page(request, 500)
     except Exception:  # noqa: BLE001  # what failed may be the shell itself
-        return HttpResponse(render_to_string("errors/500.html"), status=500)
+        return _plain(500)
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
@@ -89,8 +90,13 @@ def _without_database(request: HttpRequest, status: int, detail: str) -> HttpRes
         return _problem(status, detail)
     if request.content_type == "application/json":
         return JsonResponse({"detail": detail}, status=status)
+    return _plain(status)
+
+
+def _plain(status: int) -> HttpResponse:
     # Not `render`: who is signed in would be looked up in the database.
-    return HttpResponse(render_to_string(f"errors/{status}.html", {"message": ""}), status=status)
+    context = {"message": "", "request_id": request_id.current()}
+    return HttpResponse(render_to_string(f"errors/{status}.html", context), status=status)
 
 
 def too_many(request: HttpRequest, seconds: int, reason: str = "") -> HttpResponse:
@@ -116,13 +122,20 @@ def of_api(request: HttpRequest) -> bool:
 
 def _problem(status: int, detail: str = "") -> HttpResponse:
     title, why = PROBLEMS[status]
-    problem = {"title": str(title), "status": status, "detail": detail or str(why), "errors": []}
+    problem = {
+        "title": str(title),
+        "status": status,
+        "detail": detail or str(why),
+        "errors": [],
+        "request_id": request_id.current(),
+    }
     return JsonResponse(problem, status=status, content_type="application/problem+json")
 
 
 def _page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
     if of_api(request):
         return _problem(status, context.get("message", ""))
+    context["request_id"] = request_id.current()
     return render(request, f"errors/{status}.html", context, status=status)
 
 

@@ -171,4 +171,7 @@ def _detail(answer: httpx2.Response) -> str:
         document = answer.json()
     except ValueError:
         return answer.reason_phrase
-    return str(document.get("detail") if isinstance(document, dict) else document)[:500]
+    detail = str(document.get("detail") if isinstance(document, dict) else document)[:500]
+    # What failed there stands in the log of the server under this id.
+    request_id = answer.headers.get("X-Request-ID", "") if answer.status_code >= 500 else ""
+    return f"{detail} (request {request_id[:64]})" if request_id else detail
