@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.engine.invariants import check
-from pipelines.models import Agent, Due, GateVisit, Job, Lease, Task
+from pipelines.models import Agent, Due, GateVisit, Job, Lease, Task, Trigger
 from tests.engine.test_words_stand import asked_then_right_moves, forked
 from tests.factories import World, make_project, station
 
@@ -274,6 +274,19 @@ def i13_job_of_another_tasks_token(world: World) -> None:
         world.token(other).pk,
         one.pk,
     )
+
+
+def i13_delivery_of_another_lines_trigger(world: World) -> None:
+    task, other, now = plain(world), world.line(key="other"), timezone.now()
+    trigger = Trigger.objects.create(
+        line=other.line,
+        kind="schedule",
+        created_at=now,
+        changed_at=now,
+        changed_by=world.admin,
+        written_by=world.admin,
+    )
+    trigger.deliveries.create(key="once", at=now, outcome="started", task=task)
 
 
 def i14_document_changed(world: World) -> None:

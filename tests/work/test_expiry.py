@@ -14,6 +14,8 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.errors import Conflict
+from pipelines.lines import triggers
+from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Artifact, Blob, Snapshot, Task, Upload
 from pipelines.work import expiry, storage
 from tests.factories import World
@@ -55,6 +57,17 @@ def test_a_file_stays_while_a_task_uses_it_and_as_long_after_its_end(world: Worl
     assert Task.objects.get().inputs["patch"]["name"] == "fix.patch"
     with pytest.raises(Conflict, match=r"fix\.patch has expired"):
         engine.retry_ended(task.pk, station="", actor=engine.Actor.person(world.operator))
+
+
+def test_a_file_stays_while_a_trigger_starts_tasks_with_it(world: World) -> None:
+    version = world.line(inputs=[{"key": "patch", "type": "file"}])
+    options = {"cron": "0 2 * * *", "zone": "UTC", "missed": "once"}
+    trigger = triggers.add(
+        version.line, "schedule", TriggerRequest(options, inputs={"patch": upload(world)}), by=world.operator
+    )
+    assert expiry.expire(LATER) == 0
+    triggers.delete(trigger, by=world.operator)
+    assert expiry.expire(LATER) == 1
 
 
 def test_a_file_that_is_uploaded_again_stays(world: World) -> None:
