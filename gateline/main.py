@@ -29,8 +29,10 @@ from gateline.commands import (
     rerun,
     review,
     runner,
+    schedule,
     submit,
     test,
+    triggers,
     watch,
 )
 from gateline.failures import CommandFailure, Exit
@@ -72,6 +74,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_.import_,
     "export": export.export,
     "submit": submit.submit,
+    "schedule": schedule.schedule,
+    "triggers": triggers.triggers,
     "watch": watch.watch,
     "logs": logs.logs,
     "events": events.events,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -63,16 +64,9 @@ def submit(
     """Start a task. The name of the task is the only line on standard output.
 
     Example: gateline submit fix-lint repository=https://git.example.com/app.git --file notes=@notes.md"""
-    input_pairs, files = (
-        [pair(assignment) for assignment in values or ()],
-        [pair(assignment) for assignment in file or ()],
-    )
     server = client(ctx)
     place = places.line(server, line)
-    fields = {field["key"]: field for field in server.get(place.path("start-form"))["fields"]}
-    inputs = {name: typed(fields.get(name), name, text) for name, text in input_pairs}
-    for name, text in files:
-        inputs[name] = _upload(server, place, fields.get(name), name, text)
+    inputs = inputs_of(server, place, values or (), file or ())
     body: dict[str, Any] = {"inputs": inputs, "description": description, "priority": priority}
     more = {"title": title, "labels": label, "depends_on": after, "due_at": due, "follows": follows}
     body |= {name: value for name, value in more.items() if value}
@@ -86,6 +80,18 @@ def submit(
         output.note(f"Started “{plain(made['title'])}”: {plain(task.page(server))}")
     if watch:
         follow(server, task, json)
+
+
+def inputs_of(server: Client, line: LinePlace, values: Iterable[str], files: Iterable[str]) -> dict[str, Any]:
+    """Return the inputs that are written as `key=value`, typed as the start form of the line has them, with the files
+    uploaded. Raises Usage."""
+    input_pairs = [pair(assignment) for assignment in values]
+    file_pairs = [pair(assignment) for assignment in files]
+    fields = {field["key"]: field for field in server.get(line.path("start-form"))["fields"]}
+    inputs = {name: typed(fields.get(name), name, text) for name, text in input_pairs}
+    for name, text in file_pairs:
+        inputs[name] = _upload(server, line, fields.get(name), name, text)
+    return inputs
 
 
 def _upload(server: Client, line: LinePlace, field: dict[str, Any] | None, key: str, text: str) -> Any:

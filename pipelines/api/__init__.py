@@ -45,6 +45,7 @@ from pipelines.api import (
     stored_values,
     tasks,
     trials,
+    triggers,
     visits,
     walks,
     work_items,
@@ -102,7 +103,7 @@ ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
     difference, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials, migrations,
-    comments, absences,
+    comments, absences, triggers,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

@@ -18,6 +18,8 @@ VALUES: Mapping[str, Any] = {
     "name": "Nightly",
     "email": "mia@example.com",
     "timezone": "Europe/Berlin",
+    "zone": "Europe/Berlin",
+    "cron": "0 2 * * *",
 }
 FORMATS = {
     "date-time": "2026-12-31T17:00:00Z",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -146,7 +146,7 @@ def _checked(
     try:
         options = kind.read(request.options)
     except Invalid as fault:
-        problems += fault.problems
+        problems += [replace(problem, path=f"options.{problem.path}") for problem in fault.problems]
     try:
         connected = forms.repositories_for(parsed.inputs, reach)
         filled = forms.fill(parsed.inputs, inputs, reach, connected=connected)

@@ -74,6 +74,16 @@ POST {PROJECT}/transfer                >          0         -       -         - 
 GET  {DRAFTS}/{{line}}/start-form      >          0         -       y         y         y         y      y
 PATCH {DRAFTS}/{{line}}                >          0         -       -         y         -         y      -
 POST {DRAFTS}/{{line}}/duplicate       >          0         y       y         y         y         y      -
+GET  {PROJECT}/triggers  >  0   y   y   y   y   y   y
+GET  {DRAFTS}/{{line}}/triggers  >  0   y   y   y   y   y   y
+POST {DRAFTS}/{{line}}/triggers  >  0   -   y   y   y   y   -
+GET  {DRAFTS}/{{line}}/triggers/{{line_trigger}}  >  0   y   y   y   y   y   y
+PUT  {DRAFTS}/{{line}}/triggers/{{line_trigger}}  >  0   -   y   y   y   y   -
+POST {DRAFTS}/{{line}}/triggers/{{line_trigger}}/pause  >  0   -   y   y   y   y   -
+POST {DRAFTS}/{{line}}/triggers/{{line_trigger}}/resume  >  0   -   y   y   y   y   -
+DELETE {DRAFTS}/{{line}}/triggers/{{line_trigger}}  >  0   -   y   y   y   y   -
+POST {DRAFTS}/{{line}}/triggers/{{line_trigger}}/try  >  0   -   y   y   y   y   y
+GET  {DRAFTS}/{{line}}/triggers/{{line_trigger}}/deliveries  >  0   y   y   y   y   y   y
 GET  {PROJECT}/members                 >          0         y       y         y         y         y      y
 GET  /api/absences                     >          y         y       y         y         y         y      -
 POST /api/absences                     >          y         y       y         y         y         y      -

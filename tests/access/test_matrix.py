@@ -36,6 +36,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/execute": {"task_id": "t", "base_branch": "main"},
     "/retry-station": {"station_execution_id": "0"},
     "/complete-station": {"station_execution_id": "0", "status": "completed"},
+    "/triggers": {"options": {"cron": "never"}},
+    "/triggers/{line_trigger}": {"options": {"cron": "never"}},
     "/absences": {"stand_in": "nobody", "until": "2001-01-01T00:00:00Z"},
     "/owners/{owner}/projects": {"key": "", "name": ""},
     "/transfer": {"owner": "nobody"},

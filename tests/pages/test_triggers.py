@@ -284,3 +284,16 @@ def test_a_page_takes_as_many_statements_for_few_rows_as_for_many(
     for other in many:
         logged(other, *[("started", "", task)] * 20)
     assert statements() == few
+
+
+def test_a_line_of_alp_begins_with_its_weekday_and_zone(world: World, signed_in: As) -> None:
+    plan: dict[str, Any] = {"weekday": "thursday", "timeZone": "Europe/Copenhagen"}
+    for kept, shown in (
+        (plan, "Every Thursday at 02:00"),
+        ({"weekday": 4, "timeZone": []}, "Every day"),
+        (7, "Every day"),
+    ):
+        world.line(key="line", stations=[station("work")], extra={"init": {"schedule": kept}})
+        page = text(signed_in(world.operator).get(at(world, "trigger-new", "line")))
+        assert shown in page
+        assert ('value="Europe/Copenhagen" selected' in page) == (kept is plan)

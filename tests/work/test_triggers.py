@@ -271,9 +271,9 @@ def test_to_try_one_says_what_would_start_and_starts_nothing(world: World) -> No
 @pytest.mark.parametrize(
     ("options", "inputs", "path"),
     [
-        ({"cron": "never"}, {"request": "x"}, "cron"),
-        ({"zone": "Mars/Olympus"}, {"request": "x"}, "zone"),
-        ({"missed": "twice"}, {"request": "x"}, "missed"),
+        ({"cron": "never"}, {"request": "x"}, "options.cron"),
+        ({"zone": "Mars/Olympus"}, {"request": "x"}, "options.zone"),
+        ({"missed": "twice"}, {"request": "x"}, "options.missed"),
         ({}, {}, "inputs.request"),
         ({}, {"request": "x", "colour": "red"}, "inputs.colour"),
     ],

@@ -13,8 +13,7 @@ from pipelines.models import Trigger, TriggerDelivery
 from pipelines.queries import versions
 from pipelines.queries.triggers import TriggerRow
 from pipelines.web.tasks.uploads import name_of
-from pipelines.work.triggers import calendar
-from pipelines.work.triggers.schedule import MISSED
+from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind
 from pipelines.work.triggers.table import KINDS
 
 RUNS, DELIVERIES = 5, 5
@@ -24,7 +23,7 @@ MAX_VALUE = 200
 
 @dataclass(frozen=True, slots=True)
 class NextRun:
-    """A time of a schedule, in its own zone. `shift`: its offset from UTC, where that is another one than now."""
+    """Time of a schedule, in its own zone. `shift`: its offset from UTC, where that is another one than now."""
 
     at: datetime
     day: str
@@ -49,7 +48,7 @@ class TriggerCard:
     words: str
     zone: str
     offset: str
-    missed: str
+    facts: list[TriggerFact]
     runs: list[NextRun]
     inputs: list[tuple[str, str]]
     deliveries: list[DeliveryRow]
@@ -69,19 +68,19 @@ def card_of(row: TriggerRow, now: datetime) -> TriggerCard:
         kind.words(options),
         kind.zone(options),
         offset_of(now.astimezone(ZoneInfo(kind.zone(options)))),
-        MISSED[options["missed"]],
-        [] if trigger.paused_at else next_runs(options["cron"], options["zone"], now),
+        kind.facts(options),
+        [] if trigger.paused_at else next_runs(kind, options, now),
         list(_inputs(trigger)),
         [delivery_row(delivery, trigger) for delivery in row.deliveries[:DELIVERIES]],
     )
 
 
-def next_runs(expression: str, zone: str, now: datetime) -> list[NextRun]:
-    """Return the next runs of a schedule."""
-    place = ZoneInfo(zone)
+def next_runs(kind: TriggerKind, options: Options, now: datetime) -> list[NextRun]:
+    """Return the next runs of a trigger that starts tasks by the clock."""
+    place = ZoneInfo(kind.zone(options))
     local = now.astimezone(place)
     current, year = offset_of(local), local.year
-    runs = (at.astimezone(place) for at in islice(calendar.slots(expression, zone, now), RUNS))
+    runs = (at.astimezone(place) for at in islice(kind.upcoming(options, now), RUNS))
     return [
         NextRun(
             at,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from pipelines.web.tasks.start import fields_of, given, offered_repositories
 from pipelines.web.triggers.cards import NextRun, next_runs
 from pipelines.work.triggers import calendar
 from pipelines.work.triggers.calendar import EVERY, LAST_DAY, WEEKDAYS, Cadence, cadence_of
-from pipelines.work.triggers.schedule import MISSED
+from pipelines.work.triggers.schedule import MISSED, SCHEDULE
 
 CRON: Final = "cron"
 CHOICES: Final = (*EVERY.items(), (CRON, "Cron expression"))
@@ -74,7 +74,8 @@ def preview_of(typed: Typed, now: datetime) -> Preview:
         return Preview(fault=str(fault))
     if typed.get("zone", "") not in zones():
         return Preview(fault="Choose a time zone.")
-    return Preview(calendar.words(expression), next_runs(expression, typed["zone"], now))
+    options = {CRON: expression, "zone": typed["zone"]}
+    return Preview(SCHEDULE.words(options), next_runs(SCHEDULE, options, now))
 
 
 def request_of(line: Line, typed: Typed) -> TriggerRequest:
@@ -93,11 +94,26 @@ def request_of(line: Line, typed: Typed) -> TriggerRequest:
 
 
 def fresh(line: Line, user: User, query: Typed) -> dict[str, str]:
-    """Return a new form, with what the address says of it: `?every=week&time=09:00`."""
+    """Return a new form, with what the address says of it, `?every=week&time=09:00`, or what a line of ALP did."""
     zone = user.time_zone if user.time_zone != "UTC" else line.project.time_zone
     every = query.get("every", "day")
     cadence = Cadence(every if every in EVERY else "day", query.get("time", "02:00")[:5])
+    if "every" not in query:
+        cadence, zone = _imported(line, cadence, zone)
     return {**_cadence(cadence), "zone": zone, "missed": "once", "one_at_a_time": "on", "title": ""}
+
+
+def _imported(line: Line, cadence: Cadence, zone: str) -> tuple[Cadence, str]:
+    """Return the weekly cadence of a line that was imported from ALP (`init.json`, `schedule`), if it has one."""
+    document: Any = line.live.document if line.live else {}
+    for key in ("extra", "init", "schedule"):
+        document = document.get(key) if isinstance(document, Mapping) else None
+    if not isinstance(document, Mapping):
+        return cadence, zone
+    day, place = str(document.get("weekday")).capitalize(), document.get("timeZone")
+    if day in WEEKDAYS:
+        cadence = replace(cadence, every="week", weekday=str(WEEKDAYS.index(day)))
+    return cadence, place if place in zones() else zone
 
 
 def stored(trigger: Trigger) -> dict[str, str]:
@@ -149,10 +165,13 @@ def context_of(
     fields = fields_of(inputs, None if is_fresh else typed, problems, reach=reach, repositories=offered)
     preview = preview_of(typed, now)
     own = ("title", "zone", "missed")
-    known = {*own, CRON, *(field.name for field in fields)}
+    known = {*own, *(f"options.{name}" for name in (*own, CRON)), *(field.name for field in fields)}
     return {
         "typed": {**BLANK, **typed},
-        "faults": {name: [as_sentence(p.message) for p in problems if p.path == name] for name in own},
+        "faults": {
+            name: [as_sentence(p.message) for p in problems if p.path in (name, f"options.{name}")]
+            for name in own
+        },
         # What is wrong with the time stands where the next runs would
         "other_faults": [
             as_sentence(people_text(problem)) for problem in problems if problem.path not in known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,18 +22,32 @@ class Occasion:
 
 
 @dataclass(frozen=True, slots=True)
+class TriggerFact:
+    """Fact that a page says of a trigger. `code`: the same as it is typed, where that is another text."""
+
+    label: str
+    text: str
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TriggerKind:
-    """Kind of trigger. `read`: typed options as they are stored; raises Invalid with the field. `words`: a sentence,
-    without its full stop. `zone`: whose clock it goes by. `next_at`: the first time after a moment at which it starts
-    tasks by the clock, None where it waits for none. `occasion`: what is due at `next_at`, seen at a later moment.
-    `occasion_at`: the time that a stored key names."""
+    """Kind of trigger. `read`: typed options as they are stored; raises Invalid with the option. `words`: a sentence,
+    without its full stop. `facts`: what else a page says. `zone`: whose clock it goes by. `upcoming`: the times after a
+    moment at which it starts tasks by the clock, none where it waits for none. `occasion`: what is due at `next_at`,
+    seen at a later moment. `occasion_at`: the time that a stored key names."""
 
     key: str
     label: str
     icon: str
     read: Callable[[Options], dict[str, Any]]
     words: Callable[[Options], str]
+    facts: Callable[[Options], list[TriggerFact]]
     zone: Callable[[Options], str]
-    next_at: Callable[[Options, datetime], datetime | None]
+    upcoming: Callable[[Options, datetime], Iterator[datetime]]
     occasion: Callable[[Options, datetime, datetime], Occasion]
     occasion_at: Callable[[str], datetime | None]
+
+    def next_at(self, options: Options, after: datetime) -> datetime | None:
+        """Return the first time after a moment at which it starts tasks by the clock."""
+        return next(self.upcoming(options, after), None)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pipelines.errors import Invalid
 from pipelines.work.triggers import calendar
-from pipelines.work.triggers.kind import Occasion, Options, TriggerKind
+from pipelines.work.triggers.kind import Occasion, Options, TriggerFact, TriggerKind
 
 PUNCTUAL = timedelta(minutes=10)
 """How late a slot may start that counts as on time: many may be due at once."""
@@ -17,11 +17,15 @@ OLDEST = timedelta(hours=36)
 """A missed slot that is older is not caught up (ALP)."""
 ONCE, SKIP = "once", "skip"
 MISSED: Final = {ONCE: "Start once, if less than 36 h late", SKIP: "Skip it"}
+DEFAULTS: Final = {"cron": "", "zone": "UTC", "missed": ONCE}
 _KEY = "%Y-%m-%dT%H:%MZ"
 
 
 def _read(options: Options) -> dict[str, Any]:
-    expression, zone, missed = (str(options.get(name) or "") for name in ("cron", "zone", "missed"))
+    for name in options:
+        if name not in DEFAULTS:
+            raise Invalid.at(name, f"There is no such option. There are: {', '.join(DEFAULTS)}.")
+    expression, zone, missed = (str(options.get(name, default)) for name, default in DEFAULTS.items())
     try:
         expression = calendar.cron_of(expression)
     except calendar.CronFault as fault:
@@ -33,8 +37,11 @@ def _read(options: Options) -> dict[str, Any]:
     return {"cron": expression, "zone": zone, "missed": missed}
 
 
-def _next_at(options: Options, after: datetime) -> datetime | None:
-    return calendar.next_slot(options["cron"], options["zone"], after)
+def _facts(options: Options) -> list[TriggerFact]:
+    return [
+        TriggerFact("When", calendar.words(options["cron"]), options["cron"]),
+        TriggerFact("Missed run", MISSED[options["missed"]]),
+    ]
 
 
 def _occasion(options: Options, slot: datetime, now: datetime) -> Occasion:
@@ -69,7 +76,8 @@ SCHEDULE = TriggerKind(
     read=_read,
     words=lambda options: calendar.words(options["cron"]),
     zone=lambda options: str(options["zone"]),
-    next_at=_next_at,
+    facts=_facts,
+    upcoming=lambda options, after: calendar.slots(options["cron"], options["zone"], after),
     occasion=_occasion,
     occasion_at=_occasion_at,
 )

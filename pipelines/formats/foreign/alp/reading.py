@@ -17,7 +17,7 @@ PRESET: Final = "alp"
 CONDITIONS: Final = ("success", "failure", "cancelled", "any")
 REPOSITORY: Final = ("createAssemblyLineRepo", "createStageRepo")
 UNUSED: Final = {
-    "schedule": "no task starts at set times: let a program start them over the API, or a person",
+    "schedule": "no task starts by it: save a schedule under Triggers, whose form begins with its day and time zone",
     "automations": "no task starts by what happens elsewhere: let a program start them over the API, or a person",
     "marketplaces": "nothing is installed from marketplaces: choose an agent that has what its station needs",
     "tunables": "nothing is tuned: write into the prompts what it would change",

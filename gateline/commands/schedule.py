@@ -1,0 +1,68 @@
+"""`schedule`: lets tasks of a line start by the clock."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from gateline import completion, output, places
+from gateline.commands.submit import inputs_of
+from gateline.output import Json, plain, say, when
+from gateline.session import client
+
+
+def schedule(
+    ctx: typer.Context,
+    line: Annotated[
+        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+    ],
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(help="Inputs, as the start form has them: key=value.", metavar="KEY=VALUE…"),
+    ] = None,
+    cron: Annotated[
+        str,
+        typer.Option("--cron", help="Minute, hour, day of the month, month, weekday.", metavar="EXPRESSION"),
+    ] = "0 2 * * *",
+    zone: Annotated[str, typer.Option("--zone", help="Such as Europe/Berlin.", metavar="ZONE")] = "UTC",
+    file: Annotated[
+        list[str] | None,
+        typer.Option("--file", "-f", help="Upload a file for an input.", metavar="KEY=@PATH"),
+    ] = None,
+    title: Annotated[
+        str,
+        typer.Option(
+            "--title", "-t", help="{date} becomes the day of the run. Otherwise made from the inputs."
+        ),
+    ] = "",
+    missed: Annotated[
+        str,
+        typer.Option("--missed", help="once: catch a missed run up; skip: leave it.", metavar="once|skip"),
+    ] = "once",
+    side_by_side: Annotated[
+        bool, typer.Option("--side-by-side", help="Start although a task of it has not ended.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Start a task again and again: every night at two, unless --cron says otherwise. Its tasks start in your name.
+
+    Example: gateline schedule upkeep --cron "30 7 * * 1-5" --zone Europe/Berlin"""
+    server = client(ctx)
+    place = places.line(server, line)
+    body = {
+        "options": {"cron": cron, "zone": zone, "missed": missed},
+        "title": title,
+        "inputs": inputs_of(server, place, values or (), file or ()),
+        "one_at_a_time": not side_by_side,
+    }
+    made = server.post(place.path("triggers"), body)
+    if json:
+        output.as_json(made)
+        return
+    say(f"{made['id']}  {plain(made['words'])}, {plain(made['options']['zone'])}")
+    for run in made["next_runs"]:
+        at = datetime.fromisoformat(run).astimezone(ZoneInfo(made["options"]["zone"]))
+        say(f"  {at:%a} {at.day} {at:%b %Y %H:%M}  [dim]{when(run)}[/dim]")

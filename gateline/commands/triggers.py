@@ -1,0 +1,101 @@
+"""`triggers`: what starts tasks by itself, and what it did; pausing, resuming, trying and deleting one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gateline import completion, output, places
+from gateline.client import Client, path
+from gateline.failures import Usage
+from gateline.output import Json, ago, agree, plain, say, when
+from gateline.places import LinePlace
+from gateline.session import client
+
+
+def triggers(
+    ctx: typer.Context,
+    line: Annotated[
+        str,
+        typer.Argument(
+            help="Of this line: line, project/line or owner/project/line.", autocompletion=completion.line
+        ),
+    ] = "",
+    project: Annotated[
+        str, typer.Option("--project", help="Of this project.", autocompletion=completion.project)
+    ] = "",
+    runs: Annotated[
+        int, typer.Option("--runs", help="What became of the runs of this one.", metavar="ID")
+    ] = 0,
+    pause: Annotated[int, typer.Option("--pause", help="Pause this one.", metavar="ID")] = 0,
+    resume: Annotated[int, typer.Option("--resume", help="Resume this one, in your name.", metavar="ID")] = 0,
+    try_: Annotated[
+        int,
+        typer.Option("--try", help="Say what this one would start now; nothing is started.", metavar="ID"),
+    ] = 0,
+    delete: Annotated[int, typer.Option("--delete", help="Delete this one, with its log.", metavar="ID")] = 0,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
+    json: Json = False,
+) -> None:
+    """List the triggers of a line or a project, or do something with one of a line: gateline triggers LINE --pause 3"""
+    server = client(ctx)
+    acts = {"deliveries": runs, "pause": pause, "resume": resume, "try": try_, "delete": delete}
+    requested = {act: number for act, number in acts.items() if number}
+    if len(requested) > 1:
+        raise Usage(
+            "Only one thing at a time.",
+            "Leave out all but one of --runs, --pause, --resume, --try, --delete.",
+        )
+    if requested:
+        if not line:
+            raise Usage("Of which line?", "Name it: gateline triggers LINE …")
+        [(act, number)] = requested.items()
+        _act(server, places.line(server, line), act, number, yes=yes, json=json)
+        return
+    if line:
+        rows = server.get(places.line(server, line).path("triggers"))
+    else:
+        owner, key = places.project_of(server, project)
+        rows = server.get(path("owners", owner, "projects", key, "triggers"))
+    if json:
+        output.as_json(rows)
+        return
+    output.table(("Id", "Line", "When", "Zone", "Next run", "Last run"), map(_row, rows))
+
+
+def _row(row: dict[str, Any]) -> tuple[object, ...]:
+    following = "paused" if row["paused_at"] else when(row["next_at"]) if row["next_at"] else "never"
+    last = row["last"]
+    text = f"{last['outcome']} {last['task'] or ''} {ago(last['at'])}" if last else ""
+    zone = plain(row["options"]["zone"])
+    return row["id"], plain(row["line"]), plain(row["words"]), zone, following, plain(" ".join(text.split()))
+
+
+def _act(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, json: bool) -> None:
+    place = line.path("triggers", number)
+    if act == "delete":
+        if not yes:
+            words = server.get(place)["words"]
+            agree(f"Delete “{plain(words)}” with its log?", "delete it", "Nothing is deleted.", "Add --yes.")
+        server.send("DELETE", place)
+        output.note("Deleted.")
+        return
+    at = line.path("triggers", number, act)
+    answer = server.get(at) if act == "deliveries" else server.post(at)
+    if json:
+        output.as_json(answer)
+    elif act == "deliveries":
+        output.table(
+            ("At", "Status", "Task", ""),
+            ((when(row["at"]), row["outcome"], row["task"] or "", plain(row["detail"])) for row in answer),
+        )
+    elif act == "try":
+        started = (
+            f"Would start “{plain(answer['title'])}”."
+            if answer["title"]
+            else f"Would start nothing: {answer['outcome']}."
+        )
+        say(f"{started} {plain(answer['detail'])}".strip())
+    else:
+        say("Paused." if answer["paused_at"] else f"Resumed. Next run: {when(answer['next_at'])}")

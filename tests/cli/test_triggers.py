@@ -1,0 +1,62 @@
+"""Schedules on the command line: saved with their next runs, listed, paused, tried, and their log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from pipelines.models import Task, Trigger
+from pipelines.work.scheduler import timers
+from tests.cli.conftest import Gateline
+from tests.factories import World, station
+
+Cli = Callable[..., Gateline]
+SLOT = datetime(2026, 11, 20, 6, 30, tzinfo=UTC)
+
+
+def test_a_schedule_is_saved_listed_paused_tried_and_deleted(cli: Cli, world: World) -> None:
+    world.line(
+        stations=[station("work", kind="manual")],
+        inputs=[{"key": "count", "type": "number", "label": "How many", "required": True}],
+    )
+    mine = cli(world.operator)
+    options = ("--cron", "30 7 * * 1-5", "--zone", "Europe/Berlin", "--missed", "skip")
+    said = mine.ok("schedule", "line", "count=3", "--title", "Upkeep", *options)
+    trigger = Trigger.objects.get()
+    assert said.startswith(f"{trigger.pk}  Every weekday at 07:30, Europe/Berlin\n")
+    assert said.count(" 07:30  in ") == 5
+    assert (trigger.inputs, trigger.title, trigger.options["missed"]) == ({"count": 3}, "Upkeep", "skip")
+    assert trigger.one_at_a_time
+
+    number = str(trigger.pk)
+    assert "Every weekday at 07:30" in mine.ok("triggers", "line")
+    assert mine.json("triggers")[0]["id"] == trigger.pk
+    assert mine.ok("triggers", "line", "--try", number) == "Would start “Upkeep”.\n"
+    assert mine.ok("triggers", "line", "--pause", number) == "Paused.\n"
+    assert "paused" in mine.ok("triggers")
+    assert mine.ok("triggers", "line", "--resume", number).startswith("Resumed. Next run: in ")
+    Trigger.objects.update(next_at=SLOT)
+    timers.run_due(now=SLOT)
+    assert Task.objects.get().name in mine.ok("triggers", "line", "--runs", number)
+    assert "started" in mine.ok("triggers", "line")
+    assert "has not ended yet" in mine.ok("triggers", "line", "--try", number)
+
+    refused = mine.run("triggers", "line", "--delete", number)
+    assert refused.returncode and "--yes" in refused.stderr
+    mine.ok("triggers", "line", "--delete", number, "--yes")
+    assert not Trigger.objects.exists()
+
+
+def test_what_is_wrong_says_where_and_what_to_do(cli: Cli, world: World) -> None:
+    world.line(stations=[station("work")])
+    mine = cli(world.operator)
+    wrong = mine.run("schedule", "line", "--cron", "every night")
+    assert (wrong.returncode, "options.cron" in wrong.stderr, "five fields" in wrong.stderr) == (
+        7,
+        True,
+        True,
+    )
+    assert "Of which line?" in mine.run("triggers", "--pause", "3").stderr
+    assert "one thing at a time" in mine.run("triggers", "line", "--pause", "3", "--try", "3").stderr
+    assert mine.run("triggers", "line", "--pause", "3").returncode
+    assert mine.ok("schedule", "line").splitlines()[0].endswith("Every day at 02:00, UTC")
