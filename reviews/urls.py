@@ -3,9 +3,10 @@ from django.urls import path
 from reviews.channels import account_views as chats
 from reviews.channels import views as channels
 from reviews.decision import link_views
+from reviews.insights import page as insights
 from reviews.notifications import following
 from reviews.notifications import views as notifications
-from reviews.review import attending, bulk, gate_times_view, history, items, override, sittings, views
+from reviews.review import attending, bulk, history, items, override, sittings, views
 
 IN = "p/<str:owner>/<str:project>/"
 
@@ -26,7 +27,8 @@ urlpatterns = [
     path("inbox/<uuid:visit>/questions/", attending.ask_page, name="gate-ask"),
     path("inbox/<uuid:visit>/questions/<int:question>/", attending.answer_page, name="gate-answer"),
     path("inbox/<uuid:visit>/attend/", sittings.attend, name="gate-attend"),
-    path(f"{IN}insights/gates/", gate_times_view.page, name="gate-times"),
+    path(f"{IN}insights/", insights.project_page, name="insights"),
+    path(f"{IN}lines/<str:line>/insights/", insights.line_page, name="line-insights"),
     path("inbox/<uuid:visit>/history.json", history.download, name="gate-history"),
     path("inbox/<uuid:visit>/override/", override.page, name="gate-override"),
     path("inbox/<uuid:visit>/remarks/", views.remark, name="gate-remark"),

@@ -58,12 +58,16 @@ def of_stations(
     }
 
 
-def of_project(project: Project, since: datetime, until: datetime | None = None) -> list[StationTimes]:
-    """The stations of what is live, where jobs began in that time; where an outcome takes longest comes first."""
+def of_project(
+    project: Project, since: datetime, until: datetime | None = None, line: Line | None = None
+) -> list[StationTimes]:
+    """The stations of what is live, where jobs began in that time; where an outcome takes longest comes first. `line`
+    narrows to one, whose stations come in its order."""
     nothing: list[Spread | None] = [None, None, None]
-    versions = LineVersion.objects.filter(line__project=project).values_list("pk", flat=True)
+    lines = Line.objects.filter(project=project, **({"pk": line.pk} if line else {}))
+    versions = LineVersion.objects.filter(line__in=lines).values_list("pk", flat=True)
     spread = of_stations(versions, since, until)
-    live = Line.objects.filter(project=project, live__isnull=False).values("live")
+    live = lines.filter(live__isnull=False).values("live")
     stations = VersionStation.objects.filter(version__in=live)
     rows = stations.values_list(
         "version__line_id", "version__line__key", "version__line__name", "key", "name"
@@ -72,6 +76,5 @@ def of_project(project: Project, since: datetime, until: datetime | None = None)
         StationTimes(line, line_name, key, name or key, *spread.get((pk, key), nothing))
         for pk, line, line_name, key, name in rows
     ]
-    return sorted(
-        (times for times in station_times if times.total), key=lambda times: times.total, reverse=True
-    )
+    known = [times for times in station_times if times.total]
+    return known if line else sorted(known, key=lambda times: times.total, reverse=True)

@@ -10,7 +10,6 @@ from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
 from pipelines.web.help import palette
 from pipelines.web.home import home
-from pipelines.web.insights import analytics, project_health
 from pipelines.web.lines import edit, lines, scenarios
 from pipelines.web.lines import settings as line_settings
 from pipelines.web.project import (
@@ -82,7 +81,6 @@ urlpatterns = [
     # A project
     path(IN, settings.start, name="project"),
     path(f"{IN}setup/", setup.setup, name="project-setup"),
-    path(f"{IN}health/", project_health.health, name="project-health"),
     path(f"{IN}new-task/", start.choose, name="task-new-choose"),
     path(f"{IN}settings/", settings.members, name="project-settings"),
     path(f"{IN}settings/members/add/", settings.add_member, name="member-add"),
@@ -188,7 +186,6 @@ urlpatterns = [
     path(f"{LINE}versions/restore/", history.restore, name="line-restore"),
     path(f"{LINE}versions/backtest/", backtest.backtest, name="line-backtest"),
     path(f"{LINE}versions/difference/", difference.difference, name="line-difference"),
-    path(f"{LINE}numbers/", analytics.numbers, name="line-numbers"),
     path(f"{LINE}versions/impact/", impact.impact, name="line-impact"),
     path(f"{LINE}versions/impact/migrate/", impact.migrate, name="line-migrate"),
     path(f"{LINE}migrations/<uuid:migration>/undo/", impact.undo, name="migration-undo"),

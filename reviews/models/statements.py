@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipelines.models.plumbing.compiled import array
-from pipelines.queries.statements import UNMERGED
+from pipelines.queries.statements import COST, TOKENS_IN, TOKENS_OUT, UNMERGED, USAGE
 
 # Whom open visits ask
 
@@ -165,57 +165,108 @@ BEGIN_SITTING = """
     RETURNING id"""
 
 
-# Time at gates
+# Insights
 
-MAX_GATES = 200
-
-# What was landed and later taken back: the branch came to the very tree that it had before.
+# Tasks that were landed and whose branch then came back, within 30 days, to the very tree that it had before.
 REVERTED = """
-    SELECT DISTINCT done.visit_id
+    SELECT DISTINCT done.task_id, done.visit_id
     FROM pipelines_delivery done
-    JOIN pipelines_task task ON task.id = done.task_id AND task.project_id = %(project)s
+    JOIN pipelines_task task ON task.id = done.task_id AND {which}
     JOIN pipelines_delivery before ON before.commit = done.base AND before.commit <> ''
         AND before.repository_id = done.repository_id AND before.branch = done.branch AND {before} <> {done}
     JOIN pipelines_delivery later ON {later} = {before} AND later.repository_id = done.repository_id
         AND later.branch = done.branch AND later.landed_at > done.landed_at
-    WHERE done.landed_at IS NOT NULL AND before.landed_at IS NOT NULL AND done.visit_id IS NOT NULL""".format(
-    **{name: f"coalesce(nullif({name}.landed_tree, ''), {name}.tree)" for name in ("before", "done", "later")}
-)
+        AND later.landed_at < done.landed_at + interval '30 days'
+    WHERE done.landed_at IS NOT NULL AND before.landed_at IS NOT NULL"""
 
-GATE_TIMES = f"""
-    WITH reverted AS ({REVERTED}),
-    sat AS (
-        SELECT sitting.visit_id, sum(sitting.seconds) AS seconds FROM reviews_sitting sitting
-        JOIN pipelines_gatevisit visit ON visit.id = sitting.visit_id
-        JOIN pipelines_task task ON task.id = visit.task_id AND task.project_id = %(project)s
-        GROUP BY sitting.visit_id
-    )
-    SELECT task.line_id, visit.gate,
-        count(*) FILTER (WHERE visit.word <> ''),
-        count(*) FILTER (WHERE visit.word = 'approve'),
-        count(*) FILTER (WHERE visit.word IN ('send_back', 'rework')),
-        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM visit.decided_at - visit.opened_at)::float8),
-        coalesce(sum(sat.seconds), 0),
-        count(*) FILTER (WHERE visit.word = 'approve' AND sat.seconds IS NOT NULL),
-        count(*) FILTER (WHERE visit.word = 'approve' AND sat.seconds <= %(quick)s),
-        count(*) FILTER (WHERE visit.word = 'approve' AND reverted.visit_id IS NOT NULL)
-    FROM pipelines_gatevisit visit
-    JOIN pipelines_task task ON task.id = visit.task_id AND task.project_id = %(project)s
-    LEFT JOIN sat ON sat.visit_id = visit.id
-    LEFT JOIN reverted ON reverted.visit_id = visit.id
-    WHERE visit.decided_at >= coalesce(%(since)s, '-infinity'::timestamptz)
-      AND visit.decided_at < coalesce(%(until)s, 'infinity'::timestamptz)
-    GROUP BY task.line_id, visit.gate
-    ORDER BY 7 DESC, 3 DESC, 1, 2 LIMIT {MAX_GATES}"""
+LANDED_TREES = {
+    name: f"coalesce(nullif({name}.landed_tree, ''), {name}.tree)" for name in ("before", "done", "later")
+}
 
-COMPLETED_TASKS = f"""
-    SELECT line.id, done.n FROM pipelines_line line CROSS JOIN LATERAL (
-        SELECT count(*) AS n FROM pipelines_task task WHERE task.line_id = line.id AND task.status = 'completed'
-          AND NOT {UNMERGED}
-          AND task.ended_at >= coalesce(%(since)s, '-infinity'::timestamptz)
-          AND task.ended_at < coalesce(%(until)s, 'infinity'::timestamptz)
-    ) AS done
-    WHERE line.project_id = %(project)s"""
+REVERTED_IN_PROJECT = REVERTED.format(which="task.project_id = %(project)s", **LANDED_TREES)
+
+REVERTED_ON_LINES = REVERTED.format(which="task.line_id = ANY(%(lines)s::bigint[])", **LANDED_TREES)
+
+BUCKET = "(({}.ended_at AT TIME ZONE %(zone)s)::date - %(first)s::date) / %(width)s"
+
+IN_PERIOD = "{0} >= %(start)s AND {0} < %(end)s"
+
+# UNMERGED is asked of completed tasks alone.
+TASKS_ENDED = f"""tasks AS MATERIALIZED (
+        SELECT task.id, task.line_id, task.status, {BUCKET.format("task")} AS bucket,
+            CASE WHEN task.status = 'completed' THEN NOT {UNMERGED} ELSE false END AS accepted,
+            extract(epoch FROM task.ended_at - task.created_at)::float8 AS seconds
+        FROM pipelines_task task
+        WHERE task.line_id = ANY(%(lines)s::bigint[]) AND {IN_PERIOD.format("task.ended_at")})"""
+
+ENDED_TASKS = f"""
+    WITH {TASKS_ENDED}, reverted AS MATERIALIZED (SELECT DISTINCT task_id FROM ({REVERTED_ON_LINES}) AS landed)
+    SELECT bucket, line_id,
+        count(*) FILTER (WHERE accepted),
+        count(*) FILTER (WHERE status = 'failed'),
+        count(*) FILTER (WHERE status = 'cancelled'),
+        count(*) FILTER (WHERE accepted AND reverted.task_id IS NOT NULL),
+        percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY seconds) FILTER (WHERE accepted)
+    FROM tasks LEFT JOIN reverted ON reverted.task_id = tasks.id
+    GROUP BY GROUPING SETS ((bucket), (line_id), ())"""
+
+# Visits that ended in the period, with the seconds in which somebody looked at them.
+VISITS_ENDED = f"""visits AS MATERIALIZED (
+        SELECT visit.id, visit.task_id, task.line_id, visit.gate, visit.word, visit.round,
+            {BUCKET.format("visit").replace("ended_at", "decided_at")} AS bucket,
+            extract(epoch FROM visit.decided_at - visit.opened_at)::float8 AS waited,
+            (SELECT sum(sitting.seconds) FROM reviews_sitting sitting WHERE sitting.visit_id = visit.id) AS seconds
+        FROM pipelines_gatevisit visit
+        JOIN pipelines_task task ON task.id = visit.task_id AND task.line_id = ANY(%(lines)s::bigint[])
+        WHERE {IN_PERIOD.format("visit.decided_at")})"""
+
+GATE_DECISIONS = f"""
+    WITH {VISITS_ENDED}, reverted AS MATERIALIZED ({REVERTED_ON_LINES})
+    SELECT bucket, line_id, gate,
+        count(*) FILTER (WHERE word <> ''),
+        count(*) FILTER (WHERE word = 'approve'),
+        count(*) FILTER (WHERE word <> '' AND round = 1),
+        count(*) FILTER (WHERE word = 'approve' AND round = 1),
+        count(*) FILTER (WHERE word IN ('send_back', 'rework')),
+        coalesce(sum(seconds), 0),
+        count(*) FILTER (WHERE word = 'approve' AND seconds IS NOT NULL),
+        count(*) FILTER (WHERE word = 'approve' AND seconds <= %(quick)s),
+        count(*) FILTER (WHERE word = 'approve' AND reverted.visit_id IS NOT NULL),
+        percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY waited)
+    FROM visits LEFT JOIN reverted ON reverted.visit_id = visits.id
+    GROUP BY GROUPING SETS ((line_id, gate), (bucket), (line_id), ())"""
+
+# A station names its model in the version that a run was judged under, unless the run says which one it was.
+RUN_COSTS = f"""
+    WITH {TASKS_ENDED}, {VISITS_ENDED}, stations AS MATERIALIZED (
+        SELECT version.id AS version, version.line_id, station->>'key' AS key, station#>>'{{work,model}}' AS model
+        FROM pipelines_lineversion version
+        CROSS JOIN LATERAL jsonb_array_elements(version.document->'stations') station
+        WHERE version.line_id = ANY(%(lines)s::bigint[])
+    ), runs AS MATERIALIZED (
+        SELECT stations.line_id, job.task_id, {BUCKET.format("job")} AS bucket,
+            coalesce(nullif(job.outcome#>>'{{facts,agent,name}}', ''), nullif(job.agent, ''), job.kind) AS agent,
+            coalesce(nullif(job.outcome#>>'{{usage,model}}', ''), stations.model, '') AS model,
+            {COST} AS cost, {TOKENS_IN} AS tokens_in, {TOKENS_OUT} AS tokens_out
+        FROM pipelines_job job JOIN stations ON stations.version = job.pinned_id AND stations.key = job.station
+        WHERE {USAGE} IS NOT NULL AND {IN_PERIOD.format("job.ended_at")}
+            AND ({COST} IS NOT NULL OR {TOKENS_IN} + {TOKENS_OUT} > 0)
+    ), shares AS (
+        SELECT agent, model, task_id, sum(cost) AS cost, count(cost) AS priced, count(*) AS runs,
+            sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out
+        FROM runs GROUP BY agent, model, task_id
+    ), looked AS (SELECT task_id, sum(seconds) AS seconds FROM visits GROUP BY task_id)
+    SELECT bucket, line_id, NULL AS agent, NULL AS model, sum(cost), count(cost), count(*), sum(tokens_in),
+        sum(tokens_out), 0, 0
+    FROM runs GROUP BY GROUPING SETS ((bucket), (line_id), ()) HAVING count(*) > 0
+    UNION ALL
+    SELECT NULL, NULL, agent, model, sum(cost), sum(priced)::bigint, sum(runs)::bigint, sum(tokens_in), sum(tokens_out),
+        count(*) FILTER (WHERE tasks.accepted), coalesce(sum(looked.seconds), 0)
+    FROM shares LEFT JOIN tasks ON tasks.id = shares.task_id LEFT JOIN looked ON looked.task_id = shares.task_id
+    GROUP BY agent, model ORDER BY 5 DESC NULLS LAST, 3, 4"""
+
+
+# Gates where fewer might be asked
 
 # Approvals of late since somebody last said anything but “approve”, or wrote a remark or a reason; the newest of them,
 # and their tasks.
@@ -243,7 +294,7 @@ UNDISPUTED_APPROVALS = """
 
 # Of such visits, each with the first task of its chain: what the draw is about (law §15).
 CHAIN_ROOTS = f"""
-    WITH RECURSIVE reverted AS ({REVERTED}),
+    WITH RECURSIVE reverted AS ({REVERTED_IN_PROJECT}),
     visits AS (SELECT * FROM unnest(%(visits)s::uuid[], %(tasks)s::bigint[]) AS visit(id, task_id)),
     chain(start, id, follows_id) AS (
         SELECT DISTINCT task.id, task.id, task.follows_id FROM pipelines_task task

@@ -103,7 +103,7 @@ POST gate-snooze             >          0         y       y         y         y 
 POST gate-ask                >          0         -       -         -         y         y      >
 POST gate-answer             >          0         -       y         -         -         -      >
 POST gate-attend             >          0         y       y         y         y         y      >
-GET  gate-times              >          0         y       y         y         y         y      >
+GET  insights                >          0         y       y         y         y         y      >
 GET  gate-history            >          0         y       y         y         y         y      >
 GET  gate-override           >          0         -       -         -         -         y      >
 POST gate-override           >          0         -       -         -         -         y      >
@@ -126,7 +126,6 @@ POST absence-end             >          0         0       0         0         0 
 GET  mail-dev                >          0         0       0         0         0         0      >
 GET  mail-dev-message        >          0         0       0         0         0         0      >
 GET  project                 >          0         y       y         y         y         y      >
-GET  project-health          >          0         y       y         y         y         y      >
 GET  task-new-choose         >          0         -       y         y         y         y      >
 GET  project-settings        >          0         y       y         y         y         y      >
 POST member-add              >          0         -       -         -         -         y      >
@@ -222,7 +221,7 @@ GET  line-tests-export       >          0         y       y         y         y 
 GET  line-versions           >          0         y       y         y         y         y      >
 GET  line-backtest           >          0         y       y         y         y         y      >
 GET  line-difference         >          0         y       y         y         y         y      >
-GET  line-numbers            >          0         y       y         y         y         y      >
+GET  line-insights            >          0         y       y         y         y         y      >
 GET  line-impact             >          0         y       y         y         y         y      >
 POST line-migrate            >          0         -       -         y         -         y      >
 POST migration-undo          >          0         -       -         y         -         y      >

@@ -279,7 +279,7 @@ def test_on_a_phone_the_head_of_a_lines_pages_takes_96_px(
         "line-tasks",
         "line-tests",
         "line-versions",
-        "line-numbers",
+        "line-insights",
     ):
         phone.goto(at(world, page, "drawn"))
         top = phone.evaluate("document.querySelector('main').getBoundingClientRect().top")

@@ -22,7 +22,7 @@ PAGES = (
     "line-tasks",
     "line-tests",
     "line-versions",
-    "line-numbers",
+    "line-insights",
     "line-backtest",
     "line-publish",
     "line-impact",

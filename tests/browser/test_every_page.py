@@ -113,7 +113,7 @@ def _addresses(
         kind = answer.headers.get("content-type", "")
         if answer.status == 200 and kind.startswith("text/html") and "<html" in answer.text():
             yield name, place.address(name), cell == "y"
-    for name in ("line", "line-draw", "line-live", "line-numbers", "line-versions", "task-new"):
+    for name in ("line", "line-draw", "line-live", "line-insights", "line-versions", "task-new"):
         yield f"{name}-release", at(place.world, name, "release"), True
     yield "page-not-there", "/p/nobody/nothing/", True
     yield "help-search", "/help/?q=invite", True

@@ -50,7 +50,7 @@ PAGES = (
     "line-tests",
     "line-versions",
     "line-difference",
-    "line-numbers",
+    "line-insights",
     "line-impact",
 )
 

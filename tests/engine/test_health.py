@@ -99,7 +99,7 @@ def test_E28_the_page_and_the_api_say_what_to_do(world: World, client: Client) -
     task = world.start(world.line(stations=["build"]))
     engine.escalate(task.pk, user=world.operator, trigger="architecture", reason="Big.")
     keys = [world.project.owner.key, world.project.key]
-    page = as_(world.viewer).get(reverse("project-health", args=keys)).content.decode()
+    page = as_(world.viewer).get(reverse("insights", args=keys)).content.decode()
     assert "Review the trust levels" in page
     _token, secret = world.token_of(world.viewer, "read")
     told = client.get(
@@ -119,6 +119,6 @@ def test_insights_of_a_project_tell_how_long_its_stations_take(world: World) -> 
     assert (times.line, times.key, times.name) == ("line", "build", "Build it")
     assert [each.count for each in (times.waiting, times.working, times.gates) if each] == [1, 1, 1]
     assert of_project(world.project, timezone.now()) == []
-    page = as_(world.viewer).get(reverse("project-health", args=[world.project.owner.key, world.project.key]))
-    assert re.search(r"Station times.*Build it.*lines/line/.*median", page.content.decode(), re.DOTALL)
+    page = as_(world.viewer).get(reverse("insights", args=[world.project.owner.key, world.project.key]))
+    assert re.search(r"Where time goes.*Build it.*Line", page.content.decode(), re.DOTALL)
     assert f"Sent back or rejected at Last look ({task.line.name})" in page.content.decode()

@@ -79,12 +79,12 @@ def test_publishing_leads_to_the_difference(world: World, signed_in: As, line: L
 
 
 def numbers(world: World, signed_in: As, query: str = "") -> str:
-    return text(signed_in(world.viewer).get(at(world, "line-numbers", "app-check") + query))
+    return text(signed_in(world.viewer).get(at(world, "line-insights", "app-check") + query))
 
 
 def test_numbers_without_tasks_say_how_to_get_some(world: World, signed_in: As, line: Line) -> None:
     shown = numbers(world, signed_in)
-    assert "No outcomes decided yet" in shown
+    assert "Nothing ended in this period" in shown
     assert "Not used in 0 tasks, but matched by" in shown
 
 
@@ -104,5 +104,5 @@ def test_numbers_tell_never_from_cannot(world: World, signed_in: As) -> None:
 
 
 def test_numbers_of_a_version_that_there_is_not_are_404(world: World, signed_in: As, line: Line) -> None:
-    answer = signed_in(world.viewer).get(at(world, "line-numbers", "app-check") + "?version=9")
+    answer = signed_in(world.viewer).get(at(world, "line-insights", "app-check") + "?version=9")
     assert answer.status_code == 404

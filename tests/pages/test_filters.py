@@ -116,13 +116,13 @@ def test_late_tasks_are_a_filter_and_home_counts_them(world: World, signed_in: A
 def test_insights_are_narrowed_by_days(world: World, signed_in: As) -> None:
     waiting(world, "Raise the limit")
     client = signed_in(world.viewer)
-    line, project = at(world, "line-numbers", "release"), at(world, "project-health")
+    line, project = at(world, "line-insights", "release"), at(world, "insights")
     for query in HOLDS:
         assert shows(client, line, "1 decision", **query), query
-        assert shows(client, project, 'id="station-times"', **query), query
+        assert shows(client, project, 'id="time"', **query), query
     for query in HOLDS_NOT:
-        assert shows(client, line, "No outcomes were decided in this period.", **query), query
-        assert not shows(client, project, 'id="station-times"', **query), query
+        assert not shows(client, line, "1 decision", **query), query
+        assert not shows(client, project, 'id="time"', **query), query
     assert f'value="{EARLIER}"' in text(client.get(line, {"since": EARLIER}))
 
 
@@ -133,7 +133,7 @@ def test_columns_without_data_are_absent_not_zero(world: World, signed_in: As) -
     lines, tasks, numbers = (
         at(world, "lines"),
         reverse("tasks-everywhere"),
-        at(world, "line-numbers", "release"),
+        at(world, "line-insights", "release"),
     )
 
     def heads(address: str) -> set[str]:
@@ -141,16 +141,15 @@ def test_columns_without_data_are_absent_not_zero(world: World, signed_in: As) -
         return {cell.partition(">")[2].partition("<")[0].strip() for cell in cells}
 
     assert not {"Open", "In review", "Stuck"} & heads(lines)
-    assert not {"Tested", "Taken", "Share", "Last taken", "Runs", "Median"} & heads(numbers)
+    assert not {"Tested", "Taken", "Share", "Last taken", "Decided"} & heads(numbers)
     task = world.start(version)
     assert "Open" in heads(lines) and not {"In review", "Stuck"} & heads(lines)
     assert not {"Priority", "Due"} & heads(tasks)
     world.report(task)
     assert {"Open", "In review"} <= heads(lines)
-    assert {"Tested", "Taken", "Share", "Runs"} <= heads(numbers)
-    assert "At gates" not in heads(at(world, "project-health")) and "Median" not in heads(numbers)
+    assert {"Tested", "Taken", "Share"} <= heads(numbers) and "Decided" not in heads(numbers)
     world.vote(task)
-    assert {"Last taken", "Median"} <= heads(numbers)
-    assert "At gates" in heads(at(world, "project-health"))
+    assert {"Last taken", "Decided", "First-pass approval"} <= heads(numbers)
+    assert "Rework rounds" not in heads(at(world, "insights")) - heads(numbers)
     world.start(version, priority="high", due_at=timezone.now())
     assert {"Priority", "Due"} <= heads(tasks)

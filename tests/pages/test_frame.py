@@ -30,7 +30,7 @@ ANSWERS: dict[int, Callable[..., HttpResponse]] = {
 def has_sidebar(page: str, world: World) -> bool:
     names = ("home", "needs-me", "tasks-everywhere")
     places = [reverse(name) for name in names] + [
-        at(world, name) for name in ("lines", "project-health", "project-settings")
+        at(world, name) for name in ("lines", "insights", "project-settings")
     ]
     return all(f'href="{place}' in page for place in places) and reverse("needs-count") in page
 

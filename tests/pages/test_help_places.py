@@ -88,7 +88,7 @@ publish                             versions#publish
 undo a version                      versions#history
 inbox                               watching#inbox
 download the log                    watching#the-page-of-a-task
-statistics                          watching#the-numbers-of-a-line
+statistics                          watching#insights
 escalate                            escalations
 backup                              operating#back-up
 smtp                                operating#settings

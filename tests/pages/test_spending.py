@@ -64,14 +64,14 @@ def test_insights_tell_the_cost_by_station_line_and_month(world: World, signed_i
     world.report(task, costing(cost_usd=1.5, tokens_in=1_200, tokens_out=34, price="reported"))
     world.report(task, costing(tokens_in=1, price="none"))
     client = signed_in(world.admin)
-    page = words(text(client.get(at(world, "line-numbers", line.line.key))))
-    assert "2 decisions · $1.50 + 1 run without a price" in page
-    assert "$1.50 1.2k tokens in, 34 out" in page and "no price 1 tokens in, 0 out" in page
-    insights = words(text(client.get(at(world, "project-health"))))
+    page = words(text(client.get(at(world, "line-insights", line.line.key))))
+    assert "2 decisions in this period" in page
+    assert "$1.50 + 1 run without a price in all" in page and "noop Not reported 1 $1.50" in page
+    insights = words(text(client.get(at(world, "insights"))))
     assert "$1.50 + 1 run without a price 2 1.2k tokens in, 34 out" in insights
-    assert insights.count("$1.50 + 1 run without a price") == 2, "of the month and of the line"
+    assert "Line 1 0 s $1.50" in insights
     client.post(at(world, "project-cost-limit"), {"month_cost_usd": "6"})
-    assert "$1.50 + 1 run without a price of $6.00" in words(text(client.get(at(world, "project-health"))))
+    assert "$1.50 + 1 run without a price of $6.00" in words(text(client.get(at(world, "insights"))))
     general = text(client.get(at(world, "project-general")))
     assert "This month: $1.50" in general and 'value="6.00"' in general
     assert client.post(at(world, "project-cost-limit"), {"month_cost_usd": "-1"}).status_code == 422
@@ -80,7 +80,7 @@ def test_insights_tell_the_cost_by_station_line_and_month(world: World, signed_i
     client.post(at(world, "project-cost-limit"), {"month_cost_usd": ""})
     unlimited = text(client.get(at(world, "project-general")))
     assert 'value="None"' not in unlimited and "agents cannot run" not in unlimited
-    assert "of $6.00" not in words(text(client.get(at(world, "project-health"))))
+    assert "of $6.00" not in words(text(client.get(at(world, "insights"))))
     assert "Removed the monthly cost limit" in text(client.get(at(world, "project-audit")))
 
 
@@ -91,8 +91,8 @@ def test_statements_of_insights_do_not_grow_with_runs(world: World, signed_in: A
     for tasks in (1, 9):
         for _ in range(tasks):
             world.report(world.start(line), costing(cost_usd=0.1, price="reported"))
-        for name in ("project-health", "line-numbers"):
-            more = [line.line.key] if name == "line-numbers" else []
+        for name in ("insights", "line-insights"):
+            more = [line.line.key] if name == "line-insights" else []
             with CaptureQueriesContext(connection) as found:
                 client.get(at(world, name, *more))
             counts.append(len(found))

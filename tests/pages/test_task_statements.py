@@ -90,7 +90,7 @@ def test_insights_ask_as_much_however_many_tasks(world: World, signed_in: As, mo
     line, client = world.line(stations=["plan"]), signed_in(world.admin)
     task = world.start(line)
     world.report(task, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.5, "price": "reported"}}})
-    addresses = (at(world, "project-health"), at(world, "line-numbers", line.line.key))
+    addresses = (at(world, "insights"), at(world, "line-insights", line.line.key))
     for address in addresses:
         client.get(address)
     [job] = Job.objects.filter(task=task)

@@ -142,7 +142,7 @@ class Staged:
             yield user, at(world, "tasks")
         yield world.reviewer, f"{reverse('gate-bulk')}?visit={visit}&word=reject"
         yield world.admin, reverse("gate-override", args=[visit])
-        yield world.admin, at(world, "gate-times")
+        yield world.admin, at(world, "insights")
         yield world.reviewer, at(world, "line", "release")
         yield world.reviewer, reverse("account-away")
 

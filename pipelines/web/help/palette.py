@@ -96,8 +96,10 @@ OF_PROJECT = (
     Command("Tasks", "tasks", "tasks", may="view"),
     Command("Lines", "lines", "lines", may="view"),
     Command("Triggers", "project-triggers", "schedule", "schedules automation", "view"),
-    Command("Insights", "project-health", "insights", "health numbers statistics cost spending", "view"),
-    Command("Human minutes at gates", "gate-times", "insights", "time wait", "view"),
+    Command("Insights", "insights", "insights", "numbers statistics throughput lead time export csv", "view"),
+    Command("Human minutes at gates", "insights", "insights", "time wait first-pass approval", "view", "#gates"),
+    Command("Cost by agent and model", "insights", "insights", "spending price tokens", "view", "#agents"),
+    Command("Health of the project", "insights", "insights", "alert threshold queue", "view", "#health"),
     Command("Members", "project-settings", "actor-people", "people role rights", "view"),
     Command("Project settings", "project-general", also="cost limit", may="settings"),
 )  # fmt: skip

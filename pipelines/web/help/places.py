@@ -49,7 +49,6 @@ PLACES: Mapping[str, str] = {
     "account-notifications quiet": "notifications#quiet-hours",
     "account-notifications quiet_from": "notifications#quiet-hours",
     "account-notifications quiet_until": "notifications#quiet-hours",
-    "gate-times": "watching#human-minutes",
     "account-chats": "notifications#approve-in-a-chat",
     "account-away": "gates#away",
     "account-away stand_in": "gates#away",
@@ -71,7 +70,7 @@ PLACES: Mapping[str, str] = {
     "mfa_reauthenticate_webauthn": "people#sign-in",
     # A project
     "project": "projects",
-    "project-health": "escalations#health",
+    "insights": "watching#insights",
     "task-new-choose": "getting-started#start-a-task-and-follow-it",
     "project-settings": "people",
     "project-settings emails": "people#invite-people",
@@ -129,7 +128,7 @@ PLACES: Mapping[str, str] = {
     "line-impact": "versions#impact",
     "line-migrate": "versions#migrate",
     "migration-undo": "versions#migrate",
-    "line-numbers": "watching#the-numbers-of-a-line",
+    "line-insights": "watching#rules-of-a-line",
     # Tasks
     "task-new": "start-forms",
     "task-new title": "start-forms#the-title",

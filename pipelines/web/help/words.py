@@ -61,7 +61,7 @@ WORDS: Mapping[str, str] = {
     "notifications#choose": "mute unsubscribe turn off less mail",
     "notifications#the-digest": "digest daily summary",
     "notifications#quiet-hours": "quiet hours night disturb weekend",
-    "watching#the-numbers-of-a-line": "statistics numbers metrics insights report analytics",
+    "watching#insights": "statistics numbers metrics insights report analytics",
     "escalations": "escalate escalation deadlock help",
     "operating": "install installation server setup configure deploy host",
     "operating#back-up": "backup back up restore save",

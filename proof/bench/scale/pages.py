@@ -60,9 +60,8 @@ def _addresses() -> dict[str, str]:
         "a task that ended": reverse("task", args=[*here, done.name]),
         "Home": reverse("home"),
         "Projects": reverse("projects"),
-        "Insights": reverse("project-health", args=here),
-        "Insights: all time": f"{reverse('project-health', args=here)}?since=2020-01-01",
-        "Insights: time at gates": reverse("gate-times", args=here),
-        "Insights of a line": reverse("line-numbers", args=of),
+        "Insights": reverse("insights", args=here),
+        "Insights: 12 months": f"{reverse('insights', args=here)}?days=365",
+        "Insights of a line": reverse("line-insights", args=of),
         "notifications": reverse("notifications"),
     }

@@ -22,7 +22,7 @@ def events(batch: Heard) -> Iterable[NotificationEvent]:
 
 
 def says(row: Notification) -> Said:
-    page = ("project-health", row.project.owner.key, row.project.key)
+    page = ("insights", row.project.owner.key, row.project.key)
     return Said("{name}: {value}, more than {limit}. {todo}".format(**row.data), page, "See the figures")
 
 

@@ -1,5 +1,4 @@
-"""Costs of a project's gates for people and what they catch, of nobody in particular: counted by the
-database."""
+"""Gates that were only ever approved of late, and what asking about a sample of them would have missed."""
 
 from __future__ import annotations
 
@@ -8,62 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
-
 from pipelines.models import Line, Project
 from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.sampling import sampling_key
-from pipelines.queries.dates import Dates
-from pipelines.queries.health import MONTH
 from pipelines.queries.versions import by_id
 from pipelines.routing.decide.sampling import draw_number, is_below
-from reviews.models.statements import CHAIN_ROOTS, COMPLETED_TASKS, GATE_TIMES, UNDISPUTED_APPROVALS
+from reviews.models.statements import CHAIN_ROOTS, UNDISPUTED_APPROVALS
 
-QUICK = 5
-"""Seconds."""
 UNREMARKED = 200
 """So many approvals without a remark, one after the other, and a gate is offered for sampling."""
 RECENT_DAYS = 90
 """Days of which approvals are counted for that."""
 RATES = (2, 5, 10, 20)
-
-
-@dataclass(frozen=True, slots=True)
-class GateTimes:
-    """`waiting`: the median from opening to the end, in seconds; `seconds`: in which somebody looked at its reviews;
-    `timed`: approvals of which those are known, `quick`: of them, within five seconds; `reverted`: approved changes
-    that were landed and later taken back."""
-
-    line: Line
-    gate: str
-    name: str
-    decided: int
-    approved: int
-    sent_back: int
-    waiting: float
-    seconds: float
-    timed: int
-    quick: int
-    reverted: int
-
-    @property
-    def minutes_each(self) -> float | None:
-        """Human minutes per accepted change: of all rounds, by what was approved here with its time known."""
-        return self.seconds / 60 / self.timed if self.timed else None
-
-
-@dataclass(frozen=True, slots=True)
-class LineTimes:
-    """`completed`: tasks of the line; human minutes of all its gates by them."""
-
-    line: Line
-    completed: int
-    seconds: float
-    gates: Sequence[GateTimes]
-
-    @property
-    def minutes_each(self) -> float | None:
-        return self.seconds / 60 / self.completed if self.completed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +41,6 @@ class SampleOffer:
     name: str
     approvals: int
     rates: Sequence[Rate]
-
-
-def of_project(project: Project, dates: Dates) -> list[LineTimes]:
-    """The dearest line first; without a first day, of the last 28. Three statements, and one for each version that is
-    not parsed yet."""
-    since, until = dates.bounds
-    since = since or timezone.now() - MONTH
-    narrowed = {"project": project.pk, "since": since, "until": until, "quick": QUICK}
-    rows, completed = fetch(GATE_TIMES, narrowed), dict(fetch(COMPLETED_TASKS, narrowed))
-    lines = _lines(row[0] for row in rows)
-    by_line: dict[int, list[GateTimes]] = {}
-    for line_id, gate, *figures in rows:
-        line = lines[line_id]
-        by_line.setdefault(line_id, []).append(GateTimes(line, gate, _name(line, gate), *figures))
-    times = [
-        LineTimes(lines[pk], completed.get(pk, 0), sum(gate_times.seconds for gate_times in gates), gates)
-        for pk, gates in by_line.items()
-    ]
-    return sorted(times, key=lambda line_times: (-line_times.seconds, line_times.line.name))
 
 
 def offers(project: Project) -> list[SampleOffer]:

@@ -1,27 +1,21 @@
-"""A line in numbers: what its rules took, how long stations and gates took, what was never taken and why."""
+"""Rules of a line in numbers: how often each was tested and matched, what never matched, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpResponse
-from django.views.decorators.http import require_safe
-
 from pipelines import access
 from pipelines.models import Line, LineVersion
-from pipelines.queries import analytics, usage, versions
+from pipelines.queries import analytics, versions
 from pipelines.queries.analytics import LineInsights, Never, RuleNumbers, StationNumbers
-from pipelines.queries.usage import Spending
+from pipelines.queries.dates import Dates
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
 from pipelines.routing.sentences.values import brief_json
-from pipelines.web.shell.page import SignedIn, on_line, show_line
-from pipelines.web.shell.scope import dates_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +33,6 @@ class StationCard:
     station: StationNumbers
     rules: list[RuleInsightsRow]
     policy: list[tuple[str, int, float]]
-    spending: Spending
 
     @property
     def has_tested(self) -> bool:
@@ -50,25 +43,15 @@ class StationCard:
         return any(row.rule.last_taken for row in self.rules)
 
 
-@on_line("view")
-@require_safe
-def numbers(request: SignedIn, line: Line) -> HttpResponse:
-    """`?version=` narrows to one; without it all versions count. `?since=`, `?until=`: the days that count."""
-    version_number = request.GET.get("version", "")
+def of(line: Line, version_number: str, dates: Dates) -> dict[str, Any]:
+    """Return the context of the part: of one version, or without a number of all."""
     version = access.version_in(line, version_number) if version_number else None
-    active_version, dates = version or line.live, dates_of(request)
-    number = version.number if version else None
-    return show_line(
-        request,
-        "insights/numbers.html",
-        line,
-        version=version,
-        dates=dates,
-        choices=[("", "All versions"), *((str(n), f"v{n}") for n in _published(line.pk))],
-        **_context(
-            analytics.of_line(line, number, dates), active_version, usage.of_line(line.pk, number, dates)
-        ),
-    )
+    active_version, number = version or line.live, version.number if version else None
+    return {
+        "version": version,
+        "choices": [("", "All versions"), *((str(n), f"v{n}") for n in _published(line.pk))],
+        **_context(analytics.of_line(line, number, dates), active_version),
+    }
 
 
 def _published(line_id: int) -> list[int]:
@@ -76,33 +59,18 @@ def _published(line_id: int) -> list[int]:
     return list(rows.values_list("number", flat=True)[:200])
 
 
-def _context(
-    insights: LineInsights | None, active_version: LineVersion | None, spent: Mapping[str, Spending]
-) -> dict[str, Any]:
-    if insights is None or active_version is None:
+def _context(numbers: LineInsights | None, active_version: LineVersion | None) -> dict[str, Any]:
+    if numbers is None or active_version is None:
         return {"numbers": None, "stations": []}
     parsed = versions.parsed(active_version)
-    words = {"approve": "approved", "reject": "rejected", "send_back": "sent back"}
-    gates = [
-        (gate, ", ".join(f"{count} {words.get(word, word)}" for word, count in gate.words.items()))
-        for gate in insights.gates
-    ]
-    cards = [_card(parsed, station, spent.get(station.key, usage.NOTHING)) for station in insights.stations]
-    return {
-        "numbers": insights,
-        "stations": cards,
-        "spending": usage.total(spent),
-        "gates": gates,
-        "gates_opened": any(gate.visits for gate in insights.gates),
-        "gates_decided": any(gate.deciding for gate in insights.gates),
-    }
+    return {"numbers": numbers, "stations": [_card(parsed, station) for station in numbers.stations]}
 
 
-def _card(line: ParsedLine, station: StationNumbers, spending: Spending) -> StationCard:
+def _card(line: ParsedLine, station: StationNumbers) -> StationCard:
     policy = [
         (knob_words(line, knob), count, _percent(count, station.outcomes)) for knob, count in station.policy
     ]
-    return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy, spending)
+    return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy)
 
 
 def _row(line: ParsedLine, station: StationNumbers, rule: RuleNumbers) -> RuleInsightsRow:

@@ -14,10 +14,11 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pipelines.models import Delivery, GateVisit, Job, Repository, Task, User
-from pipelines.queries.dates import EVER
+from pipelines.models import Delivery, GateVisit, Job, Line, Repository, Task, User
+from reviews.insights import gates, sampling
+from reviews.insights.gates import Decisions
+from reviews.insights.selection import Period, Selection
 from reviews.models import Remark, Sitting
-from reviews.review import gate_times
 from tests.factories import World
 from tests.pages.conftest import at
 from tests.pages.test_task_statements import _like, statements
@@ -31,6 +32,14 @@ def waiting(world: World) -> GateVisit:
     task = world.start(world.line(**gated()), title="Add login")
     world.report(task)
     return world.visit(task)
+
+
+def decisions(world: World) -> Decisions:
+    """Return the figures of the only gate that was decided today."""
+    today = timezone.localdate()
+    lines = list(Line.objects.filter(project=world.project).values_list("pk", flat=True))
+    [figures] = gates.of(Selection(lines, Period(today, today))).by_part.values()
+    return figures
 
 
 def attend(client: Client, visit: GateVisit, sitting: str = "") -> str:
@@ -89,10 +98,9 @@ def test_the_decision_counts_the_time_until_it(world: World) -> None:
     }
     assert client.post(reverse("gate-decide", args=[visit.pk]), said).status_code == 302
     assert 30 <= Sitting.objects.get().seconds < 35
-    [line] = gate_times.of_project(world.project, EVER)
-    [gate] = line.gates
+    gate = decisions(world)
     assert (gate.decided, gate.approved, gate.timed, gate.quick, gate.sent_back) == (1, 1, 1, 0, 0)
-    assert gate.minutes_each is not None and 0.5 <= gate.minutes_each < 0.6
+    assert gate.minutes is not None and 0.5 <= gate.minutes < 0.6
 
 
 def test_figures_by_gate_and_line(world: World) -> None:
@@ -104,12 +112,11 @@ def test_figures_by_gate_and_line(world: World) -> None:
     Sitting.objects.create(visit=second, seconds=4, last_at=timezone.now())
     world.vote(first.task, "approve")
     world.report(first.task)
-    [line] = gate_times.of_project(world.project, EVER)
-    [gate] = line.gates
+    gate = decisions(world)
     assert (gate.decided, gate.approved, gate.sent_back, gate.timed, gate.quick) == (2, 1, 1, 1, 1)
-    assert line.completed == 1 and line.minutes_each == gate.minutes_each == 94 / 60
-    page = as_(world.viewer).get(at(world, "gate-times")).content.decode()
-    assert "Release review" in page and "1.6 human minutes per completed task" in page and "100 %" in page
+    assert (gate.first, gate.first_approved, gate.minutes) == (1, 0, 94 / 60)
+    page = as_(world.viewer).get(at(world, "insights")).content.decode()
+    assert "Release review" in page and "1.6 min" in page and "100%" in page
 
 
 def _landed(visit: GateVisit, base: str, tree: str, commit: str, repository: Repository) -> None:
@@ -132,8 +139,11 @@ def test_a_change_after_which_the_branch_came_back_was_reverted(world: World) ->
     trees = ["one", "two", "one", "three"]
     for number, (visit, tree) in enumerate(zip(visits, trees, strict=True)):
         _landed(visit, f"c{number}", tree, f"c{number + 1}", repository)
-    [line] = gate_times.of_project(world.project, EVER)
-    assert line.gates[0].reverted == 1
+    assert decisions(world).reverted == 1
+    Delivery.objects.filter(tree="one").exclude(base="c0").update(
+        landed_at=timezone.now() + timedelta(days=31)
+    )
+    assert decisions(world).reverted == 0
 
 
 def approvals(visit: GateVisit, number: int) -> None:
@@ -154,20 +164,20 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
     world.vote(visit.task, "approve")
     visit.refresh_from_db()
     approvals(visit, 198)
-    assert gate_times.offers(world.project) == []
+    assert sampling.offers(world.project) == []
     approvals(visit, 1)
-    [offer] = gate_times.offers(world.project)
+    [offer] = sampling.offers(world.project)
     assert (offer.approvals, offer.name) == (200, "Release review")
     rates = {rate.one_in: rate for rate in offer.rates}
     assert all(rate.asked + rate.unseen == 200 for rate in offer.rates)
     assert 60 < rates[2].asked < 140 and 2 < rates[10].asked < 45 and rates[2].asked > rates[20].asked
-    page = as_(world.designer).get(at(world, "gate-times")).content.decode()
+    page = as_(world.designer).get(at(world, "insights")).content.decode()
     assert "ask about fewer?" in page and f">{rates[10].unseen}<" in page
     Remark.objects.create(
         visit=visit, user=world.reviewer, path="a.py", side="new", line=1, content="0" * 64, text="Why?",
         at=timezone.now(),
     )  # fmt: skip
-    assert gate_times.offers(world.project) == []
+    assert sampling.offers(world.project) == []
 
 
 @pytest.mark.wide
@@ -177,7 +187,7 @@ def test_the_page_asks_as_much_however_many_reviews(world: World, more: int) -> 
     visit = waiting(world)
     world.vote(visit.task, "approve")
     visit.refresh_from_db()
-    client, address = as_(world.admin), at(world, "gate-times")
+    client, address = as_(world.admin), at(world, "insights")
     approvals(visit, 200)
     client.get(address)
     before = statements(client, address)

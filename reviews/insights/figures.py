@@ -1,0 +1,431 @@
+"""Figures of Insights as tiles and tables. Each is read once, by the module of its group, and shown from there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from pipelines.models import Line, Project
+from pipelines.queries import times
+from pipelines.queries.times import StationTimes
+from pipelines.queries.versions import by_id
+from reviews.insights import changes, costs, gates
+from reviews.insights.changes import Changes
+from reviews.insights.costs import Costs
+from reviews.insights.gates import Decisions
+from reviews.insights.selection import Groups, Period, Selection
+from reviews.insights.sheets import Column, Row, Sheet, Unit, text_of
+
+ACCEPTED = "Accepted changes: completed tasks whose change, if any, was delivered"
+MAX_PLACES = 12
+"""Stations and gates of a project, where most time goes."""
+SPARK_WIDTH, SPARK_HEIGHT = 72, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Figure against the period before. `better`: whether more of it is better; `points`: of its line;
+    `note`: what it was made of."""
+
+    label: str
+    counts: str
+    unit: Unit
+    now: float | None
+    before: float | None
+    better: bool
+    points: Sequence[float | None]
+    note: str = ""
+
+    @property
+    def value(self) -> str:
+        return text_of(self.now, self.unit)
+
+    @property
+    def was(self) -> str:
+        return text_of(self.before, self.unit)
+
+    @property
+    def change(self) -> str:
+        """`+18%`, or `-4 points` of a share; "" where one of both is not known."""
+        if self.now is None or not self.before:
+            return ""
+        if self.unit == "share":
+            points = round(100 * (self.now - self.before))
+            return f"{points:+d} point{'' if abs(points) == 1 else 's'}"
+        return f"{self.now / self.before - 1:+.0%}"
+
+    @property
+    def tone(self) -> Literal["ok", "attention", "neutral"]:
+        if self.now is None or self.before is None or self.now == self.before:
+            return "neutral"
+        return "ok" if (self.now > self.before) == self.better else "attention"
+
+    @property
+    def rises(self) -> bool:
+        return self.now is not None and self.before is not None and self.now > self.before
+
+    @property
+    def spark(self) -> str:
+        """Points of a polyline."""
+        known = [(place, point) for place, point in enumerate(self.points) if point is not None]
+        if len(known) < 2:
+            return ""
+        highest = max(point for _place, point in known) or 1
+        step = SPARK_WIDTH / max(len(self.points) - 1, 1)
+        return " ".join(
+            f"{place * step:.1f},{SPARK_HEIGHT - SPARK_HEIGHT * point / highest:.1f}"
+            for place, point in known
+        )
+
+
+class Insights:
+    """Figures of a project, or of one of its lines."""
+
+    def __init__(self, project: Project, lines: Sequence[Line], period: Period, line: Line | None) -> None:
+        self.project, self.lines, self.period, self.line = (
+            project,
+            {one.pk: one for one in lines},
+            period,
+            line,
+        )
+        self.selection = Selection([*self.lines], period)
+        self.changes: Groups[Changes] = changes.of(self.selection)
+        self.decisions: Groups[Decisions] = gates.of(self.selection)
+        self.costs: Groups[Costs] = costs.of(self.selection)
+
+    @property
+    def name(self) -> str:
+        return self.line.name if self.line else self.project.name or self.project.key
+
+    @property
+    def empty(self) -> bool:
+        return not (self.changes.total.ended or self.decisions.total.decided or self.costs.total.runs)
+
+    def tiles(self) -> list[Tile]:
+        before = self.selection.before
+        were, decided, spent = changes.of(before).total, gates.of(before).total, costs.of(before).total
+        now, reviews, cost = self.changes.total, self.decisions.total, self.costs.total
+        places = range(len(self.period.buckets))
+        buckets = [
+            (
+                self.changes.by_bucket.get(place, Changes()),
+                self.decisions.by_bucket.get(place, Decisions()),
+                self.costs.by_bucket.get(place, Costs()),
+            )
+            for place in places
+        ]
+        return [
+            Tile(
+                "Accepted changes", "Completed tasks whose change, if any, was delivered.", "count",
+                now.accepted, were.accepted, True, [done.accepted for done, _, _ in buckets],
+            ),
+            Tile(
+                "Median lead time", "From request to end of accepted changes.", "seconds",
+                now.median, were.median, False, [done.median for done, _, _ in buckets],
+                f"p90 {text_of(now.p90, 'seconds')}" if now.p90 is not None else "",
+            ),
+            Tile(
+                "Human minutes per accepted change", "Time in open reviews, idle time left out.", "minutes",
+                now.each(reviews.minutes), were.each(decided.minutes), False,
+                [done.each(votes.minutes) for done, votes, _ in buckets],
+                f"{text_of(reviews.minutes, 'minutes')} in all" if reviews.minutes else "",
+            ),
+            Tile(
+                "First-pass approval", "First decisions at a gate that approved.", "share",
+                reviews.first_pass, decided.first_pass, True, [votes.first_pass for _, votes, _ in buckets],
+                f"{reviews.first_approved} of {reviews.first}" if reviews.first else "",
+            ),
+            Tile(
+                "Cost per accepted change", "What all runs reported, failed ones too.", "usd",
+                now.each(cost.amount), were.each(spent.amount), False,
+                [done.each(run.amount) for done, _, run in buckets],
+                f"{cost.spending.price} in all" if cost.runs else "",
+            ),
+        ]  # fmt: skip
+
+    # Charts over time
+
+    def charts(self) -> list[Sheet]:
+        return [self.throughput(), self.lead_time(), self.approval(), self.cost()]
+
+    def throughput(self) -> Sheet:
+        """Tasks that ended, bucket by bucket, and what was published."""
+        columns = (
+            Column("Accepted", series="bar active"),
+            Column("Failed", series="bar danger"),
+            Column("Cancelled", wide=True),
+            Column("Later reverted", wide=True),
+        )
+        counts = f"Tasks that ended. {ACCEPTED}; reverted within 30 days to the files the branch had before."
+
+        def values(done: Changes) -> list[float | None]:
+            return [done.accepted, done.failed, done.cancelled, done.reverted]
+
+        total = self.changes.total
+        return self._over_time("throughput", "Throughput", counts, columns,
+                               [values(self.changes.by_bucket.get(n, Changes())) for n in self._places],
+                               values(total))  # fmt: skip
+
+    def lead_time(self) -> Sheet:
+        columns = (
+            Column("Median", "seconds", "line active"),
+            Column("p90", "seconds", "line neutral"),
+            Column("Accepted", wide=True),
+        )
+        counts = "From request to end of accepted changes: half took no longer than the median, nine of ten than p90."
+
+        def values(done: Changes) -> list[float | None]:
+            return [done.median, done.p90, done.accepted]
+
+        return self._over_time("lead-time", "Lead time", counts, columns,
+                               [values(self.changes.by_bucket.get(n, Changes())) for n in self._places],
+                               values(self.changes.total))  # fmt: skip
+
+    def approval(self) -> Sheet:
+        columns = (
+            Column("First-pass approval", "share", "line active"),
+            Column("First decisions", wide=True),
+            Column("Rework rounds"),
+            Column("Human minutes", "minutes", wide=True),
+        )
+        counts = (
+            "Of first decisions at a gate, those that approved. Rework rounds: times that people sent back."
+        )
+
+        def values(votes: Decisions) -> list[float | None]:
+            return [votes.first_pass, votes.first, votes.sent_back, votes.minutes]
+
+        return self._over_time("approval", "First-pass approval", counts, columns,
+                               [values(self.decisions.by_bucket.get(n, Decisions())) for n in self._places],
+                               values(self.decisions.total))  # fmt: skip
+
+    def cost(self) -> Sheet:
+        columns = (
+            Column("Cost", "usd", "bar active"),
+            Column("Runs", wide=True),
+            Column("Runs without a price", wide=True),
+            Column("Tokens in", wide=True),
+            Column("Tokens out", wide=True),
+        )
+        counts = "What runs that ended reported, whatever became of their task. A run without a price is not $0.00."
+
+        def values(run: Costs) -> list[float | None]:
+            return [run.amount, run.runs, run.runs - run.priced, int(run.tokens_in), int(run.tokens_out)]
+
+        return self._over_time("cost", "Cost", counts, columns,
+                               [values(self.costs.by_bucket.get(n, Costs())) for n in self._places],
+                               values(self.costs.total))  # fmt: skip
+
+    @property
+    def _places(self) -> range:
+        return range(len(self.period.buckets))
+
+    def _over_time(
+        self,
+        key: str,
+        title: str,
+        counts: str,
+        columns: Sequence[Column],
+        values: Sequence[Sequence[float | None]],
+        total: Sequence[float | None],
+    ) -> Sheet:
+        rows = [
+            Row(_day(first), values[place], note=", ".join(self._published.get(place, ())))
+            for place, first in enumerate(self.period.buckets)
+        ]
+        first = {1: "Day", 7: "Week of"}.get(self.period.width, "Four weeks from")
+        return Sheet(key, title, counts, first, columns, rows, Row("All", total))
+
+    @property
+    def _published(self) -> Mapping[int, Sequence[str]]:
+        """Publishes by bucket: `v7`, on the page of a project with the line."""
+        if not hasattr(self, "_marks"):
+            self._marks = defaultdict(list)
+            for at, line, number in changes.publishes(self.selection):
+                place = (timezone.localdate(at) - self.period.since).days // self.period.width
+                self._marks[place].append(f"v{number}" if self.line else f"{line} v{number}")
+        return self._marks
+
+    # Tables
+
+    def tables(self) -> list[Sheet]:
+        return [*([] if self.line else [self.by_line()]), self.at_gates(), self.by_agent()]
+
+    def by_line(self) -> Sheet:
+        columns = (
+            Column("Accepted"),
+            Column("Lead time", "seconds"),
+            Column("First-pass approval", "share", wide=True),
+            Column("Rework rounds", wide=True),
+            Column("Human minutes", "minutes"),
+            Column("Cost", "usd"),
+            Column("Later reverted", wide=True),
+        )
+
+        def values(done: Changes, votes: Decisions, run: Costs) -> list[float | None]:
+            return [
+                done.accepted, done.median, votes.first_pass, votes.sent_back,
+                done.each(votes.minutes), done.each(run.amount), done.reverted,
+            ]  # fmt: skip
+
+        parts = (self.changes.by_line, self.decisions.by_line, self.costs.by_line)
+        known = sorted(
+            (pk for pk in self.lines if any(pk in part for part in parts)),
+            key=lambda pk: (-self.changes.by_line.get(pk, Changes()).accepted, self.lines[pk].name),
+        )
+        rows = [
+            Row(
+                self.lines[pk].name,
+                values(
+                    self.changes.by_line.get(pk, Changes()),
+                    self.decisions.by_line.get(pk, Decisions()),
+                    self.costs.by_line.get(pk, Costs()),
+                ),
+                href=self._address(self.lines[pk]),
+            )
+            for pk in known
+        ]
+        total = values(self.changes.total, self.decisions.total, self.costs.total)
+        counts = "Lead time is the median; human minutes and cost are per accepted change."
+        return Sheet("by-line", "By line", counts, "Line", columns, rows, Row("All lines", total))
+
+    def time(self) -> Sheet:
+        """Medians of stations and gates; of a project where most of it goes, of a line in its order."""
+        columns = (
+            Column("Waiting", "seconds"),
+            Column("Waiting, p90", "seconds", wide=True),
+            Column("Working", "seconds"),
+            Column("Working, p90", "seconds", wide=True),
+        )
+        rows = [(one.key, one.line, self._station(one)) for one in self._stations()]
+        for (pk, key), votes in self.decisions.by_part.items():
+            if pk in self.lines and votes.waits:
+                looked = 60 * votes.minutes / votes.decided if votes.minutes and votes.decided else None
+                note = "" if self.line else self.lines[pk].name
+                row = Row(_gate(self.lines[pk], key), [*votes.waits, looked, None], note, icon="gate")
+                rows.append((key, self.lines[pk].key, row))
+        sizes = [(row.values[0] or 0, row.values[2] or 0) for _key, _line, row in rows]
+        longest = max((float(waits) + float(works) for waits, works in sizes), default=0) or 1
+        bars = [
+            Row(
+                row.label,
+                row.values,
+                row.note,
+                row.href,
+                row.icon,
+                (100 * float(waits) / longest, 100 * float(works) / longest),
+            )
+            for (_key, _line, row), (waits, works) in zip(rows, sizes, strict=True)
+        ]
+        if not self.line:
+            bars = sorted(bars, key=lambda row: -sum(row.bars or ()))[:MAX_PLACES]
+        counts = (
+            "Medians. Waiting: until a runner began, at a gate until it was decided. "
+            "Working: until the outcome, at a gate the human minutes of a decision."
+        )
+        return Sheet("time", "Where time goes", counts, "Station or gate", columns, bars)
+
+    def _stations(self) -> list[StationTimes]:
+        start, end = self.period.dates.bounds
+        assert start is not None
+        return times.of_project(self.project, start, end, self.line)
+
+    def _station(self, one: StationTimes) -> Row:
+        spreads = (one.waiting, one.working)
+        values = [
+            number
+            for spread in spreads
+            for number in ((spread.median, spread.p90) if spread else (None, None))
+        ]
+        return Row(one.name, values, "" if self.line else one.line_name, icon="station-other")
+
+    def at_gates(self) -> Sheet:
+        columns = (
+            Column("Decided"),
+            Column("First-pass approval", "share"),
+            Column("Rework rounds"),
+            Column("Waiting", "seconds"),
+            Column("Waiting, p90", "seconds", wide=True),
+            Column("Human minutes", "minutes", wide=True),
+            Column("Per accepted change", "minutes", wide=True),
+            Column("Within 5 seconds", "share", wide=True),
+            Column("Later reverted", wide=True),
+        )
+
+        def values(votes: Decisions, done: Changes) -> list[float | None]:
+            return [
+                votes.decided, votes.first_pass, votes.sent_back, *(votes.waits or (None, None)), votes.minutes,
+                done.each(votes.minutes), votes.hurried, votes.reverted,
+            ]  # fmt: skip
+
+        rows = [
+            Row(
+                _gate(self.lines[pk], key),
+                values(votes, self.changes.by_line.get(pk, Changes())),
+                "" if self.line else self.lines[pk].name,
+            )
+            for (pk, key), votes in sorted(self.decisions.by_part.items(), key=lambda part: -part[1].decided)
+        ]
+        counts = (
+            "Decisions of the period. Waiting: median from opening to the end. Human minutes: time in open reviews, "
+            "of nobody in particular. Within 5 seconds: of approvals on the page. Reverted within 30 days."
+        )
+        total = Row("All gates", values(self.decisions.total, self.changes.total))
+        return Sheet("gates", "Gates", counts, "Gate", columns, rows, total)
+
+    def by_agent(self) -> Sheet:
+        columns = (
+            Column("Model", "text"),
+            Column("Accepted changes"),
+            Column("Cost per change", "usd"),
+            Column("Human minutes per change", "minutes"),
+            Column("Cost", "usd", wide=True),
+            Column("Runs", wide=True),
+            Column("Runs without a price", wide=True),
+            Column("Tokens in", wide=True),
+            Column("Tokens out", wide=True),
+        )
+        rows = [
+            Row(
+                agent,
+                [
+                    model or "Not reported",
+                    run.accepted,
+                    run.amount / run.accepted if run.amount is not None and run.accepted else None,
+                    run.seconds / 60 / run.accepted if run.seconds and run.accepted else None,
+                    run.amount, run.runs, run.runs - run.priced, int(run.tokens_in), int(run.tokens_out),
+                ],
+            )
+            for (_line, agent, model), run in self.costs.by_part.items()
+        ]  # fmt: skip
+        counts = (
+            "Runs that reported a cost or tokens. Accepted changes are those in which it ran; human minutes are those "
+            "at gates of tasks in which it ran. Work of two agents on one change counts for both."
+        )
+        return Sheet("agents", "By agent and model", counts, "Agent", columns, rows)
+
+    def sheet(self, key: str) -> Sheet | None:
+        """Return the table of a CSV file."""
+        return next(
+            (sheet for sheet in (*self.charts(), self.time(), *self.tables()) if sheet.key == key), None
+        )
+
+    def _address(self, line: Line) -> str:
+        return reverse("line-insights", args=[self.project.owner.key, self.project.key, line.key])
+
+
+def _gate(line: Line, key: str) -> str:
+    """Its name in what is live; the key of one that only older versions have."""
+    gate = by_id(line.live_id).gates_by_key.get(key) if line.live_id else None
+    return gate.name if gate else key
+
+
+def _day(day: date) -> str:
+    return date_format(day, "j M")
