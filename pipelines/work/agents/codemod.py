@@ -57,7 +57,8 @@ INSTALL = (
 )
 REMEDY = (
     "Add the configuration of one to the repository: ruff.toml, or [tool.ruff] in pyproject.toml (ruff), "
-    "which goes by its own rules where there is a .py file and nothing else; "
+    "which goes by its own rules where there is a .py file and nothing else, and formats (ruff format) where the "
+    "repository calls that; "
     "eslint.config.js (eslint); biome.json (biome); .oxlintrc.json (oxlint); .oxfmtrc.json (oxfmt); .prettierrc, or "
     "“prettier” in package.json (prettier); or a script lint in package.json that calls one of them, xo, standard or "
     "stylelint; a .go file is enough for gofmt."
