@@ -221,8 +221,6 @@ COST_OF_TASK = f"SELECT coalesce(sum({COST}), 0) FROM pipelines_job job WHERE {O
 
 WITHOUT_JOB = " AND job.id <> %s"
 
-OF_LINE = ("version.line_id = %s", "version.number = %s", "job.created_at >= %s", "job.created_at < %s")
-
 IN_PROJECT = "line.project_id = %s"
 
 MONTH_ENDED = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
@@ -230,10 +228,6 @@ MONTH_ENDED = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
 IN_THIS_MONTH = (
     f"{IN_PROJECT} AND job.ended_at >= date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"
 )
-
-ENDED_SINCE = f"{IN_PROJECT} AND job.ended_at >= %s"
-
-ENDED_BEFORE = " AND job.ended_at < %s"
 
 VERSIONS = "JOIN pipelines_lineversion version ON version.id = job.pinned_id"
 

@@ -1,4 +1,4 @@
-"""Usage of work, as its outcomes report it: cost and tokens per station, task, line and month.
+"""Usage of work, as its outcomes report it: cost and tokens per task and month.
 
 Summed when it is read: nothing that tasks share is updated by a move (house §2). A run without a price is
 counted as such and never as $0.00; one that reports neither tokens nor a cost called no model, and is not
@@ -9,24 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
 from pipelines.models.plumbing.compiled import fetch
-from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.statements import (
     COST_OF_TASK,
-    ENDED_BEFORE,
-    ENDED_SINCE,
     IN_PROJECT,
     IN_THIS_MONTH,
     LINES,
     MONTH_ENDED,
-    OF_LINE,
     OF_TASKS,
     USAGE_SUMS,
-    VERSIONS,
     WITHOUT_JOB,
 )
 from pipelines.routing.basics.plural import plural
@@ -136,16 +131,6 @@ def of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
     return _sums("job.task_id", OF_TASKS, [list(task_ids)])
 
 
-def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> dict[str, Spending]:
-    """Return the spending of a line by its stations, over all of its tasks: runs under the `version` with
-    this number, that began in these days."""
-    start, end = dates.bounds
-    narrowed = zip(OF_LINE, (line_id, version, start, end), strict=True)
-    conditions = [(condition, value) for condition, value in narrowed if value is not None]
-    which = " AND ".join(condition for condition, _value in conditions)
-    return _sums("job.station", which, [value for _condition, value in conditions], VERSIONS)
-
-
 def by_month(project_id: int) -> dict[date, Spending]:
     """Return the spending of a project, by the month in which the run ended, as UTC has it."""
     return _sums(MONTH_ENDED, IN_PROJECT, [project_id], LINES)
@@ -157,12 +142,6 @@ def of_month(project_id: int, but: int | None = None) -> Spending:
     which = IN_THIS_MONTH + ("" if but is None else WITHOUT_JOB)
     values = [project_id, *([] if but is None else [but])]
     return total(_sums("line.project_id", which, values, LINES))
-
-
-def by_line(project_id: int, since: datetime, until: datetime | None) -> dict[int, Spending]:
-    """Return the spending of a project, by its lines: runs that ended in this time."""
-    which = ENDED_SINCE + ("" if until is None else ENDED_BEFORE)
-    return _sums("version.line_id", which, [project_id, since, *([] if until is None else [until])], LINES)
 
 
 def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:

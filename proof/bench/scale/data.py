@@ -10,9 +10,11 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection, models
+from django.utils import timezone
 
 from pipelines import engine
 from pipelines.models import Lease, LineVersion, Membership, Project, Role, Task, TaskText, User
+from reviews.models import Sitting
 from tests.factories import World, make_member, make_project, make_user, make_worker
 from tests.reviews.conftest import gated
 
@@ -20,6 +22,10 @@ STEP = 100_000
 """The ids of copy k are those of its model and k times this."""
 PEOPLE = 100
 PROJECTS = 5
+COST = {
+    "agent": {"name": "Claude Code"},
+    "usage": {"cost_usd": 0.5, "tokens_in": 9_000, "tokens_out": 700, "price": "reported"},
+}
 LATEST = {"waiting": 90, "queued": 2, "approved": 365, "cancelled": 365}
 """Sort of a task → the days over which its copies are spread."""
 
@@ -91,7 +97,8 @@ def _drive(world: World, number: int) -> Model:
     for sort in LATEST:
         made.tasks[sort] = world.start(made.version, title=f"Change {sort} of line {number}")
     for sort in ("waiting", "approved"):
-        world.report(made.tasks[sort])
+        world.report(made.tasks[sort], {"result": "success", "facts": COST})
+    Sitting.objects.create(visit=world.visit(made.tasks["approved"]), seconds=90, last_at=timezone.now())
     world.vote(made.tasks["approved"])
     world.report(made.tasks["approved"])
     engine.cancel(made.tasks["cancelled"].pk, actor=engine.Actor.person(world.operator), reason="Not needed")

@@ -55,7 +55,7 @@ function readChart(card: HTMLElement): Chart {
       unit: head.dataset.unit as Unit,
       bars: kind === "bar",
       dashed: tone !== "active",
-      colour: getComputedStyle(swatches[number] as HTMLElement, "::before").backgroundColor,
+      colour: getComputedStyle(swatches[number] as HTMLElement, "::before").borderTopColor,
       values: cells.map((cell) => (cell.dataset.value ? Number(cell.dataset.value) : null)),
       texts: cells.map((cell) => cell.textContent.trim()),
     };
