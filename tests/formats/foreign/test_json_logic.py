@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.vibe_factory.reading import condition_of
-from pipelines.routing.basics.bounds import StepBudget
+from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.document.algebra import ConditionView
 from pipelines.routing.document.algebra import holds as true_of
 from pipelines.routing.document.document_readers.conditions import read_condition
@@ -149,7 +149,7 @@ def decided(rule: Any, data: Any) -> tuple[bool, list[str]]:
     assert when is not None, carrier.faults
     made = read_condition(when, "when", problems, ())
     assert not problems.found, problems.found
-    view = ConditionView("success", "pass", "", None, data, False, {}, {}, StepBudget())
+    view = ConditionView("success", "pass", "", None, data, False, {}, {}, EvaluationBudget())
     return true_of(made, view), [str(loss.message) for loss in carrier.losses]
 
 
