@@ -23,6 +23,15 @@ def middle(place: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+def on_edge(page: Page, rule: str) -> tuple[float, float]:
+    """Return a point of the rule's edge, past its gate."""
+    x, y = page.locator(f'.ed-way[data-rule="{rule}"] > .ed-edge').evaluate(
+        "path => { const at = path.getPointAtLength(0.7 * path.getTotalLength());"
+        " const { x, y } = at.matrixTransform(path.getScreenCTM()); return [x, y]; }"
+    )
+    return x, y
+
+
 def add_station(page: Page, kind: str = "manual") -> None:
     page.locator("#ed-search").fill(kind)
     page.keyboard.press("Enter")

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, User
 from proof.bench.editor import line_of
-from tests.browser.canvas import drag, middle, node, saved, settled
+from tests.browser.canvas import drag, middle, node, on_edge, saved, settled
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
@@ -106,9 +106,8 @@ def rule_of(line: Line, station: str, key: str) -> Json:
 def test_gates_are_dragged_from_the_palette_onto_an_edge_and_a_station(draw: Draw) -> None:
     page, line = draw(SMALL)
     palette = page.locator(".ed-palette")
-    palette.get_by_role("button", name="Person", exact=True).drag_to(
-        page.locator('.ed-words[data-rule="good"]')
-    )
+    settled(page)
+    drag(page, middle(palette.get_by_role("button", name="Person", exact=True)), on_edge(page, "good"))
     expect(page.get_by_role("button", name="Gate on the edge: Person")).to_be_visible()
     palette.get_by_role("button", name="Checks", exact=True).drag_to(node(page, "ship"))
     expect(node(page, "ship").locator(".ed-bar")).to_have_count(1)
@@ -117,7 +116,8 @@ def test_gates_are_dragged_from_the_palette_onto_an_edge_and_a_station(draw: Dra
     assert stations_of(line)["ship"]["gate"] == "checks"
     assert [gate["mode"] for gate in line.draft["gates"]] == ["manual", "auto"]
     # A second one on the same edge stacks, chosen by a click on the edge and Enter in the palette.
-    page.locator('.ed-words[data-rule="good"]').click()
+    settled(page)
+    page.mouse.click(*on_edge(page, "good"))
     palette.get_by_role("button", name="Checks + person").press("Enter")
     expect(page.locator(".ed-gate-count")).to_have_text("2")
     for _ in range(3):

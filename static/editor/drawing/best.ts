@@ -64,19 +64,20 @@ class Layout {
   async chosen(): Promise<Drawn> {
     const graph = this.#graph;
     if (graph.window[0] > 0 && graph.parts.length > LONG) return this.#inRows(rowsFor(graph, countOf(graph)).rowOf, {});
-    const one = await this.#clearer(await this.#inOneRow(), (other) => this.#inOneRow(other));
-    return graph.window[0] === 0 || one.zoom >= LEAST ? one : this.#broken(one, [2, 3, 4, 5]);
+    const one = await this.#inOneRow();
+    if (graph.window[0] > 0 && one.zoom < LEAST) return this.#broken(one);
+    return this.#clearer(one, (other) => this.#inOneRow(other));
   }
 
   /** In as many rows as are read best; `one`: in a single one. */
-  async #broken(one: Drawn, counts: readonly number[]): Promise<Drawn> {
+  async #broken(one: Drawn): Promise<Drawn> {
     const [width] = this.#graph.window;
     const isWide = (drawn: Drawn): boolean => width >= LEAST * drawn.width;
     // What can be read at once counts first, then what can be read from above to below, then how little is torn apart.
     const worthOf = (drawn: Drawn, cut: number): number =>
       (drawn.zoom >= LEAST ? 2 : isWide(drawn) ? 1 : 0) + drawn.zoom - CUT * cut;
     let chosen: { drawn: Drawn; rowOf?: RowOf; worth: number } = { drawn: one, worth: worthOf(one, 0) };
-    for (const count of counts) {
+    for (const count of [2, 3, 4, 5]) {
       const { rowOf, cut } = rowsFor(this.#graph, count);
       const drawn = await this.#inRows(rowOf, {});
       const worth = worthOf(drawn, cut);
@@ -85,7 +86,7 @@ class Layout {
       if (isWide(drawn) && drawn.zoom * drawn.width < width - 1) break;
     }
     const { drawn, rowOf } = chosen;
-    return rowOf ? this.#clearer(drawn, (other) => this.#inRows(rowOf, other)) : drawn;
+    return this.#clearer(drawn, (other) => (rowOf ? this.#inRows(rowOf, other) : this.#inOneRow(other)));
   }
 
   /** The main way straight and crossed by nothing, then as few crossings as another search finds, then the order of the model. */

@@ -24,7 +24,7 @@ import { ILL, type Link, NEVER, ordered } from "./order";
 import { boldWidthOf, cut, inTwo, pillWidth, widthOf } from "./text";
 import type { Graph, Outlet, Part } from "./types";
 import { unlikeliness } from "./usual";
-import { BADGE, BAR, CARD, type GateSize, gateOf, NO_GATE, NUMBER_STEP, STUB } from "./zones";
+import { BADGE, BAR, CARD, type GateSize, gateOf, NO_GATE, NUMBER_STEP, PILL } from "./zones";
 
 export const START_ID = "@start";
 const END = { width: 80, widest: 184, height: 36 };
@@ -35,8 +35,9 @@ const JOIN_BEFORE = 20;
 const JOIN_OVER = 20;
 /** A bar with more rules would be no bar. */
 const BAR_RULES = 3;
-/** In longer lines no station is drawn as a bar. */
-const LONG = 60;
+/** In longer lines no station is drawn as a bar; what is further away than so many stations, and an end that more rules lead
+ * to, is named in pills. */
+const [LONG, FAR, MANY] = [60, 4, 4];
 
 const SILENT = "@silent";
 
@@ -74,7 +75,17 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   const links: Link[] = [];
   const begins = start !== undefined && at.has(start);
   if (begins) links.push({ from: START_ID, to: start, rule: START_ID, order: 0, ill: 0, rank: 0 });
-  const drawn = (rule: Rule): string[] => [...new Set(targetsOf(rule).filter((to) => there.has(to)))];
+  const counts = new Map<string, number>();
+  for (const to of line.stations.flatMap((station) => rulesOf(station).flatMap(targetsOf)))
+    counts.set(to, (counts.get(to) ?? 0) + 1);
+  const isFar = (from: string, to: string): boolean => {
+    if (line.stations.length <= LONG) return false;
+    const [index, other] = [at.get(from) ?? 0, at.get(to)];
+    return other === undefined ? (counts.get(to) ?? 0) > MANY : Math.abs(other - index) > FAR;
+  };
+  const drawn = ({ key }: Station, rule: Rule): string[] => [
+    ...new Set(targetsOf(rule).filter((to) => there.has(to) && !isFar(key, to))),
+  ];
   line.stations.forEach((station, index) => {
     const rules = rulesOf(station);
     const next = said.onward[station.key];
@@ -92,7 +103,7 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
       // What tasks took counts more than what they usually would.
       const ill = isDead ? NEVER : rank === undefined ? (unlikely[order] ?? 1) : Math.min(rank, 1) * ILL;
       const way = { from: station.key, order, ill, rank: unlikely[order] ?? 1 };
-      for (const to of drawn(rule)) if (!isBadge(station, rule)) links.push({ ...way, to, rule: rule.id });
+      for (const to of drawn(station, rule)) if (!isBadge(station, rule)) links.push({ ...way, to, rule: rule.id });
       for (const to of rejectionsOf(line, station, rule, said))
         links.push({ ...way, to, rule: rejectedId(rule.id), ill: NEVER });
     });
@@ -153,59 +164,28 @@ export const isBadge = (station: Station, rule: Rule): boolean => {
 /** The key of a pill that an edge leads to. */
 export const pillKey = (rule: string, target: string): string => `${rule}>${target}`;
 
-export const pillOf = (key: string, width: number): Part => ({
-  key,
-  kind: "pill",
-  width,
-  height: STUB.height,
-  port: STUB.height / 2,
-  ...NO_ROOM,
-});
+export const pillOf = (key: string, width: number): Part => {
+  const { height } = PILL;
+  return { key, kind: "pill", ...NO_ROOM, width, height, port: height / 2 };
+};
 
 const NO_ROOM = { before: 0, over: 0, under: 0, open: false, bar: 0, outlets: [], named: 0 } as const;
 
 function startPart(targets: readonly string[]): Part {
-  const outlet = {
-    id: START_ID,
-    port: START.height / 2,
-    ...ALONE,
-    ...NO_GATE,
-    ...NO_PILL,
-    dead: false,
-    targets,
-    loops: false,
-    badge: false,
-  };
-  return {
-    key: START_ID,
-    kind: "start",
-    ...START,
-    port: START.height / 2,
-    before: 12,
-    over: 0,
-    open: false,
-    bar: 0,
-    outlets: [outlet],
-    named: 0,
-  };
+  const port = START.height / 2;
+  const outlet = { ...BARE, id: START_ID, port, targets };
+  return { key: START_ID, kind: "start", ...NO_ROOM, ...START, port, before: 12, outlets: [outlet] };
 }
 
 function endPart(line: LineDocument, key: string): Part {
   const words = boldWidthOf(endName(endOf(line, key)?.label ?? key), 13) + 50;
   const width = between(END.width, Math.ceil(words / 8) * 8, END.widest);
-  return {
-    key,
-    kind: "end",
-    width,
-    height: END.height,
-    port: END.height / 2,
-    ...NO_ROOM,
-    named: pillWidth(stubName(line, key)),
-  };
+  const { height } = END;
+  return { key, kind: "end", ...NO_ROOM, width, height, port: height / 2, named: pillWidth(stubName(line, key)) };
 }
 
 interface Known {
-  drawn(rule: Rule): string[];
+  drawn(station: Station, rule: Rule): string[];
   there: ReadonlySet<string>;
   leadsBack: ReadonlySet<string>;
   mainRules: ReadonlySet<string>;
@@ -240,16 +220,14 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
   const next = said.onward[station.key];
   const outlets = rules.map((rule): Outlet => {
     const badge = isBadge(station, rule);
-    const drawn = badge ? [] : known.drawn(rule);
+    const drawn = badge ? [] : known.drawn(station, rule);
     const all = targetsOf(rule);
     const rest = badge ? [] : [...new Set(all.length > 0 ? all : [""])].filter((to) => !drawn.includes(to));
     const label = badge || known.mainRules.has(rule.id) ? "" : labelOf(station, rule, said);
     const loops = drawn.some((to) => known.leadsBack.has(`${rule.id}>${to}`));
     return {
+      ...BARE,
       id: rule.id,
-      port: 0,
-      aside: 0,
-      leader: undefined,
       label,
       words: label ? Math.ceil(widthOf(label, 12) + signWidth(rule)) + 6 : 0,
       ...(badge ? NO_GATE : gateSize(line, rule)),
@@ -266,7 +244,7 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
     const leads = next !== undefined && next !== station.key;
     const targets = leads ? [known.there.has(next) ? next : pillKey(id, next)] : [];
     const loops = targets.some((to) => known.leadsBack.has(`${id}>${to}`));
-    outlets.push({ id, port: 0, ...ALONE, ...NO_GATE, ...NO_PILL, targets, loops, dead: false, badge: false });
+    outlets.push({ ...BARE, id, targets, loops });
   }
   const first = bar > 0 ? BAR.port : CARD.port;
   const ported = withPorts(together(outlets, rules, known.mainRules), known.mainRules, first);
@@ -299,12 +277,11 @@ function together(outlets: readonly Outlet[], rules: readonly Rule[], main: Read
     groups.set(key, [...(groups.get(key) ?? []), outlet]);
   });
   const asides = new Map<string, { leader: string; aside: number }>();
-  for (const [first, ...others] of [...groups.values()].map((group) =>
-    [...group].sort((a, b) => Number(main.has(b.id)) - Number(main.has(a.id))),
-  ))
-    others.forEach(({ id }, index) => {
-      asides.set(id, { leader: first?.id ?? "", aside: NUMBER_STEP * (index + 1) });
-    });
+  for (const group of groups.values()) {
+    const leader = (group.find(({ id }) => main.has(id)) ?? group[0])?.id ?? "";
+    const others = group.filter(({ id }) => id !== leader);
+    for (const [index, { id }] of others.entries()) asides.set(id, { leader, aside: NUMBER_STEP * (index + 1) });
+  }
   return outlets.map((outlet) => {
     const shared = asides.get(outlet.id);
     if (!shared) return outlet;
@@ -359,8 +336,21 @@ const signWidth = (rule: Rule): number => (asksFirst(rule.when) ? 16 : 0);
 const ONE_LINE = 16;
 /** And of what is said on an edge. */
 const MOST_LETTERS = 18;
-const ALONE = { label: "", words: 0, aside: 0, leader: undefined, rejected: undefined } as const;
 const NO_PILL = { pill: 0, pillWords: "" } as const;
+/** Nothing is said of it or asked there. */
+const BARE: Omit<Outlet, "id" | "targets"> = {
+  ...NO_GATE,
+  ...NO_PILL,
+  port: 0,
+  aside: 0,
+  leader: undefined,
+  label: "",
+  words: 0,
+  rejected: undefined,
+  dead: false,
+  loops: false,
+  badge: false,
+};
 
 function gateSize(line: LineDocument, rule: Rule): GateSize {
   const [first, ...others] = rule.gates ?? [];

@@ -6,10 +6,7 @@ const EDITION = 7;
 const MOST = 24;
 const NAME = "gateline-layouts";
 
-interface Entry {
-  key: string;
-  placed: Placed;
-}
+type Entry = { key: string; placed: Placed };
 
 /** 53 bits of everything that the layout depends on. */
 export function keyOf(graph: Graph): string {

@@ -15,9 +15,9 @@ const ENDS = 12;
 const STEP = 8;
 
 export function labelled(graph: Graph, placed: Placed): Placed {
-  const outlets = graph.parts.flatMap((part) => part.outlets);
-  const widths = new Map(outlets.map(({ id, words }) => [id, words]));
-  for (const { rejected } of outlets) if (rejected) widths.set(rejected.id, rejected.width);
+  const widths = new Map<string | undefined, number | undefined>();
+  for (const { id, words, rejected } of graph.parts.flatMap((part) => part.outlets))
+    widths.set(id, words).set(rejected?.id, rejected?.width);
   const boxes = [...boxesOf(graph, placed), ...pillBoxes(graph, placed)];
   const rects = new Map<Way, Rect>();
   const done = new Set<string>();
@@ -30,7 +30,9 @@ export function labelled(graph: Graph, placed: Placed): Placed {
       const room = grown(box, APART);
       return (
         !boxes.some((each) => meet(room, each)) &&
-        !placed.ways.some((other) => other.rule !== way.rule && passes(other.points, room))
+        !placed.ways.some(
+          (other) => other.rule !== way.rule && other.points !== way.points && passes(other.points, room),
+        )
       );
     });
     if (!wordsAt) continue;

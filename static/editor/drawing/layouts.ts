@@ -31,11 +31,12 @@ let timers: ReturnType<typeof setTimeout>[] = [];
 /** The layout of this graph, or the last one that was shown: `exact` says which. */
 export function placedFor(graph: Graph): { placed: Placed; exact: boolean } {
   const key = keyOf(graph);
-  const placed = known.get(key) ?? recalled(key);
+  const placed = known.get(key) ?? recall(key);
   if (placed) {
+    remember(key, placed);
     pending = undefined;
     latest = placed;
-    return { placed: placed, exact: true };
+    return { placed, exact: true };
   }
   // Before the canvas has its size nothing is seen; a layout for no size would hold up the one that is.
   if (graph.window[0] <= 0) return { placed: latest, exact: failed };
@@ -53,12 +54,6 @@ export function placedFor(graph: Graph): { placed: Placed; exact: boolean } {
 function isOther({ parts }: Graph): boolean {
   const there = new Set(latest.parts.map((each) => each.key));
   return parts.filter((part) => there.has(part.key)).length < parts.length / 2;
-}
-
-function recalled(key: string): Placed | undefined {
-  const stored = recall(key);
-  if (stored) remember(key, stored);
-  return stored;
 }
 
 function remember(key: string, placed: Placed): void {

@@ -50,13 +50,13 @@ export function freed(graph: Graph, placed: Placed): Placed {
   const put = (ways: readonly Way[]): boolean => {
     const [first] = ways;
     const width = outlets.get(first?.rule ?? "")?.pill ?? 0;
-    const own = new Set(ways.map((way) => way.rule));
+    const [own, shared] = [new Set(ways.map((way) => way.rule)), new Set(ways.map((way) => way.points))];
     const isFree = (point: Point): boolean => {
       const box = around(point, width);
       return (
         ways.every((way) => lies(way.points, point)) &&
         ![...boxes, ...occupied].some((each) => meet(box, each)) &&
-        !placed.ways.some((other) => !own.has(other.rule) && passes(other.points, box))
+        !placed.ways.some(({ rule, points }) => !own.has(rule) && !shared.has(points) && passes(points, box))
       );
     };
     const at = along(first?.points ?? [], width).find(isFree);

@@ -32,12 +32,8 @@ export function quick(graph: Graph): Placed {
     if (here.length > 0) rows.push(here.map((part) => part.key));
     top = Math.max(top, ...bottoms.values()) + BETWEEN_ROWS;
   }
-  return fromStart({ parts, gates: [], ways: [], rows, provisional: true });
-}
-
-/** As in the layout itself, the start stands at the origin. */
-function fromStart(placed: Placed): Placed {
-  const [first] = placed.parts;
-  if (!first) return placed;
-  return { ...placed, parts: placed.parts.map(({ key, x, y }) => ({ key, x: x - first.x, y: y - first.y })) };
+  // As in the layout itself, the start stands at the origin.
+  const [left, above] = [parts[0]?.x ?? 0, parts[0]?.y ?? 0];
+  const spots = parts.map(({ key, x, y }) => ({ key, x: x - left, y: y - above }));
+  return { parts: spots, gates: [], ways: [], rows, provisional: true };
 }

@@ -18,10 +18,7 @@ const BETWEEN = 20;
 /** What an edge that goes on in another row costs, in pixels of a row's width. */
 const CUT = 90;
 
-interface Edge {
-  from: string;
-  to: string;
-}
+type Edge = { from: string; to: string };
 
 /** All edges as ELK sees them: from left to right. */
 export function edgesOf(graph: Graph): Edge[] {
@@ -60,8 +57,7 @@ export function columnsOf(graph: Graph, edges: readonly Edge[]): Map<string, num
   for (const key of order) {
     if (key === first || targets.has(key)) continue;
     const next = (after.get(key) ?? []).map((to) => column.get(to) ?? 1);
-    column.set(key, Math.max(0, Math.min(...next, Number.MAX_SAFE_INTEGER) - 1));
-    if (next.length === 0) column.set(key, 1);
+    column.set(key, next.length === 0 ? 1 : Math.max(0, Math.min(...next) - 1));
   }
   return column;
 }
@@ -70,11 +66,6 @@ const widthOf = (part: Part): number => {
   const gates = part.outlets.map((each) => (each.gate > 0 ? gateWidth(each) + BETWEEN : 0));
   return zoneOf(part).width + Math.max(0, ...gates) + BETWEEN;
 };
-
-/** How wide it would be in one row. */
-export function lengthOf(graph: Graph): number {
-  return widthsOf(graph, columnsOf(graph, edgesOf(graph))).reduce((sum, each) => sum + each, 0);
-}
 
 export function widthsOf(graph: Graph, column: ReadonlyMap<string, number>): number[] {
   const widths: number[] = Array.from({ length: Math.max(0, ...column.values()) + 1 }, () => 0);
@@ -86,8 +77,10 @@ export function widthsOf(graph: Graph, column: ReadonlyMap<string, number>): num
 }
 
 /** How many rows a long line takes, by the shape of the window. */
-export const countOf = (graph: Graph): number =>
-  Math.max(1, Math.round(Math.sqrt((lengthOf(graph) * graph.window[1]) / (Math.max(1, graph.window[0]) * ROW))));
+export function countOf(graph: Graph): number {
+  const length = widthsOf(graph, columnsOf(graph, edgesOf(graph))).reduce((sum, each) => sum + each, 0);
+  return Math.max(1, Math.round(Math.sqrt((length * graph.window[1]) / (Math.max(1, graph.window[0]) * ROW))));
+}
 
 /** As many rows as these, about equally long, cut where few edges go on. */
 export function rowsFor(graph: Graph, count: number): { rowOf: RowOf; cut: number } {
@@ -198,13 +191,7 @@ const pairsOf = (edge: ElkExtendedEdge | undefined): Pair[] =>
     [section.endPoint.x, section.endPoint.y],
   ]);
 
-interface Going {
-  id: string;
-  from: number;
-  to: number;
-  head: Pair[];
-  tail: Pair[];
-}
+type Going = { id: string; from: number; to: number; head: Pair[]; tail: Pair[] };
 
 /** One answer out of those of the rows, one below the other: the main way goes on round the right and the left of them. */
 export function stacked(rows: readonly ElkNode[]): ElkNode {

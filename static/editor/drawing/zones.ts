@@ -6,7 +6,6 @@ import type { Outlet, Part, Rect } from "./types";
 /** `head`: its kind and name; `under`: below its last port. */
 export const CARD = { width: 104, widest: 216, height: 72, port: 36, step: 24, under: 20 };
 export const WORDS = { line: 16 };
-export const STUB = { height: 20 };
 /** The + of a station that no rule leaves. */
 const PLUS = 35;
 /** The bar of a join reaches so far over and under its card. */
