@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import F
 
 from pipelines.models import LineVersion
-from reviews.insights.selection import Groups, Selection
+from reviews.insights.selection import Groups, InsightsSelection
 from reviews.models.statements import ENDED_TASKS
 
 
@@ -40,11 +40,11 @@ class Changes:
         return amount / self.accepted if amount is not None and self.accepted else None
 
 
-def of(selection: Selection) -> Groups[Changes]:
+def of(selection: InsightsSelection) -> Groups[Changes]:
     return selection.groups(ENDED_TASKS, Changes)
 
 
-def publishes(selection: Selection) -> list[tuple[datetime, str, int]]:
+def publishes(selection: InsightsSelection) -> list[tuple[datetime, str, int]]:
     """Return when versions of these lines were published, with the name of the line and the number."""
     rows = LineVersion.objects.filter(
         selection.period.dates.of("published_at"), line__in=selection.lines

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pipelines.queries.usage import Spending
-from reviews.insights.selection import Groups, Selection
+from reviews.insights.selection import Groups, InsightsSelection
 from reviews.models.statements import RUN_COSTS
 
 
@@ -32,6 +32,6 @@ class Costs:
         return None if self.cost is None else float(self.cost)
 
 
-def of(selection: Selection) -> Groups[Costs]:
+def of(selection: InsightsSelection) -> Groups[Costs]:
     """Parts are agent and model, of all lines together."""
     return selection.groups(RUN_COSTS, Costs, parts=2)

@@ -20,8 +20,8 @@ from reviews.insights import changes, costs, gates
 from reviews.insights.changes import Changes
 from reviews.insights.costs import Costs
 from reviews.insights.gates import Decisions
-from reviews.insights.selection import Groups, Period, Selection
-from reviews.insights.sheets import Column, Row, Sheet, Unit, text_of
+from reviews.insights.selection import Groups, InsightsSelection, Period
+from reviews.insights.sheets import Sheet, SheetColumn, SheetRow, Unit, text_of
 
 ACCEPTED = "Accepted changes: completed tasks whose change, if any, was delivered"
 MAX_PLACES = 12
@@ -95,7 +95,7 @@ class Insights:
             period,
             line,
         )
-        self.selection = Selection([*self.lines], period)
+        self.selection = InsightsSelection([*self.lines], period)
         self.changes: Groups[Changes] = changes.of(self.selection)
         self.decisions: Groups[Decisions] = gates.of(self.selection)
         self.costs: Groups[Costs] = costs.of(self.selection)
@@ -158,10 +158,10 @@ class Insights:
     def throughput(self) -> Sheet:
         """Tasks that ended, bucket by bucket, and what was published."""
         columns = (
-            Column("Accepted", series="bar active"),
-            Column("Failed", series="bar danger"),
-            Column("Cancelled", wide=True),
-            Column("Later reverted", wide=True),
+            SheetColumn("Accepted", series="bar active"),
+            SheetColumn("Failed", series="bar danger"),
+            SheetColumn("Cancelled", wide=True),
+            SheetColumn("Later reverted", wide=True),
         )
         counts = f"Tasks that ended. {ACCEPTED}; reverted within 30 days to the files the branch had before."
 
@@ -175,9 +175,9 @@ class Insights:
 
     def lead_time(self) -> Sheet:
         columns = (
-            Column("Median", "seconds", "line active"),
-            Column("p90", "seconds", "line neutral"),
-            Column("Accepted", wide=True),
+            SheetColumn("Median", "seconds", "line active"),
+            SheetColumn("p90", "seconds", "line neutral"),
+            SheetColumn("Accepted", wide=True),
         )
         counts = "From request to end of accepted changes: half took no longer than the median, nine of ten than p90."
 
@@ -190,10 +190,10 @@ class Insights:
 
     def approval(self) -> Sheet:
         columns = (
-            Column("First-pass approval", "share", "line active"),
-            Column("First decisions", wide=True),
-            Column("Rework rounds"),
-            Column("Human minutes", "minutes", wide=True),
+            SheetColumn("First-pass approval", "share", "line active"),
+            SheetColumn("First decisions", wide=True),
+            SheetColumn("Rework rounds"),
+            SheetColumn("Human minutes", "minutes", wide=True),
         )
         counts = (
             "Of first decisions at a gate, those that approved. Rework rounds: times that people sent back."
@@ -208,11 +208,11 @@ class Insights:
 
     def cost(self) -> Sheet:
         columns = (
-            Column("Cost", "usd", "bar active"),
-            Column("Runs", wide=True),
-            Column("Runs without a price", wide=True),
-            Column("Tokens in", wide=True),
-            Column("Tokens out", wide=True),
+            SheetColumn("Cost", "usd", "bar active"),
+            SheetColumn("Runs", wide=True),
+            SheetColumn("Runs without a price", wide=True),
+            SheetColumn("Tokens in", wide=True),
+            SheetColumn("Tokens out", wide=True),
         )
         counts = "What runs that ended reported, whatever became of their task. A run without a price is not $0.00."
 
@@ -232,16 +232,16 @@ class Insights:
         key: str,
         title: str,
         counts: str,
-        columns: Sequence[Column],
+        columns: Sequence[SheetColumn],
         values: Sequence[Sequence[float | None]],
         total: Sequence[float | None],
     ) -> Sheet:
         rows = [
-            Row(_day(first), values[place], note=", ".join(self._published.get(place, ())))
+            SheetRow(_day(first), values[place], note=", ".join(self._published.get(place, ())))
             for place, first in enumerate(self.period.buckets)
         ]
         first = {1: "Day", 7: "Week of"}.get(self.period.width, "Four weeks from")
-        return Sheet(key, title, counts, first, columns, rows, Row("All", total))
+        return Sheet(key, title, counts, first, columns, rows, SheetRow("All", total))
 
     @property
     def _published(self) -> Mapping[int, Sequence[str]]:
@@ -260,13 +260,13 @@ class Insights:
 
     def by_line(self) -> Sheet:
         columns = (
-            Column("Accepted"),
-            Column("Lead time", "seconds"),
-            Column("First-pass approval", "share", wide=True),
-            Column("Rework rounds", wide=True),
-            Column("Human minutes", "minutes"),
-            Column("Cost", "usd"),
-            Column("Later reverted", wide=True),
+            SheetColumn("Accepted"),
+            SheetColumn("Lead time", "seconds"),
+            SheetColumn("First-pass approval", "share", wide=True),
+            SheetColumn("Rework rounds", wide=True),
+            SheetColumn("Human minutes", "minutes"),
+            SheetColumn("Cost", "usd"),
+            SheetColumn("Later reverted", wide=True),
         )
 
         def values(done: Changes, votes: Decisions, run: Costs) -> list[float | None]:
@@ -281,7 +281,7 @@ class Insights:
             key=lambda pk: (-self.changes.by_line.get(pk, Changes()).accepted, self.lines[pk].name),
         )
         rows = [
-            Row(
+            SheetRow(
                 self.lines[pk].name,
                 values(
                     self.changes.by_line.get(pk, Changes()),
@@ -294,27 +294,27 @@ class Insights:
         ]
         total = values(self.changes.total, self.decisions.total, self.costs.total)
         counts = "Lead time is the median; human minutes and cost are per accepted change."
-        return Sheet("by-line", "By line", counts, "Line", columns, rows, Row("All lines", total))
+        return Sheet("by-line", "By line", counts, "Line", columns, rows, SheetRow("All lines", total))
 
     def time(self) -> Sheet:
         """Medians of stations and gates; of a project where most of it goes, of a line in its order."""
         columns = (
-            Column("Waiting", "seconds"),
-            Column("Waiting, p90", "seconds", wide=True),
-            Column("Working", "seconds"),
-            Column("Working, p90", "seconds", wide=True),
+            SheetColumn("Waiting", "seconds"),
+            SheetColumn("Waiting, p90", "seconds", wide=True),
+            SheetColumn("Working", "seconds"),
+            SheetColumn("Working, p90", "seconds", wide=True),
         )
         rows = [(one.key, one.line, self._station(one)) for one in self._stations()]
         for (pk, key), votes in self.decisions.by_part.items():
             if pk in self.lines and votes.waits:
                 looked = 60 * votes.minutes / votes.decided if votes.minutes and votes.decided else None
                 note = "" if self.line else self.lines[pk].name
-                row = Row(_gate(self.lines[pk], key), [*votes.waits, looked, None], note, icon="gate")
+                row = SheetRow(_gate(self.lines[pk], key), [*votes.waits, looked, None], note, icon="gate")
                 rows.append((key, self.lines[pk].key, row))
         sizes = [(row.values[0] or 0, row.values[2] or 0) for _key, _line, row in rows]
         longest = max((float(waits) + float(works) for waits, works in sizes), default=0) or 1
         bars = [
-            Row(
+            SheetRow(
                 row.label,
                 row.values,
                 row.note,
@@ -337,26 +337,26 @@ class Insights:
         assert start is not None
         return times.of_project(self.project, start, end, self.line)
 
-    def _station(self, one: StationTimes) -> Row:
+    def _station(self, one: StationTimes) -> SheetRow:
         spreads = (one.waiting, one.working)
         values = [
             number
             for spread in spreads
             for number in ((spread.median, spread.p90) if spread else (None, None))
         ]
-        return Row(one.name, values, "" if self.line else one.line_name, icon="station-other")
+        return SheetRow(one.name, values, "" if self.line else one.line_name, icon="station-other")
 
     def at_gates(self) -> Sheet:
         columns = (
-            Column("Decided"),
-            Column("First-pass approval", "share"),
-            Column("Rework rounds"),
-            Column("Waiting", "seconds"),
-            Column("Waiting, p90", "seconds", wide=True),
-            Column("Human minutes", "minutes", wide=True),
-            Column("Per accepted change", "minutes", wide=True),
-            Column("Within 5 seconds", "share", wide=True),
-            Column("Later reverted", wide=True),
+            SheetColumn("Decided"),
+            SheetColumn("First-pass approval", "share"),
+            SheetColumn("Rework rounds"),
+            SheetColumn("Waiting", "seconds"),
+            SheetColumn("Waiting, p90", "seconds", wide=True),
+            SheetColumn("Human minutes", "minutes", wide=True),
+            SheetColumn("Per accepted change", "minutes", wide=True),
+            SheetColumn("Within 5 seconds", "share", wide=True),
+            SheetColumn("Later reverted", wide=True),
         )
 
         def values(votes: Decisions, done: Changes) -> list[float | None]:
@@ -366,7 +366,7 @@ class Insights:
             ]  # fmt: skip
 
         rows = [
-            Row(
+            SheetRow(
                 _gate(self.lines[pk], key),
                 values(votes, self.changes.by_line.get(pk, Changes())),
                 "" if self.line else self.lines[pk].name,
@@ -377,23 +377,23 @@ class Insights:
             "Decisions of the period. Waiting: median from opening to the end. Human minutes: time in open reviews, "
             "of nobody in particular. Within 5 seconds: of approvals on the page. Reverted within 30 days."
         )
-        total = Row("All gates", values(self.decisions.total, self.changes.total))
+        total = SheetRow("All gates", values(self.decisions.total, self.changes.total))
         return Sheet("gates", "Gates", counts, "Gate", columns, rows, total)
 
     def by_agent(self) -> Sheet:
         columns = (
-            Column("Model", "text"),
-            Column("Accepted changes"),
-            Column("Cost per change", "usd"),
-            Column("Human minutes per change", "minutes"),
-            Column("Cost", "usd", wide=True),
-            Column("Runs", wide=True),
-            Column("Runs without a price", wide=True),
-            Column("Tokens in", wide=True),
-            Column("Tokens out", wide=True),
+            SheetColumn("Model", "text"),
+            SheetColumn("Accepted changes"),
+            SheetColumn("Cost per change", "usd"),
+            SheetColumn("Human minutes per change", "minutes"),
+            SheetColumn("Cost", "usd", wide=True),
+            SheetColumn("Runs", wide=True),
+            SheetColumn("Runs without a price", wide=True),
+            SheetColumn("Tokens in", wide=True),
+            SheetColumn("Tokens out", wide=True),
         )
         rows = [
-            Row(
+            SheetRow(
                 agent,
                 [
                     model or "Not reported",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reviews.insights.selection import Groups, Selection
+from reviews.insights.selection import Groups, InsightsSelection
 from reviews.models.statements import GATE_DECISIONS
 
 QUICK = 5
@@ -43,6 +43,6 @@ class Decisions:
         return self.seconds / 60 if self.seconds else None
 
 
-def of(selection: Selection) -> Groups[Decisions]:
+def of(selection: InsightsSelection) -> Groups[Decisions]:
     """Parts are the gates, by line and key."""
     return selection.groups(GATE_DECISIONS, Decisions, parts=1, quick=QUICK)

@@ -65,15 +65,15 @@ class Period:
 
 
 @dataclass(frozen=True)
-class Selection:
+class InsightsSelection:
     """Lines and period that count."""
 
     lines: Sequence[int]
     period: Period
 
     @property
-    def before(self) -> Selection:
-        return Selection(self.lines, self.period.before)
+    def before(self) -> InsightsSelection:
+        return InsightsSelection(self.lines, self.period.before)
 
     @cached_property
     def values(self) -> Mapping[str, Any]:

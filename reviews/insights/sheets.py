@@ -39,7 +39,7 @@ def text_of(value: Value, unit: Unit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SheetColumn:
     """`series`: how a chart draws it, as kind and tone; "" where it does not. `wide`: not on a phone."""
 
     label: str
@@ -49,10 +49,10 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SheetCell:
     value: Value
     text: str
-    column: Column
+    column: SheetColumn
 
     @property
     def data(self) -> str:
@@ -61,7 +61,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SheetRow:
     """`bars`: lengths of a row's own bars, as parts of the longest."""
 
     label: str
@@ -81,9 +81,9 @@ class Sheet:
     title: str
     counts: str
     first: str
-    columns: Sequence[Column]
-    rows: Sequence[Row]
-    total: Row | None = None
+    columns: Sequence[SheetColumn]
+    rows: Sequence[SheetRow]
+    total: SheetRow | None = None
 
     def __bool__(self) -> bool:
         return bool(self.rows)
@@ -110,20 +110,22 @@ class Sheet:
         ]
 
     @property
-    def heads(self) -> list[Column]:
+    def heads(self) -> list[SheetColumn]:
         return [self.columns[place] for place in self._used]
 
     @property
-    def lines(self) -> list[tuple[Row, list[Cell]]]:
+    def lines(self) -> list[tuple[SheetRow, list[SheetCell]]]:
         return [(row, self._cells(row)) for row in self.rows]
 
     @property
-    def last(self) -> list[Cell]:
+    def last(self) -> list[SheetCell]:
         return self._cells(self.total) if self.total else []
 
-    def _cells(self, row: Row) -> list[Cell]:
+    def _cells(self, row: SheetRow) -> list[SheetCell]:
         return [
-            Cell(row.values[place], text_of(row.values[place], self.columns[place].unit), self.columns[place])
+            SheetCell(
+                row.values[place], text_of(row.values[place], self.columns[place].unit), self.columns[place]
+            )
             for place in self._used
         ]
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from pipelines.models import Line, Task
 from reviews.insights.figures import Insights
 from reviews.insights.selection import Period
-from reviews.insights.sheets import Column, Row, Sheet
+from reviews.insights.sheets import Sheet, SheetColumn, SheetRow
 from tests.factories import World, make_member, make_project
 from tests.pages.conftest import As, at, text
 from tests.pages.insights_data import history_rewritten, seed
@@ -213,7 +213,9 @@ def test_files_have_the_numbers_of_the_page(world: World, signed_in: As) -> None
 
 
 def test_a_file_has_no_formula() -> None:
-    sheet = Sheet("one", "One", "Counts.", "Name", [Column("Model", "text")], [Row("=1+1", ["@sum"])])
+    sheet = Sheet(
+        "one", "One", "Counts.", "Name", [SheetColumn("Model", "text")], [SheetRow("=1+1", ["@sum"])]
+    )
     assert sheet.csv().splitlines()[1] == "'=1+1,'@sum"
 
 

@@ -17,7 +17,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from pipelines.models import Delivery, GateVisit, Job, Line, Repository, Task, User
 from reviews.insights import gates, sampling
 from reviews.insights.gates import Decisions
-from reviews.insights.selection import Period, Selection
+from reviews.insights.selection import InsightsSelection, Period
 from reviews.models import Remark, Sitting
 from tests.factories import World
 from tests.pages.conftest import at
@@ -38,7 +38,7 @@ def decisions(world: World) -> Decisions:
     """Return the figures of the only gate that was decided today."""
     today = timezone.localdate()
     lines = list(Line.objects.filter(project=world.project).values_list("pk", flat=True))
-    [figures] = gates.of(Selection(lines, Period(today, today))).by_part.values()
+    [figures] = gates.of(InsightsSelection(lines, Period(today, today))).by_part.values()
     return figures
 
 
