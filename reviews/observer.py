@@ -16,7 +16,7 @@ from pipelines.ports.observers import (
 )
 from reviews.channels import posting as channels
 from reviews.decision import asked
-from reviews.invariants import INVARIANTS
+from reviews.decision.invariants import INVARIANTS
 from reviews.mail import posting
 from reviews.notifications import writing
 from reviews.notifications.kind import Heard

@@ -2,7 +2,7 @@
 
 The observer writes the rows of a visit when it opens and deletes them when it is decided or closed. A
 visit's policy, requester and producer do not change while it is open. Roles, groups, votes and membership
-do: the queries look them up. `reviews.invariants` compares the answers with the engine's own rule.
+do: the queries look them up. `reviews.decision.invariants` compares the answers with the engine's own rule.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ SCRIPTS = (
 )
 ALONE = re.compile(r"\.[\w-]+")
 CLASS = re.compile(r"\.([a-z][\w-]*)")
-FOREIGN = re.compile(r"react-flow__|htmx-|cm-|no(?:drag|pan|wheel)$")
+FOREIGN = re.compile(r"react-flow__|u-|htmx-|cm-|no(?:drag|pan|wheel)$")
 """Classes that a library gives or reads."""
 
 

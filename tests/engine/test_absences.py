@@ -15,8 +15,8 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from pipelines.models import Absence, AdministrativeAct, GateVisit, Membership, Project, Task, User, Vote
 from pipelines.people import absences
 from reviews.decision.asked import Narrowed, asked, places_of
+from reviews.decision.invariants import asked_people_match
 from reviews.decision.standing import Standings
-from reviews.invariants import asked_people_match
 from reviews.models import AskedPlace, Notification
 from tests.factories import World, make_member, make_project
 from tests.reviews.conftest import gated

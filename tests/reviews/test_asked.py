@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from pipelines import engine
 from pipelines.models import GateVisit, Membership, User
 from reviews.decision.asked import Narrowed, asked, asked_among, of_team, requested
+from reviews.decision.invariants import asked_people_match, asked_places_match
 from reviews.decision.standing import Standings
-from reviews.invariants import asked_people_match, asked_places_match
 from reviews.models import AskedPlace
 from tests.factories import World
 from tests.reviews.conftest import gated
