@@ -66,10 +66,11 @@ def change(request: Request, line: Line, payload: LineChange) -> LineOut:
 def duplicate(request: Request, line: Line, payload: DuplicateIn) -> LineOut:
     """Its draft and its scenarios, without tasks, versions and secrets. In the project that gets it the role Designer
     is needed."""
+    by = person_of(request.auth)
     to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
     if to is None or not access.can(request.auth, "design", to):
         raise Invalid.at("project", "is not a project in which you have the role Designer")
-    return LineOut.of(settings.duplicate(line, to, by=person_of(request.auth)))
+    return LineOut.of(settings.duplicate(line, to, by=by))
 
 
 @router.get(LINE + "/document", response={200: None}, summary="The live document, as YAML")

@@ -92,9 +92,9 @@ ABOUT: dict[str, Any] = {
 def _reasons() -> set[str]:
     """The codes that `redecide` answers with, as its source says them."""
     room = Path(redecide.__file__).parent
-    source = "".join((room / name).read_text() for name in ("verdict.py", "unrecorded.py"))
+    source = "".join((room / name).read_text() for name in ("verdict.py", "unrecorded_facts.py"))
     found = re.findall(
-        r'(?:Unrecorded\(|return |effect_of\(answer\), |_undecidable\(then, )"(\w+)", ', source
+        r'(?:UnrecordedFact\(\s*|return |effect_of\(answer\), |_undecidable\(then, )"(\w+)", ', source
     )
     return {*found, *re.findall(r'skipped, "(\w+)"', source)}
 
