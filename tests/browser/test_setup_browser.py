@@ -55,4 +55,9 @@ def test_from_an_empty_project_to_a_task_that_runs(
     expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "awaiting_review")
     assert Task.objects.get().requester == world.admin
     page.goto(at(world, "project-setup"))
-    expect(page.get_by_role("heading", name="First task")).to_be_visible()
+    expect(page.get_by_role("button", name="Connect and test")).to_be_visible()
+    look(page, tmp_path, "again")
+    page.get_by_role("link", name="Set up").click()
+    expect(page.get_by_role("heading", name="Choose an agent")).to_be_visible()
+    page.locator(".stepper").get_by_text("Connect a repository").click()
+    expect(page.get_by_role("link", name="Continue")).to_be_visible()

@@ -185,6 +185,8 @@ def test_a_failed_check_keeps_the_step_and_says_what_to_do(
     assert "transport::address" in said
     said = text(send(admin, world, do="test", step="repository", repository=str(made.pk)))
     assert "There is no such folder on this machine." in said and "Continue" not in said
+    assert said.index("no such folder") < said.index("Connect another one"), "what failed stands first"
+    assert '<details class="details" >' in said and "It is connected, but a check failed." in said
     Repository.objects.update(
         tested=[{"check": "reach", "ok": True, "said": "1", "commit": "", "seconds": 0}]
     )
@@ -246,6 +248,38 @@ def test_the_step_of_templates_leads_on_to_a_line_of_this_repository_alone(
     other.pk, other.name, other.address = None, "other", "https://git.example.com/other"
     other.save()
     assert "Go on with" not in page(admin, world, step="template", agent="codemod")
+
+
+def test_setup_that_is_opened_again_offers_another_repository(
+    world: World, admin: Client, runner: Any, origin: RemoteRepository
+) -> None:
+    """It stayed at the fourth step of the first repository, and its steps looked as if nothing led back."""
+    made = connected(world, origin)
+    send(admin, world, do="begin", step="template", agent="codemod", template="fix-lint-findings")
+    form = page(admin, world)
+    assert "Start the task" in form, "the line is there, no task yet: it goes on there"
+    assert '<a class="stepper-step" href="' in form and "step=repository" in form, "a step leads back"
+    world.start(LineVersion.objects.get(), inputs={"repository": "app"}, by=world.admin)
+    again = page(admin, world)
+    assert "Connect and test" in again and "Start the task" not in again
+    assert "stepper-done" not in again and 'class="stepper-step" href' not in again, "it begins once more"
+    assert f"?step=agent&amp;connected={made.pk}" in again, "or it goes on with one that is there"
+    assert "Start the task" in page(admin, world, step="task"), "asked for, the step is shown"
+    other = Repository.objects.create(
+        project=world.project,
+        name="other",
+        address="https://h/o",
+        connected_at=timezone.now(),
+        tested=made.tested,
+    )
+    second = page(admin, world)
+    assert "Choose an agent" in second and "Start the task" not in second, (
+        "of the second one no line is there"
+    )
+    assert second.count('class="stepper-done"') == 1, "what was done with the first one is not done with it"
+    assert f"connected={other.pk}" in second and "Continue with other" in page(
+        admin, world, step="repository"
+    )
 
 
 def test_a_template_that_is_used_again_makes_a_line_of_another_name(

@@ -22,7 +22,7 @@ from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines.publishing import PublishRefused
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
-from pipelines.models import Line, Membership, Project, Repository
+from pipelines.models import Line, Membership, Project, Repository, Task
 from pipelines.ports.vault import store
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries import workers
@@ -79,6 +79,16 @@ class Setup:
     @cached_property
     def connected(self) -> list[RepositoryRow]:
         return [row for row in self.rows if row.checks and not row.failure]
+
+    @property
+    def tested(self) -> list[RepositoryRow]:
+        """Rows of repositories that were connected here, also where a check failed; that of the demo is not."""
+        return [row for row in self.rows if row.checks]
+
+    @property
+    def opens_form(self) -> bool:
+        """Return whether an address is what comes next, and not what a check of one found."""
+        return self.form.is_bound or self.another or not self.tested
 
     @cached_property
     def row(self) -> RepositoryRow | None:
@@ -150,17 +160,35 @@ class Setup:
             return TASK
         return TEMPLATE if self.is_chosen else AGENT
 
-    @property
+    @cached_property
+    def next_step(self) -> str:
+        """The step with which the latest repository goes on: the first one once a task was started with it."""
+        if self.row is None or not self.lines:
+            return self.reached
+        # A line knows no repository: what was published since it was connected was set up for it.
+        since = self.row.repository.connected_at
+        own_lines = [line for line in self.lines if line.live and line.live.published_at >= since]
+        if not own_lines:
+            return TEMPLATE if self.is_chosen else AGENT
+        return REPOSITORY if Task.objects.filter(line__in=own_lines).exists() else TASK
+
+    @cached_property
     def another(self) -> bool:
         """True if it begins once more, with one more repository."""
-        return "another" in self.request.GET
+        if "another" in self.request.GET:
+            return True
+        return bool(self.connected) and not self._requested_step and self.next_step == REPOSITORY
+
+    @property
+    def _requested_step(self) -> str:
+        return self.request.POST.get("step") or self.request.GET.get("step", "")
 
     @cached_property
     def step(self) -> str:
         keys = list(STEPS)
-        requested_step = self.request.POST.get("step") or self.request.GET.get("step", "")
+        requested_step = self._requested_step
         if requested_step not in keys:
-            return REPOSITORY if self.another else self.reached
+            return REPOSITORY if self.another else self.next_step
         # A step that cannot be opened yet leads to the last one that can.
         index = min(keys.index(requested_step), keys.index(self.reached))
         # Which templates are offered depends on the agent; once a line is there, its usual one will do.
@@ -171,12 +199,15 @@ class Setup:
     @property
     def marks(self) -> list[StepMark]:
         keys = list(STEPS)
-        last, here = keys.index(self.reached), keys.index(self.step)
+        here = keys.index(self.step)
+        # With one more repository nothing is done yet; a step of the one before is no way on.
+        last = 0 if self.another else keys.index(self.reached)
+        ready = keys.index(self.next_step) if self.next_step != REPOSITORY else last
         return [
             StepMark(
                 number + 1,
                 title,
-                "current" if number == here else "done" if number < last else "ahead",
+                "current" if number == here else "done" if number < min(ready, last) else "ahead",
                 self.at(key) if number <= last and number != here else "",
             )
             for number, (key, title) in enumerate(STEPS.items())
@@ -188,6 +219,10 @@ class Setup:
             parameters["connected"] = str(self.row.repository.pk)
         query = urlencode({"step": step, **parameters, **more})
         return f"{reverse('project-setup', args=[self.project.owner.key, self.project.key])}?{query}"
+
+    @property
+    def onward(self) -> str:
+        return self.at(AGENT)
 
     @property
     def starters(self) -> list[tuple[Starter, Any]]:
