@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePosixPath
+from typing import Any
 
 from django.db import transaction
 
@@ -74,19 +75,25 @@ class PrepareText:
                 raise Invalid.at("cache", "Enter a path inside the repository, like package-lock.json.")
         if not argv and (cache or self.hosts.strip()):
             raise Invalid.at("command", "Enter the command that prepares the folder.")
-        hosts = tuple(dict.fromkeys(self.hosts.split()))
-        for host in hosts:
-            if host_of(host) is None:
-                wrong = "%(host)s is not the name of a host. Write it like example.com or example.com:8443."
-                raise Invalid.at("hosts", wrong % {"host": host[:60]})
-        if len(hosts) > MOST_HOSTS:
-            raise Invalid.at("hosts", f"Enter at most {MOST_HOSTS} hosts.")
+        hosts = hosts_of(self.hosts.split())
         services = tuple(service.checked(f"services-{index}-") for index, service in enumerate(self.services))
         names = [service.name for service in services]
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise Invalid.at(f"services-{index}-name", "Another service has this name.")
         return Preparation(argv, cache, hosts, services, image_of(self.image, "image"))
+
+
+def hosts_of(typed: Sequence[str]) -> tuple[str, ...]:
+    """Raises Invalid."""
+    hosts = tuple(dict.fromkeys(typed))
+    for host in hosts:
+        if host_of(host) is None:
+            wrong = "%(host)s is not the name of a host. Write it like example.com or example.com:8443."
+            raise Invalid.at("hosts", wrong % {"host": host[:60]})
+    if len(hosts) > MOST_HOSTS:
+        raise Invalid.at("hosts", f"Enter at most {MOST_HOSTS} hosts.")
+    return hosts
 
 
 def image_of(typed: str, field: str) -> str:
@@ -113,11 +120,31 @@ def words(typed: str, field: str) -> tuple[str, ...]:
 def change(repository: Repository, prepare_text: PrepareText, *, by: User, now: datetime) -> None:
     """Tasks that are under way are prepared so from their next station on. Others than administrators of the
     installation leave private addresses allowed for the hosts for which they are. Raises Invalid."""
-    before, definition = repository.prepare, prepare_text.checked()
+    definition = prepare_text.checked()
     allowed = definition.hosts if prepare_text.private else ()
     if not sees_paths(by):
-        allowed = Preparation.of_dict(before).private
+        allowed = Preparation.of_dict(repository.prepare).private
     made = replace(definition, private=tuple(host for host in definition.hosts if host in allowed)).to_dict()
+    _store(repository, made, by=by, now=now)
+
+
+def allow_hosts(
+    repository: Repository, hosts: Sequence[str], private: Sequence[str], *, by: User, now: datetime
+) -> None:
+    """Let the command that prepares it reach these, too. `private`: names of listed hosts whose addresses may be
+    private, which counts from administrators of the installation alone. Raises Invalid."""
+    definition = Preparation.of_dict(repository.prepare)
+    listed, inside = hosts_of([*definition.hosts, *hosts]), set(definition.private)
+    if sees_paths(by):
+        inside.update(host for host in listed if host.partition(":")[0] in private)
+        # Where the tick holds for every host it holds for the ones that are added
+        inside.update(hosts if definition.private == definition.hosts else ())
+    allowed = tuple(host for host in listed if host in inside)
+    _store(repository, replace(definition, hosts=listed, private=allowed).to_dict(), by=by, now=now)
+
+
+def _store(repository: Repository, made: dict[str, Any], *, by: User, now: datetime) -> None:
+    before = repository.prepare
     if made == before:
         return
     with transaction.atomic():

@@ -22,12 +22,16 @@ from pipelines.work.spec.versions import fits
 
 HOST_SECONDS = 3.0
 """For which the name of a host is looked up."""
+INSIDE = (
+    "{names} {verb} inside your own network here (a private address), as with a mirror or a proxy for packages. So "
+    "that no command wanders about in it, that is refused until somebody allows it: {remedy}"
+)
 TICK = (
-    "An administrator of the installation ticks “These hosts may have private addresses” where the commands are "
-    "proposed, or under Environment."
+    "tick “These hosts may have private addresses” in step 3 of Setup, below Hosts, or under Environment. Only an "
+    "administrator of the installation has the tick."
 )
 WITHOUT_LOCK = "npm install --no-package-lock --legacy-peer-deps"
-LISTED = "An operator lists it in GATELINE_PRIVATE_HOSTS."
+LISTED = "an operator lists it in GATELINE_PRIVATE_HOSTS."
 
 
 def needs_of(
@@ -121,15 +125,20 @@ def _by_npm(name: str, proposal: Proposal) -> str:
 def hosts_of(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> ConnectionFact:
     """Say which hosts have private addresses that nobody `allowed`, or that this does not allow, and who could. A
     runner elsewhere may find them at others, so it is no failure."""
-    warnings = asyncio.run(_warnings(hosts, allowed, guard))
-    return ConnectionFact(", ".join(hosts), warning=" ".join(filter(None, warnings)))
+    remedies = asyncio.run(_remedies(hosts, allowed, guard))
+    warnings = [
+        INSIDE.format(names=" and ".join(names), verb="lies" if len(names) == 1 else "lie", remedy=remedy)
+        for remedy in (TICK, LISTED)
+        if (names := [host for host, own in zip(hosts, remedies, strict=True) if own == remedy])
+    ]
+    return ConnectionFact(", ".join(hosts), warning=" ".join(warnings))
 
 
-async def _warnings(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> list[str]:
-    return await asyncio.gather(*(_warning(host, host in allowed, guard) for host in hosts))
+async def _remedies(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> list[str]:
+    return await asyncio.gather(*(_remedy(host, host in allowed, guard) for host in hosts))
 
 
-async def _warning(entry: str, allowed: bool, guard: Guard) -> str:
+async def _remedy(entry: str, allowed: bool, guard: Guard) -> str:
     """Return what would allow the address of a host; "" where it is allowed, or nobody knows the name here."""
     host = host_of(entry)
     if host is None:
@@ -137,8 +146,7 @@ async def _warning(entry: str, allowed: bool, guard: Guard) -> str:
     ticked = replace(guard, inside=(host,))
     if not await _refused(host, ticked if allowed else guard):
         return ""
-    remedy = LISTED if allowed or await _refused(host, ticked) else TICK
-    return f"{entry} has a private address here. {remedy}"
+    return LISTED if allowed or await _refused(host, ticked) else TICK
 
 
 async def _refused(host: tuple[str, int], guard: Guard) -> bool:

@@ -3,6 +3,7 @@ managers tell of themselves. Events of agents are read as the texts in them."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
 import signal
@@ -43,8 +44,12 @@ PACKAGES = re.compile(
     r"|command not found|: not found$|not recognized as an internal"
 )
 """Lines of a program that lacks what an environment would have installed."""
-NOT_PREPARED = ("command_not_started", "no_fixer", "prepare_failed")
+PREPARE_FAILED = "prepare_failed"
+NOT_PREPARED = ("command_not_started", "no_fixer", PREPARE_FAILED)
 """Failure types that an environment might cure."""
+NOT_LISTED = re.compile(r"(?:port (\d+) of )?host (\S+) is not in the Hosts of the environment")
+PRIVATE = re.compile(r"host (\S+) has the private address (\S+?)\. ")
+"""What the proxy of Prepare refused, as the summary of the run says it (pipelines/work/worker/preparing.py)."""
 TEXTS = ("error", "output", "text", "result", "message", "content", "stderr")
 """Keys of an agent's event that hold texts for people."""
 FAILED = ("failure", "cancelled")
@@ -53,7 +58,8 @@ FAILED = ("failure", "cancelled")
 @dataclass(frozen=True, slots=True)
 class FailureCause:
     """`error`: a line of the log, or how a signal ended the run; "" where neither is known. `lines`: what stands around
-    it, else the last ones. `station`: its name; `times`: how often it failed in this task. `type`: of its failure."""
+    it, else the last ones. `station`: its name; `times`: how often it failed in this task. `type`: of its failure.
+    `refused`: hosts that its preparation may not reach yet; `private`: listed ones, at private addresses."""
 
     job: int
     station: str
@@ -61,11 +67,13 @@ class FailureCause:
     lines: tuple[str, ...]
     times: int = 1
     type: str = ""
+    refused: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         wording = plural("%(station)s failed", "%(station)s failed %(n)s times", self.times)
-        if self.type == "prepare_failed":
+        if self.type == PREPARE_FAILED:
             wording = plural(
                 "Preparing for %(station)s failed", "Preparing for %(station)s failed %(n)s times", self.times
             )
@@ -106,14 +114,27 @@ def _cause(job: Job, station: str, lines: Sequence[str], times: int) -> FailureC
     # From the error on; the last ones where fewer lines follow it.
     around = legible[max(min(place, len(legible) - MOST_LINES), 0) :][:MOST_LINES]
     signalled = _signal(job.exit_code)
+    failure_type = str((job.outcome or {}).get("failure_type") or "")
+    refusals = job.summary if failure_type == PREPARE_FAILED else ""
     return FailureCause(
         job.pk,
         station,
         signalled or _shortened(error),
         tuple(_shortened(line) for line in around if signalled or line.strip() != error),
         max(times, 1),
-        str((job.outcome or {}).get("failure_type") or ""),
+        failure_type,
+        tuple(host + (f":{port}" if port else "") for port, host in NOT_LISTED.findall(refusals)),
+        tuple(host for host, address in PRIVATE.findall(refusals) if _is_inside(address)),
     )
+
+
+def _is_inside(address: str) -> bool:
+    """Return whether an administrator may allow it by a tick: not this machine, nor a link."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return ip.is_private and not (ip.is_loopback or ip.is_link_local or ip.is_unspecified)
 
 
 def _logs(runs: Iterable[int]) -> dict[int, list[str]]:

@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pipelines.models import Membership, Repository, User
-from tests.factories import World
-from tests.pages.conftest import client_of
+from pipelines.models import Membership, Repository, Task, User
+from tests.factories import World, station
+from tests.pages.conftest import at, client_of, text
 
 pytestmark = pytest.mark.django_db
 SAVED = {
@@ -144,3 +144,60 @@ def test_an_administrator_of_the_installation_alone_allows_private_addresses(
     admin.post(place(repository), {key: value for key, value in given.items() if key != "private"})
     repository.refresh_from_db()
     assert repository.prepare["network"] == {"egress": ["packages.test"]}, "and takes it back"
+
+
+REFUSED = "Prepare failed: The host files.test is not in the Hosts of the environment. That is why sh failed."
+INSIDE = "Prepare failed: The host files.test has the private address 10.1.2.3. An operator can list it. That is why …"
+
+
+def failed(world: World, repository: Repository, summary: str) -> Task:
+    Repository.objects.update(prepare={"argv": ["npm", "ci"], "network": {"egress": ["packages.test"]}})
+    work = {"argv": ["make"], "network": "none"}
+    line = world.line(
+        stations=[station("code", kind="command", work=work, name="Code")],
+        workspace={"git": {"repository": "app"}},
+    )
+    task = world.start(line)
+    outcome = {"result": "failure", "failure_type": "prepare_failed", "summary": summary, "reason": summary}
+    world.report(task, outcome)
+    return task
+
+
+def test_a_host_that_was_refused_is_allowed_from_its_task_by_one_click(
+    admin: Client, world: World, repository: Repository
+) -> None:
+    """Of the lines of the log the program's own error stood first, which is no cause."""
+    task = failed(world, repository, REFUSED)
+    page = text(admin.get(at(world, "task", task.name)))
+    assert "Allow files.test and retry" in page and 'name="allow" value="files.test"' in page
+    assert page.index("The host files.test") < page.index("What the program said of it")
+    assert "Allow files.test" not in text(client_of(world.operator).get(at(world, "task", task.name)))
+    answer = admin.post(f"{place(repository)}?task={task.name}", {"allow": "files.test"})
+    repository.refresh_from_db()
+    assert repository.prepare["network"] == {"egress": ["packages.test", "files.test"]}
+    retried = Task.objects.latest("pk")
+    assert retried != task and answer.url == at(world, "task", retried.name)
+    assert "may reach files.test" in text(admin.get(answer.url))
+    bad = admin.post(place(repository), {"allow": "no host"}, follow=True)
+    assert "no host is not the name of a host." in text(bad)
+    assert client_of(world.operator).post(place(repository), {"allow": "x.test"}).status_code == 403
+
+
+def test_a_private_address_is_allowed_from_the_task_by_an_administrator_of_the_installation(
+    admin: Client, world: World, repository: Repository
+) -> None:
+    task = failed(world, repository, INSIDE.replace("files.test", "packages.test"))
+    address = at(world, "task", task.name)
+    button, asked = "Allow the private address of packages.test and retry", {"inside": "packages.test"}
+    assert button not in text(admin.get(address))
+    admin.post(place(repository), asked)
+    repository.refresh_from_db()
+    assert "private" not in repository.prepare["network"], "it is not theirs to say"
+    User.objects.filter(pk=world.admin.pk).update(is_staff=True)
+    assert button in text(admin.get(address))
+    admin.post(f"{place(repository)}?task={task.name}", asked)
+    repository.refresh_from_db()
+    assert repository.prepare["network"]["private"] == ["packages.test"]
+    admin.post(place(repository), {"allow": "files.test"})
+    repository.refresh_from_db()
+    assert repository.prepare["network"]["private"] == ["packages.test", "files.test"], "the tick was for all"

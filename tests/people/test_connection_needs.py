@@ -203,8 +203,8 @@ def test_a_private_address_of_a_package_host_is_told_before_the_first_task(
     unknown = told()
     assert (unknown["ok"], unknown["said"], unknown["warning"]) == (True, "packages.example.com", "")
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    assert told()["ok"] is True and "packages.example.com has a private address here." in told()["warning"]
-    assert "ticks “These hosts may have private addresses”" in told()["warning"]
+    assert told()["ok"] is True and told()["warning"].startswith("packages.example.com lies inside your own")
+    assert "tick “These hosts may have private addresses” in step 3 of Setup" in told()["warning"]
     address = "127.0.0.9"
     assert "lists it in GATELINE_PRIVATE_HOSTS" in told()["warning"]
     settings.PRIVATE_HOSTS = ["packages.example.com"]

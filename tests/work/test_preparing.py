@@ -289,7 +289,7 @@ def test_another_branch_with_the_same_lock_file_leaves_nothing_for_this_one(
                 "argv": [PYTHON, "-c", "import urllib.request as u; u.urlopen('https://registry.test/')"],
                 "network": {"egress": ["other.test"]},
             },
-            "The host registry.test is not in the Hosts of the environment",
+            "Prepare failed: The host registry.test is not in the Hosts of the environment. That is why ",
             "403",
         ),
         (

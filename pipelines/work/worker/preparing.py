@@ -286,13 +286,16 @@ async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
         return
     code = outcome.get("exit_code")
     why = str(outcome.get("summary") or outcome.get("reason") or f"it ended with exit code {code}")
-    hosts = "".join(f" The {refusal}" for refusal in dict.fromkeys(refusal_sink.refused[:MAX_REFUSALS]))
+    hosts = " ".join(f"The {refusal}" for refusal in dict.fromkeys(refusal_sink.refused[:MAX_REFUSALS]))
     if REFUSED[1] in hosts:
         hosts += (
             " Or an administrator of the installation ticks “These hosts may have private addresses” under"
             " Environment, in the settings of the repository."
         )
-    raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.{hosts}")
+    if hosts:
+        # Of what could not be reached the program makes an error of its own, which sounds like the cause
+        raise NotPrepared(f"Prepare failed: {hosts} That is why {words} failed: {why.rstrip('.')}.")
+    raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.")
 
 
 def _added(before: FolderState, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:
