@@ -26,7 +26,7 @@ from pipelines.api import api, runner_calls
 from pipelines.api.runner_calls import CallAnswer, SentCall
 from pipelines.api.runner_reports import TokenOutOfForce
 from pipelines.engine.commands.report import LARGEST_BATCH
-from pipelines.work.transport.together import Together
+from pipelines.work.transport.together import CallBatcher
 
 log = structlog.get_logger(__name__)
 MOST_IDLE: Final = 40
@@ -150,7 +150,7 @@ class OneThread(ASGIHandler):
             return None
         return await self._gathering(call.project).answer(GatheredRequest(request, call), call.jobs)
 
-    def _gathering_of(self, project: int) -> Together[GatheredRequest, HttpResponse]:
+    def _gathering_of(self, project: int) -> CallBatcher[GatheredRequest, HttpResponse]:
         async def send(requests: Sequence[GatheredRequest]) -> Sequence[HttpResponse | None]:
             try:
                 answers: list[CallAnswer | None] = await self._in_a_thread(self._answered_together, requests)
@@ -161,7 +161,7 @@ class OneThread(ASGIHandler):
             gathering.expect([job for answer in answers if answer is not None for job in answer.instant])
             return [None if answer is None else answer.response for answer in answers]
 
-        gathering = Together(
+        gathering = CallBatcher(
             send, LARGEST_BATCH, size=lambda request: len(request.call.jobs), patience=PATIENCE
         )
         return gathering

@@ -30,4 +30,4 @@ def stays_private(output: int, isolation: str, places: Places) -> bool:
         path = Path(os.readlink(f"/proc/self/fd/{output}"))
     except OSError:
         return False  # not on Linux: nobody knows where it lies
-    return isolation in ISOLATING and not places.shows(path)
+    return isolation in ISOLATING and not places.is_readable(path)

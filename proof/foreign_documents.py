@@ -29,14 +29,14 @@ def main(arguments: list[str] | None = None) -> int:
     counts = Counter[str]()
     for name, files in found(folder):
         try:
-            opened = opening.opened_files(files)
+            opened = opening.import_files(files)
             back_and_forth(opened)
         except DocumentError as error:
             verdict, words = "refused", str(error.problems[0].message)
         except AssertionError as error:
             verdict, words = "otherwise", str(error)
         else:
-            verdict, words = "read", f"{opened.system or 'Gateline'}, {len(opened.losses)} losses"
+            verdict, words = "read", f"{opened.system_name or 'Gateline'}, {len(opened.losses)} losses"
         counts[verdict] += 1
         print(f"{verdict:10}{name}: {words}")
     print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "no documents")

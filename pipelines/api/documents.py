@@ -17,7 +17,7 @@ from pipelines.formats import native
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.folder import MOST_FILES
 from pipelines.formats.foreign.systems import systems, written_systems
-from pipelines.formats.foreign.writing import dialect_of, written
+from pipelines.formats.foreign.writing import dialect_of, export_document
 from pipelines.formats.top_members import with_members
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined
@@ -72,7 +72,7 @@ def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[st
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
     # Not `in_turn`: whether it saves stands in the body
     with turn(request.auth, saves=payload.save):
-        opened = opening.opened_files(payload.files)
+        opened = opening.import_files(payload.files)
         imported = _told(opened, project, payload.key)
         if not payload.save:
             return Status(200, imported)
@@ -117,12 +117,12 @@ def export(request: Request, line: Line, dialect: str = "", version: str = "") -
     if dialect not in written_systems():
         known = ", ".join((OWN, *written_systems()))
         raise Invalid.at("dialect", f"has to be one of {known}")
-    made = written(document, dialect)
+    made = export_document(document, dialect)
     losses = [_place(loss) for loss in made.losses]
     return {"dialect": dialect, "system": systems()[dialect].name, "text": made.text, "losses": losses}
 
 
-def _told(opened: opening.Opened, project: Project, key: str) -> dict[str, Any]:
+def _told(opened: opening.ImportedDocument, project: Project, key: str) -> dict[str, Any]:
     """Raises Invalid: it has no key, or is no object of stations."""
     document, text = opened.document, opened.text
     if key and document.get("key") != key:
@@ -135,7 +135,7 @@ def _told(opened: opening.Opened, project: Project, key: str) -> dict[str, Any]:
         raise Invalid.at(missing, "is missing")
     return {
         "dialect": opened.dialect,
-        "system": opened.system,
+        "system": opened.system_name,
         "key": document["key"],
         "name": str(document.get("name") or document["key"])[:200],
         "stations": len(stations),

@@ -14,7 +14,7 @@ from pipelines.api.lookup import COSTS, LINE, Operations, in_turn, may, saving_i
 from pipelines.api.schemas import LineOut, Strict, refuse_rounded, text_of
 from pipelines.errors import Conflict
 from pipelines.formats import native
-from pipelines.formats.merging import same
+from pipelines.formats.merging import is_same_value
 from pipelines.lines import drafts, publishing
 from pipelines.lines.linting import examined
 from pipelines.models import Line, Project, User
@@ -173,7 +173,7 @@ def stored(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
         "findings": {**told(examination, saved.draft), "elsewhere": elsewhere(edit.base, examination.line)},
         "differs": draft_differs(saved),
     }
-    merged: Mapping[str, Any] = {} if same(saved.draft, edit.document) else {"document": saved.draft}
+    merged: Mapping[str, Any] = {} if is_same_value(saved.draft, edit.document) else {"document": saved.draft}
     return SavedOut(**fields, **merged)
 
 

@@ -114,7 +114,7 @@ def _begun(line: Line, sent: ImportIn) -> dict[str, Any]:
 
 def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
     """Raises DocumentError: nothing that can be drawn."""
-    opened = opening.opened(sent.text)
+    opened = opening.import_document(sent.text)
     document = {**opened.document, "key": line.key}
     problems = native.locate(opened.text, _problems(document))
     if not drawable(document):
@@ -127,7 +127,7 @@ def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
     }
 
 
-def _losses(opened: opening.Opened) -> list[dict[str, Any]]:
+def _losses(opened: opening.ImportedDocument) -> list[dict[str, Any]]:
     """Return what a document of another system expresses otherwise, before the changes."""
     if not opened.losses:
         return []
@@ -135,7 +135,7 @@ def _losses(opened: opening.Opened) -> list[dict[str, Any]]:
         {"sentence": people_text(loss.message), "what": "changed", "icon": "info", "word": loss.path}
         for loss in opened.losses
     ]
-    title = f"Different from the document of {opened.system}"
+    title = f"Different from the document of {opened.system_name}"
     return [{"affects": "words", "title": title, "rows": rows[:MOST]}]
 
 

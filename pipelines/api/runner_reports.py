@@ -16,8 +16,8 @@ from pipelines.models import ApiToken
 from pipelines.people import accounts
 from pipelines.work.runners import reported, reports
 from pipelines.work.runners.presence import claim_of
-from pipelines.work.runners.reported import Reported, Reporter
-from pipelines.work.runners.reports import Told
+from pipelines.work.runners.reported import Reporter, ReportFacts
+from pipelines.work.runners.reports import RunnerReport
 from pipelines.work.transport.protocol import ReportAnswer
 
 NOT_ITS: Final = ReportAnswer("not_found")
@@ -72,13 +72,15 @@ def answer(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     answered."""
     tokens = accounts.runners({call.secret for call in calls}, timezone.now())
     known = _known(project, calls, tokens)
-    checked: list[list[Told | ReportAnswer] | Refusal] = [
+    checked: list[list[RunnerReport | ReportAnswer] | Refusal] = [
         _told(call, its, call.secret in tokens) for call, its in zip(calls, known, strict=True)
     ]
-    accepted = [entry for one in checked if isinstance(one, list) for entry in one if isinstance(entry, Told)]
+    accepted = [
+        entry for one in checked if isinstance(one, list) for entry in one if isinstance(entry, RunnerReport)
+    ]
     answers = iter(reports.report(accepted) if accepted else ())
     return [
-        [next(answers) if isinstance(entry, Told) else entry for entry in one]
+        [next(answers) if isinstance(entry, RunnerReport) else entry for entry in one]
         if isinstance(one, list)
         else one
         for one in checked
@@ -87,7 +89,7 @@ def answer(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
 
 def _known(
     project: int, calls: Sequence[ReportCall], tokens: Mapping[str, ApiToken]
-) -> list[Reported | None]:
+) -> list[ReportFacts | None]:
     """Return what each call is judged by; None for one whose token is not in force, or whose runner is not
     known."""
     reporters = {
@@ -104,7 +106,9 @@ def _known(
     return [reported_by_call.get(at) for at in range(len(calls))]
 
 
-def _told(call: ReportCall, known: Reported | None, in_force: bool) -> list[Told | ReportAnswer] | Refusal:
+def _told(
+    call: ReportCall, known: ReportFacts | None, in_force: bool
+) -> list[RunnerReport | ReportAnswer] | Refusal:
     # Before all else: without a token in force nobody is told what is wrong with a call.
     if not in_force:
         return TokenOutOfForce()
@@ -119,7 +123,7 @@ def _told(call: ReportCall, known: Reported | None, in_force: bool) -> list[Told
     # A drained runner ends what it has, and is handed nothing new (docs/runners.md)
     more = None if known.runner.stopping else claim_of(known.runner)
     return [
-        Told(
+        RunnerReport(
             known,
             known.jobs[report.job],
             report.attempt,

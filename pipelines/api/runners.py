@@ -184,7 +184,7 @@ def _runner(request: RunnerRequest, runner: uuid.UUID) -> Worker:
 
 
 def _held(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:
-    return claiming.held(_runner(request, runner), bodies.job_id(job), lease)
+    return claiming.job_under_lease(_runner(request, runner), bodies.job_id(job), lease)
 
 
 # The runner itself
@@ -209,7 +209,7 @@ def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> None:
     """Report that the runner stops, that its disk is full, which agents and tools it has."""
     worker, fields = _runner(request, runner), payload.model_dump(exclude_none=True)
     if fields:
-        presence.tell(worker, fields, request.auth)
+        presence.update_runner(worker, fields, request.auth)
 
 
 @router.post(RUNNER + "/sign-off", response={204: None}, url_name="runner-sign-off")
@@ -303,7 +303,7 @@ def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
     sizes = bodies.document(request).get("files")
     if not isinstance(sizes, dict) or not all(type(size) is int and size >= 0 for size in sizes.values()):
         raise Invalid.at("files", "is no object of digests and sizes")
-    return WantedOut(wanted=files.wanted(job_row, lease, sizes))
+    return WantedOut(wanted=files.missing_digests(job_row, lease, sizes))
 
 
 @router.put(JOB + "/files/{digest}", response={204: None}, url_name="runner-upload")

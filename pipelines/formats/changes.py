@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pipelines.formats.merging import GONE, IDENTITY, ORDER, by_identity, kept, same
+from pipelines.formats.merging import GONE, IDENTITY, ORDER, by_identity, is_same_value, keys_in
 from pipelines.routing.basics.problems import join
 
 What = Literal["added", "removed", "changed", "order"]
@@ -83,7 +83,7 @@ class DocumentChange:
         return path_of(self.steps)
 
     @property
-    def routing(self) -> bool:
+    def affects_routing(self) -> bool:
         return self.affects == "routing"
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def path_of(steps: tuple[Step, ...]) -> str:
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[DocumentChange, ...]:
     """Return the changes in the order of the new document, removals last. Raises nothing."""
-    return tuple(_object((), old, new))
+    return tuple(_object_changes((), old, new))
 
 
 def touches(one: str, other: str) -> bool:
@@ -110,41 +110,41 @@ def touches(one: str, other: str) -> bool:
     return long == short or not short or (long.startswith(short) and long[len(short)] in ".[")
 
 
-def _object(
+def _object_changes(
     steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[DocumentChange]:
     for key in dict.fromkeys([*new, *old]):
         before, now = old.get(key, GONE), new.get(key, GONE)
-        if not same(before, now):
-            yield from _value((*steps, key), key, before, now)
+        if not is_same_value(before, now):
+            yield from _value_changes((*steps, key), key, before, now)
 
 
-def _value(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[DocumentChange]:
+def _value_changes(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[DocumentChange]:
     identity = IDENTITY.get(step)
     if new is not GONE and identity is not None:
         before, now = by_identity(old, identity), by_identity(new, identity)
         # An empty list where there was none is a change, too, but has no members to tell of it.
         if before is not None and now is not None and (old is not GONE or now):
-            yield from _members(steps, before, now)
+            yield from _member_changes(steps, before, now)
             return
     elif step in SPLIT and isinstance(new, Mapping):
         old_object = old if isinstance(old, Mapping) else {} if old is GONE and new else None
         if old_object is not None:
-            yield from _object(steps, old_object, new)
+            yield from _object_changes(steps, old_object, new)
             return
     yield _change(steps, old, new)
 
 
-def _members(
+def _member_changes(
     steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[DocumentChange]:
     common = set(old) & set(new)
-    if kept(list(old), common) != kept(list(new), common):
+    if keys_in(list(old), common) != keys_in(list(new), common):
         yield _change((*steps, ORDER), list(old), list(new))
     for place, (key, now) in enumerate(new.items(), start=1):
         here = (*steps, Member(key))
         if key in old:
-            yield from _object(here, old[key], now)
+            yield from _object_changes(here, old[key], now)
         else:
             yield _change(here, GONE, now, place)
     for place, (key, before) in enumerate(old.items(), start=1):
@@ -153,7 +153,7 @@ def _members(
 
 
 def _change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> DocumentChange:
-    kind, key, station, rest = _thing(steps)
+    kind, key, station, rest = _innermost_thing(steps)
     what: What = "changed"
     if rest[-1:] == (ORDER,):
         what = "order"
@@ -175,7 +175,7 @@ def _change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> Docu
     )
 
 
-def _thing(steps: tuple[Step, ...]) -> tuple[str, str, str, tuple[Step, ...]]:
+def _innermost_thing(steps: tuple[Step, ...]) -> tuple[str, str, str, tuple[Step, ...]]:
     """Kind and key of the innermost thing, the station around it, and the steps below it."""
     kind, key, station, below = "line", "", "", 0
     for index in range(1, len(steps)):
@@ -193,7 +193,7 @@ def _affects(kind: str, rest: tuple[Step, ...], old: Any, new: Any) -> Affects:
         return "layout"
     affects_by_field, path = _FIELDS[kind], ".".join(map(str, rest))
     if kind == "station" and path == "limits":
-        return "routing" if _limits(old) & COUNTED or _limits(new) & COUNTED else "work"
+        return "routing" if _limit_names(old) & COUNTED or _limit_names(new) & COUNTED else "work"
     return next(
         # With the dots “work” is the field of “work.kind”, and “name” not that of “names”.
         (affects for field, affects in affects_by_field.items() if f"{path}.".startswith(f"{field}.")),
@@ -201,7 +201,7 @@ def _affects(kind: str, rest: tuple[Step, ...], old: Any, new: Any) -> Affects:
     )
 
 
-def _limits(value: Any) -> set[str]:
+def _limit_names(value: Any) -> set[str]:
     return set(value) if isinstance(value, Mapping) else set()
 
 

@@ -10,7 +10,7 @@ from pipelines.routing.document.line import DocumentError, ParsedLine, Problem
 from pipelines.routing.guarantees.guarantee_proofs import guarantee_answers
 
 
-def linted(text: str | bytes) -> Examination:
+def lint_text(text: str | bytes) -> Examination:
     """Return the lint of a text; of one that is no line the findings say why. Raises nothing."""
     line = _read(text)
     if not isinstance(line, ParsedLine):

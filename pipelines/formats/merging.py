@@ -18,20 +18,20 @@ ORDER = "(order)"
 """The last step of a conflict's path when both changed the order of a list in different ways."""
 
 
-class Gone:
+class MissingValue:
     """Sentinel for a missing value: never part of a document."""
 
     def __repr__(self) -> str:
         return "GONE"
 
 
-GONE: Final = Gone()
+GONE: Final = MissingValue()
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
-    """Clash of two changes of the same place: `base` before, `mine` and `theirs` after; None where it is not
-    there."""
+class MergeConflict:
+    """Conflict between two changes of the same path: `base` before, `mine` and `theirs` after; None where the
+    value does not exist."""
 
     path: str
     base: Any
@@ -44,55 +44,59 @@ class Merged:
     """`document`: with everything that is disjoint; where there are clashes it holds theirs."""
 
     document: dict[str, Any]
-    clashes: tuple[Clash, ...] = field(default=())
+    clashes: tuple[MergeConflict, ...] = field(default=())
 
 
 def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Merged:
     """Merge three documents: `base` is what both started from. Raises nothing: any JSON will do."""
-    clashes: list[Clash] = []
-    document = _merged("", "", base, mine, theirs, clashes)
+    clashes: list[MergeConflict] = []
+    document = _merge_value("", "", base, mine, theirs, clashes)
     return Merged(dict(document), tuple(clashes))
 
 
-def _merged(path: str, step: str, base: Any, mine: Any, theirs: Any, clashes: list[Clash]) -> Any:
-    if same(mine, theirs) or same(base, mine):
+def _merge_value(
+    path: str, step: str, base: Any, mine: Any, theirs: Any, clashes: list[MergeConflict]
+) -> Any:
+    if is_same_value(mine, theirs) or is_same_value(base, mine):
         return theirs
-    if same(base, theirs):
+    if is_same_value(base, theirs):
         return mine
     if isinstance(mine, Mapping) and isinstance(theirs, Mapping) and isinstance(base, Mapping):
-        return _object(path, base, mine, theirs, clashes)
+        return _merge_objects(path, base, mine, theirs, clashes)
     identity = IDENTITY.get(step)
     before, here, there = (by_identity(side, identity) for side in (base, mine, theirs))
     if before is not None and here is not None and there is not None:
-        return _list(path, step, before, here, there, clashes)
-    clashes.append(Clash(path, _shown(base), _shown(mine), _shown(theirs)))
+        return _merge_lists(path, step, before, here, there, clashes)
+    clashes.append(
+        MergeConflict(path, _none_if_missing(base), _none_if_missing(mine), _none_if_missing(theirs))
+    )
     return theirs
 
 
-def _shown(value: Any) -> Any:
+def _none_if_missing(value: Any) -> Any:
     return None if value is GONE else value
 
 
-def same(one: Any, other: Any) -> bool:
+def is_same_value(one: Any, other: Any) -> bool:
     """Strict by type, as conditions are: true is not 1. A browser sends 1.0 as 1, which is the same number."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(is_same_value(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(is_same_value, one, other))
     return equal(one, other)
 
 
-def _object(
+def _merge_objects(
     path: str,
     base: Mapping[str, Any],
     mine: Mapping[str, Any],
     theirs: Mapping[str, Any],
-    clashes: list[Clash],
+    clashes: list[MergeConflict],
 ) -> dict[str, Any]:
     merged = {}
     for key in dict.fromkeys([*theirs, *mine]):
         before, here, there = (side.get(key, GONE) for side in (base, mine, theirs))
-        value = _merged(join(path, key), key, before, here, there, clashes)
+        value = _merge_value(join(path, key), key, before, here, there, clashes)
         if value is not GONE:
             merged[key] = value
     return merged
@@ -113,23 +117,23 @@ def by_identity(members: Any, identity: str | None) -> dict[str, Any] | None:
     return dict(zip(keys, members, strict=True))
 
 
-def _list(
+def _merge_lists(
     path: str,
     step: str,
     base: dict[str, Any],
     mine: dict[str, Any],
     theirs: dict[str, Any],
-    clashes: list[Clash],
+    clashes: list[MergeConflict],
 ) -> list[Any]:
     order = _order(list(base), list(mine), list(theirs), strict=step == "rules")
     if order is None:
-        clashes.append(Clash(join(path, ORDER), list(base), list(mine), list(theirs)))
+        clashes.append(MergeConflict(join(path, ORDER), list(base), list(mine), list(theirs)))
         # Where there are clashes the document holds theirs.
         order = [*theirs, *(key for key in mine if key not in theirs)]
     merged = []
     for key in order:
         before, here, there = (side.get(key, GONE) for side in (base, mine, theirs))
-        value = _merged(f"{path}[{key}]", "", before, here, there, clashes)
+        value = _merge_value(f"{path}[{key}]", "", before, here, there, clashes)
         if value is not GONE:
             merged.append(value)
     return merged
@@ -138,9 +142,9 @@ def _list(
 def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool) -> list[str] | None:
     """Return all keys of both, in an order that keeps both; None where there is none."""
     common = set(mine) & set(theirs)
-    if kept(mine, common) != kept(theirs, common):
-        moved_by_me = kept(mine, common) != kept(base, common)
-        moved_by_them = kept(theirs, common) != kept(base, common)
+    if keys_in(mine, common) != keys_in(theirs, common):
+        moved_by_me = keys_in(mine, common) != keys_in(base, common)
+        moved_by_them = keys_in(theirs, common) != keys_in(base, common)
         if moved_by_me and moved_by_them:
             return None
         # Whoever moved members gives the order; the other side's new ones are put into it.
@@ -148,16 +152,16 @@ def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool)
     else:
         first, second = theirs, mine
     # Both added rules at one place: which comes first would decide which wins.
-    if strict and set(_added(first, base, common)) & set(_added(second, base, common)):
+    if strict and set(_insertion_points(first, base, common)) & set(_insertion_points(second, base, common)):
         return None
-    return _inserted(first, second)
+    return _with_inserted(first, second)
 
 
-def kept(keys: Sequence[str], among: set[str]) -> list[str]:
+def keys_in(keys: Sequence[str], among: set[str]) -> list[str]:
     return [key for key in keys if key in among]
 
 
-def _added(keys: Sequence[str], base: Sequence[str], common: set[str]) -> Iterator[str | None]:
+def _insertion_points(keys: Sequence[str], base: Sequence[str], common: set[str]) -> Iterator[str | None]:
     """Yield the common keys behind which this side alone added something."""
     before = None
     for key in keys:
@@ -167,7 +171,7 @@ def _added(keys: Sequence[str], base: Sequence[str], common: set[str]) -> Iterat
             yield before
 
 
-def _inserted(first: list[str], second: list[str]) -> list[str]:
+def _with_inserted(first: list[str], second: list[str]) -> list[str]:
     """`first`, with what only `second` has behind what it stands behind there."""
     keys = list(first)
     for index, key in enumerate(second):

@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import SafeRepresenter
 
-from pipelines.formats.foreign.systems import recognised
+from pipelines.formats.foreign.systems import recognise_system
 from pipelines.formats.schema import json_schema
 from pipelines.formats.yamltext import Parsed, TextError, parse, resolves_to_text
 from pipelines.routing.basics import jsontext
@@ -38,7 +38,7 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
     With `exact` it is a `Decimal`.
     """
     document = value_of(text, exact=exact)
-    if other := recognised(document).problems:
+    if other := recognise_system(document).problems:
         # The place says it; the path would read as if only that part were wrong.
         raise DocumentError([replace(_locate(text, other[0]), path="")])
     if type(document) is not dict:

@@ -48,7 +48,7 @@ def overlay(old: Document, new: Document, changes: Iterable[DocumentChange]) -> 
             _put(picture.stations, [str(step) for step in change.steps[3:4]], mark)
         elif change.kind in by_kind:
             _put(by_kind[change.kind], [change.key], mark)
-    _pass_on(picture, gates)
+    _spread_marks(picture, gates)
     return picture
 
 
@@ -61,7 +61,7 @@ def place_of(change: DocumentChange, document: Document) -> PicturePlace:
     if change.affects == "layout" and len(change.steps) > 3:
         return PicturePlace(str(change.steps[3]))
     if change.kind == "gate":
-        return next(_asking(document, change.key), PicturePlace())
+        return next(_gate_places(document, change.key), PicturePlace())
     return (
         PicturePlace("@start")
         if change.kind == "input" or change.field in ("start", "inputs")
@@ -74,7 +74,7 @@ def _mark(change: DocumentChange) -> Mark:
         return "moved"
     if not change.field and change.what in ("added", "removed"):
         return "added" if change.what == "added" else "removed"
-    return "changed" if change.routing else "edited"
+    return "changed" if change.affects_routing else "edited"
 
 
 def _put(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
@@ -83,7 +83,7 @@ def _put(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
         marks[key] = min(marks.get(key, mark), mark, key=GRAVITY.index)
 
 
-def _pass_on(picture: Overlay, gates: Mapping[str, Mark]) -> None:
+def _spread_marks(picture: Overlay, gates: Mapping[str, Mark]) -> None:
     """Mark what has no mark elsewhere: rules of a station that is new or gone, gates on what asks them, old
     targets."""
     for station in picture.document["stations"]:
@@ -96,12 +96,12 @@ def _pass_on(picture: Overlay, gates: Mapping[str, Mark]) -> None:
     for key, mark in gates.items():
         # A gate that is gone was taken from its rules, too; one that is new was given to them.
         if mark in ("changed", "edited"):
-            for place in _asking(picture.document, key):
+            for place in _gate_places(picture.document, key):
                 marks, name = (picture.rules, place.rule) if place.rule else (picture.stations, place.node)
                 _put(marks, [name], mark)
 
 
-def _asking(document: Document, gate: str) -> Iterator[PicturePlace]:
+def _gate_places(document: Document, gate: str) -> Iterator[PicturePlace]:
     for station in document["stations"]:
         if station.get("gate") == gate:
             yield PicturePlace(station["key"])

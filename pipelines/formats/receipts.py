@@ -143,7 +143,7 @@ def read_key(pem: bytes) -> Ed25519PublicKey:
     return key
 
 
-def sealed(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
+def sign_receipt(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
     """The receipt, ready to be kept as a file."""
     payload = canonical_json(change.statement())
     envelope = {
@@ -152,41 +152,41 @@ def sealed(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
         "signatures": [
             {
                 "keyid": fingerprint(key.public_key()),
-                "sig": base64.b64encode(key.sign(_encoded(payload))).decode(),
+                "sig": base64.b64encode(key.sign(_bytes_to_sign(payload))).decode(),
             }
         ],
     }
     return canonical_json(envelope)
 
 
-def verified(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
+def verify_receipt(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
     """Read what the receipt says, if this key signed it. Raises ReceiptInvalid."""
-    envelope = _canonical(receipt, "The receipt")
-    _only(envelope, ("payload", "payloadType", "signatures"), "the receipt")
+    envelope = _parse_canonical(receipt, "The receipt")
+    _check_keys(envelope, ("payload", "payloadType", "signatures"), "the receipt")
     if envelope["payloadType"] != PAYLOAD_TYPE:
         raise ReceiptInvalid(f"payloadType is not {PAYLOAD_TYPE}.")
     signatures = envelope["signatures"]
     if not isinstance(signatures, list) or len(signatures) != 1:
         raise ReceiptInvalid("signatures is not a list of one.")
-    _only(signatures[0], ("keyid", "sig"), "signatures[0]")
-    payload = _bytes(envelope["payload"], "payload")
+    _check_keys(signatures[0], ("keyid", "sig"), "signatures[0]")
+    payload = _decode_base64(envelope["payload"], "payload")
     if signatures[0]["keyid"] != fingerprint(key):
         raise ReceiptInvalid("It was signed with another key than this one.")
     try:
-        key.verify(_bytes(signatures[0]["sig"], "signatures[0].sig"), _encoded(payload))
+        key.verify(_decode_base64(signatures[0]["sig"], "signatures[0].sig"), _bytes_to_sign(payload))
     except InvalidSignature as error:
         raise ReceiptInvalid("The signature is wrong: the receipt was changed, or forged.") from error
-    return _change(_canonical(payload, "The statement"))
+    return _change(_parse_canonical(payload, "The statement"))
 
 
-def _encoded(payload: bytes) -> bytes:
+def _bytes_to_sign(payload: bytes) -> bytes:
     """Return the bytes to sign: DSSE's PAE."""
     kind = PAYLOAD_TYPE.encode()
     # The lengths keep type and payload apart: no other pair gives the same bytes.
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 
 
-def _canonical(data: bytes, what: str) -> Any:
+def _parse_canonical(data: bytes, what: str) -> Any:
     if len(data) > MOST_BYTES:
         raise ReceiptInvalid(f"{what} is larger than 1 MiB.")
     try:
@@ -200,7 +200,7 @@ def _canonical(data: bytes, what: str) -> Any:
     return document
 
 
-def _bytes(value: Any, place: str) -> bytes:
+def _decode_base64(value: Any, place: str) -> bytes:
     """Return the bytes of strict Base64: encoding them again gives the same text."""
     try:
         decoded = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
@@ -211,7 +211,7 @@ def _bytes(value: Any, place: str) -> bytes:
     return decoded
 
 
-def _only(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any]:
+def _check_keys(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict) or set(value) != set(keys):
         raise ReceiptInvalid(
             f"{place[0].upper()}{place[1:]} does not have exactly these keys: {', '.join(keys)}."
@@ -220,7 +220,7 @@ def _only(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any]:
 
 
 def _change(statement: Any) -> LandedChange:
-    _only(statement, ("_type", "subject", "predicateType", "predicate"), "the statement")
+    _check_keys(statement, ("_type", "subject", "predicateType", "predicate"), "the statement")
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
         raise ReceiptInvalid("The statement is of another type.")
     raw_predicate = statement["predicate"]
@@ -228,12 +228,14 @@ def _change(statement: Any) -> LandedChange:
     if "rebase" in there and raw_predicate["rebase"] != SAME_PATCH:
         # Any other word is refused as a key that is not known.
         there.remove("rebase")
-    predicate = dict(_only(raw_predicate, _PREDICATE - (OPTIONAL - there), "predicate"))
+    predicate = dict(_check_keys(raw_predicate, _PREDICATE - (OPTIONAL - there), "predicate"))
     subjects = statement["subject"]
     if not isinstance(subjects, list) or len(subjects) != 1:
         raise ReceiptInvalid("subject is not a list of one.")
-    digest = _only(
-        _only(subjects[0], ("name", "digest"), "subject[0]")["digest"], ("gitCommit", "gitTree"), "digest"
+    digest = _check_keys(
+        _check_keys(subjects[0], ("name", "digest"), "subject[0]")["digest"],
+        ("gitCommit", "gitTree"),
+        "digest",
     )
     approval = predicate.pop("approval")
     producers = _texts(predicate.pop("producers", []), "producers")
@@ -245,32 +247,32 @@ def _change(statement: Any) -> LandedChange:
         approval=_approval(approval) if approval is not None else None,
     )
     for name, kind in LandedChange.__annotations__.items():
-        _typed(getattr(change, name), kind, name)
-    _protection(change.protection)
-    _amount(change.too_large_to_read)
-    _hashes(change)
+        _check_type(getattr(change, name), kind, name)
+    _check_protection(change.protection)
+    _check_amount(change.too_large_to_read)
+    _check_hashes(change)
     if change.statement() != statement:
         raise ReceiptInvalid("The statement says its own subject differently in two places.")
     return change
 
 
-def _protection(rules: Any) -> None:
+def _check_protection(rules: Any) -> None:
     if rules is None:
         return
     extra = ("four_eyes",) if isinstance(rules, dict) and rules.get("four_eyes") is True else ()
-    _only(rules, ("approvals", "groups", "gates", "changed_by", *extra), "protection")
-    _typed(rules["approvals"], "int", "protection.approvals")
-    _typed(rules["changed_by"], "str", "protection.changed_by")
+    _check_keys(rules, ("approvals", "groups", "gates", "changed_by", *extra), "protection")
+    _check_type(rules["approvals"], "int", "protection.approvals")
+    _check_type(rules["changed_by"], "str", "protection.changed_by")
     for key in ("groups", "gates"):
         _texts(rules[key], f"protection.{key}")
 
 
-def _amount(amount: Any) -> None:
+def _check_amount(amount: Any) -> None:
     if amount is None:
         return
-    _only(amount, ("files", "bytes"), "too_large_to_read")
+    _check_keys(amount, ("files", "bytes"), "too_large_to_read")
     for key, number in amount.items():
-        _typed(number, "int", f"too_large_to_read.{key}")
+        _check_type(number, "int", f"too_large_to_read.{key}")
 
 
 def _texts(value: Any, place: str) -> tuple[str, ...]:
@@ -280,28 +282,30 @@ def _texts(value: Any, place: str) -> tuple[str, ...]:
 
 
 def _approval(raw_approval: Any) -> ReceiptApproval:
-    members = dict(_only(raw_approval, tuple(ReceiptApproval.__annotations__), "approval"))
+    members = dict(_check_keys(raw_approval, tuple(ReceiptApproval.__annotations__), "approval"))
     votes = members.pop("votes")
     if not isinstance(votes, list):
         raise ReceiptInvalid("approval.votes is not a list.")
-    made = [SignedVote(**_only(raw_vote, tuple(SignedVote.__annotations__), "a vote")) for raw_vote in votes]
+    made = [
+        SignedVote(**_check_keys(raw_vote, tuple(SignedVote.__annotations__), "a vote")) for raw_vote in votes
+    ]
     approval = ReceiptApproval(**members, votes=made)
     for name, kind in ReceiptApproval.__annotations__.items():
-        _typed(getattr(approval, name), kind, f"approval.{name}")
+        _check_type(getattr(approval, name), kind, f"approval.{name}")
     for vote in made:
         for name, kind in SignedVote.__annotations__.items():
-            _typed(getattr(vote, name), kind, f"votes.{name}")
+            _check_type(getattr(vote, name), kind, f"votes.{name}")
     return approval
 
 
-def _typed(value: Any, kind: str, place: str) -> None:
+def _check_type(value: Any, kind: str, place: str) -> None:
     expected = {"str": str, "int": int}.get(kind)
     # `type`, not isinstance: true is no whole number.
     if expected is not None and type(value) is not expected:
         raise ReceiptInvalid(f"{place} is no {'text' if expected is str else 'whole number'}.")
 
 
-def _hashes(change: LandedChange) -> None:
+def _check_hashes(change: LandedChange) -> None:
     trees = [change.commit, change.tree, *([change.base] if change.base else [])]
     digests = []
     if change.approval is not None:

@@ -64,8 +64,8 @@ def _condition() -> Schema:
                 "eval",
                 object_schema(("op", "value"), op=enum_schema((*operators.COMMON, "range")), value=ANYTHING),
             ),
-            condition_schema("output", _at_path()),
-            condition_schema("fact", _at_path()),
+            condition_schema("output", _path_test()),
+            condition_schema("fact", _path_test()),
             condition_schema("failure_type", one_or_more(TEXT)),
             condition_schema(
                 "edge",
@@ -90,7 +90,7 @@ def _condition() -> Schema:
     }
 
 
-def _at_path() -> Schema:
+def _path_test() -> Schema:
     members = {
         "path": SOME_TEXT,
         "op": enum_schema((*operators.OUTPUT, *operators.ALONE)),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipelines.formats import native
-from pipelines.formats.merging import same
+from pipelines.formats.merging import is_same_value
 from pipelines.routing.basics.problems import DocumentError
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -24,7 +24,7 @@ def with_members(text: str, document: Mapping[str, Any], names: Iterable[str]) -
         text = _with_member(text, name, json.dumps(document[name], ensure_ascii=False))
     try:
         # The patterns know no YAML: only reading it back shows that the right line was changed.
-        return text if same(native.loads(text), document) else ""
+        return text if is_same_value(native.loads(text), document) else ""
     except DocumentError:
         return ""
 

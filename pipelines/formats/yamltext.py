@@ -97,10 +97,10 @@ def parse(text: str, *, exact: bool) -> Parsed:
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         raise TextError(error.problem or error.context or "not YAML", *place) from None
     except YAMLError as error:
-        raise _unreadable(text, error) from None
+        raise _reader_error(text, error) from None
 
 
-def _unreadable(text: str, error: YAMLError) -> TextError:
+def _reader_error(text: str, error: YAMLError) -> TextError:
     """The library's own reader stops at characters that YAML does not allow."""
     position = getattr(error, "position", 0)
     line = text.count("\n", 0, position) + 1
@@ -142,7 +142,7 @@ class _Builder:
     def _node(self, event: Any, path: str, depth: int) -> _Node:
         # A member of an object has the place of its key already.
         self.parsed.places.setdefault(path, (event.start_mark.line + 1, event.start_mark.column + 1))
-        node = self._built(event, path, depth)
+        node = self._build_value(event, path, depth)
         # Aliases of aliases would let a few lines stand for billions of values.
         self.nodes += node.size if isinstance(event, AliasEvent) else 1
         if self.nodes > MAX_VALUES:
@@ -154,7 +154,7 @@ class _Builder:
             self.anchors[event.anchor] = node
         return node
 
-    def _built(self, event: Any, path: str, depth: int) -> _Node:
+    def _build_value(self, event: Any, path: str, depth: int) -> _Node:
         if isinstance(event, AliasEvent):
             if event.anchor not in self.anchors:
                 raise self._error(event, _("nothing is anchored as %(name)s", name=event.anchor))
@@ -181,13 +181,13 @@ class _Builder:
             below = join(path, key)
             self.parsed.places[below] = (event.start_mark.line + 1, event.start_mark.column + 1)
             members[key] = self._node(next(self.events), below, depth + 1)
-        return _holder({key: node.value for key, node in members.items()}, list(members.values()))
+        return _container_node({key: node.value for key, node in members.items()}, list(members.values()))
 
     def _sequence(self, path: str, depth: int) -> _Node:
         members: list[_Node] = []
         while not isinstance(event := next(self.events), SequenceEndEvent):
             members.append(self._node(event, join(path, len(members)), depth + 1))
-        return _holder([node.value for node in members], members)
+        return _container_node([node.value for node in members], members)
 
     def _key(self, event: Any) -> str:
         key = self._scalar(event) if isinstance(event, ScalarEvent) else None
@@ -209,10 +209,10 @@ class _Builder:
         if event.tag is not None or not event.implicit[0]:
             return str(event.value)
         try:
-            value = _plain(event.value)
+            value = _scalar_value(event.value)
         except jsontext.JsonTextError as error:
             raise self._error(event, error.message) from None
-        if type(value) is Decimal and not self.exact and not _is_whole(value):
+        if type(value) is Decimal and not self.exact and not _is_long_integer(value):
             raise self._error(event, "more digits than a number keeps here; write it as a text, in quotes")
         return value
 
@@ -225,17 +225,17 @@ def _stand_ins(text: str) -> dict[int, str]:
     return {ord(mark): stand_in for mark, stand_in in zip(_BREAKS, free, strict=False)}
 
 
-def _holder(value: Any, members: list[_Node]) -> _Node:
+def _container_node(value: Any, members: list[_Node]) -> _Node:
     size = 1 + sum(node.size for node in members)
     return _Node(value, size, 1 + max((node.height for node in members), default=0))
 
 
-def _is_whole(value: Decimal) -> bool:
+def _is_long_integer(value: Decimal) -> bool:
     """An integer too long for `int`."""
     return value.as_tuple().exponent == 0
 
 
-def _plain(text: str) -> Any:
+def _scalar_value(text: str) -> Any:
     """A plain scalar by the YAML 1.2 core schema. Raises JsonTextError."""
     if _NULL.match(text):
         return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pipelines import engine
 from pipelines.engine import Pushed
 from pipelines.models import ENDED, Repository, Task
-from pipelines.work.hosts.hooks import PushHeard
+from pipelines.work.hosts.hooks import PushEvent
 from pipelines.work.results.text import escaped
-from pipelines.work.transport.local.pushes import called, members_named
+from pipelines.work.transport.local.pushes import find_members, joined_names
 
 ANSWERS = {
     "taken": "{task} goes on with what was pushed to {branch}.",
@@ -20,7 +20,7 @@ ANSWERS = {
 }
 
 
-def taken(repository: Repository, push: PushHeard) -> tuple[str, Task | None]:
+def taken(repository: Repository, push: PushEvent) -> tuple[str, Task | None]:
     """Process a push; return what became of it, and the task that it concerns."""
     tasks = Task.objects.filter(
         visit_commits__repository=repository, visit_commits__branch=push.branch[:200]
@@ -29,8 +29,8 @@ def taken(repository: Repository, push: PushHeard) -> tuple[str, Task | None]:
     if task is None:
         return "No task works on this branch.", None
     # What commits name anybody can write: it counts only where the host's own word leads to nobody here.
-    by_host = members_named(task, push.logins, push.addresses)
-    people = by_host or members_named(task, (), push.authors)
-    who = escaped(called(push.logins or push.addresses or push.authors))
+    by_host = find_members(task, push.logins, push.addresses)
+    people = by_host or find_members(task, (), push.authors)
+    who = escaped(joined_names(push.logins or push.addresses or push.authors))
     answer = engine.take_over(task.pk, Pushed(push.commit, who, people, by_host=bool(by_host)))
     return ANSWERS[answer].format(task=task.name, branch=push.branch), task

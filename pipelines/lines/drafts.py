@@ -13,7 +13,7 @@ from django.db import transaction
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.authorship import Noted
-from pipelines.formats.merging import Clash, merge, same
+from pipelines.formats.merging import MergeConflict, is_same_value, merge
 from pipelines.lines import comments, publishing, scenarios
 from pipelines.models import Line, User
 
@@ -24,7 +24,9 @@ TRIES = 3
 class DraftClash(Conflict):
     """Conflict of two drafts that changed the same places: `clashes`; the stored draft is `line`."""
 
-    def __init__(self, conflict: publishing.DraftConflict, line: Line, clashes: tuple[Clash, ...]) -> None:
+    def __init__(
+        self, conflict: publishing.DraftConflict, line: Line, clashes: tuple[MergeConflict, ...]
+    ) -> None:
         super().__init__(conflict.detail, by=conflict.by, at=conflict.at)
         self.line = line
         self.clashes = clashes
@@ -57,7 +59,7 @@ def save(
     Raises Forbidden, Invalid (path `text`: it does not say the document), DraftClash, TextBehind, DraftConflict (others
     save again and again)."""
     number, proposed = based_on, document
-    if text and not same(native.loads(text), document):
+    if text and not is_same_value(native.loads(text), document):
         raise Invalid.at("text", "does not match the document", "Reload the page.")
     for _ in range(TRIES - 1):
         try:
@@ -80,7 +82,7 @@ def _is_behind(text: str, proposed: Mapping[str, Any], stored: Line) -> bool:
     another text, whose comments no document shows."""
     if stored.draft_text and stored.draft_text != text:
         return True
-    return bool(text) and not same(native.loads(text), proposed)
+    return bool(text) and not is_same_value(native.loads(text), proposed)
 
 
 def _stored(

@@ -7,7 +7,7 @@ from django.db import transaction
 from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Invalid
-from pipelines.formats.merging import same
+from pipelines.formats.merging import is_same_value
 from pipelines.lines import comparing, publishing
 from pipelines.models import Line, LineEvent, LineVersion, User
 from pipelines.ports import clock
@@ -29,7 +29,7 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
     event = comparing.put_aside(line, source.removeprefix(comparing.ASIDE)) if _is_aside(source) else None
     with transaction.atomic():
         stored = publishing.locked(line, based_on)
-        if same(stored.draft, side.document):
+        if is_same_value(stored.draft, side.document):
             raise NothingToRestore
         aside = unpublished(stored)
         LineEvent.objects.create(

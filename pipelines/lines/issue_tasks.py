@@ -34,10 +34,10 @@ from pipelines.queries import versions
 from pipelines.routing.document import line as routing
 from pipelines.work.hosts import table
 from pipelines.work.hosts.answers import link as link_of
-from pipelines.work.hosts.hooks import IssueHeard
+from pipelines.work.hosts.hooks import IssueEvent
 from pipelines.work.results.text import escaped
 from pipelines.work.transport.local.host_access import host_key, secret_of
-from pipelines.work.transport.local.pushes import people_named
+from pipelines.work.transport.local.pushes import find_people
 
 RETENTION, FRESH = timedelta(days=8), timedelta(days=1)
 """For how long a delivery is remembered, and how old the change may be that one tells of: so nothing comes twice."""
@@ -68,16 +68,16 @@ def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: d
     Raises Unsigned; Conflict: this one was taken already; Invalid: it is no JSON"""
     secret, _missing = secret_of(repository, repository.hook_secret)
     try:
-        host_page = table.found(repository.host, repository.address, repository.page)
+        host_page = table.find_host(repository.host, repository.address, repository.page)
     except ValueError:
         host_page = None
     # Before it is read: what is signed are the bytes as they came.
-    if not secret or host_page is None or not table.CLASSES[host_page[0]].signed(headers, body, secret):
+    if not secret or host_page is None or not table.CLASSES[host_page[0]].is_signed(headers, body, secret):
         raise Unsigned
     hook_payload = _read(body)
     issues, push = (
-        table.CLASSES[host_page[0]].heard(headers, hook_payload)[:MOST],
-        table.CLASSES[host_page[0]].pushed(headers, hook_payload),
+        table.CLASSES[host_page[0]].issue_events(headers, hook_payload)[:MOST],
+        table.CLASSES[host_page[0]].push_event(headers, hook_payload),
     )
     digest = hashlib.sha256(body).hexdigest()
     with transaction.atomic():
@@ -109,7 +109,7 @@ def _read(body: bytes) -> Any:
         ) from error
 
 
-def _taken(repository: Repository, issues: list[IssueHeard], now: datetime) -> HookAnswer:
+def _taken(repository: Repository, issues: list[IssueEvent], now: datetime) -> HookAnswer:
     last = HookAnswer("Nothing here waits for this.")
     for issue in issues:
         if not 0 < issue.number < FARTHEST:
@@ -126,7 +126,7 @@ def _taken(repository: Repository, issues: list[IssueHeard], now: datetime) -> H
     return last
 
 
-def _started(repository: Repository, trigger: IssueTrigger, issue: IssueHeard, now: datetime) -> HookAnswer:
+def _started(repository: Repository, trigger: IssueTrigger, issue: IssueEvent, now: datetime) -> HookAnswer:
     issue_label, line = f"Issue #{issue.number}", trigger.line
     before = HostLink.objects.filter(
         repository=repository, kind=HostLink.LinkKind.ISSUE, number=issue.number, task__line=line
@@ -171,11 +171,11 @@ def _started(repository: Repository, trigger: IssueTrigger, issue: IssueHeard, n
     return HookAnswer(f"{issue_label} started {task.name}.", task)
 
 
-def requesters_of(project_id: int, issue: IssueHeard) -> list[str]:
+def requesters_of(project_id: int, issue: IssueEvent) -> list[str]:
     """List whoever may have written the issue or passed it on, as `Task.requesters`: whoever has the user name or a
     verified address that the host names, whether a member yet or not. Nobody is known where none of them is a member,
     or where the host does not say who wrote it."""
-    people = people_named(filter(None, (issue.by, issue.author)), issue.addresses)
+    people = find_people(filter(None, (issue.by, issue.author)), issue.addresses)
     known = Membership.objects.filter(project=project_id, user__in=people).exists() and issue.author
     return [*(f"person:{pk}" for pk in sorted(people)), *([] if known else [UNKNOWN])]
 

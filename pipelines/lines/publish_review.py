@@ -15,7 +15,7 @@ from django.db import DatabaseError, transaction
 from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.formats.authorship import Author, hands_at
+from pipelines.formats.authorship import Author, authors_at
 from pipelines.formats.changes import DocumentChange
 from pipelines.lines import asking, comparing, migrating, publishing
 from pipelines.lines.four_eyes import SecondPersonNeeded
@@ -88,7 +88,7 @@ def findings_digest(examination: Examination) -> str:
 def hands_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
     """List who changed this since the line was published, the last one last."""
     at = line.draft_at.isoformat() if line.draft_at else ""
-    known = hands_at(change.path, line.draft_hands)
+    known = authors_at(change.path, line.draft_hands)
     # A change of which nobody is noted counts as that of whoever saved last.
     return known or ((Author(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
 
@@ -97,7 +97,7 @@ def others(line: Line, user: User, changes: Iterable[DocumentChange] | None) -> 
     """List whose changes would be published with one's own. `found`: what differs from the live version; None for a
     line that was never published, all of which counts."""
     if changes is None:
-        hands = [hands_at(path, {path: at}) for path, at in line.draft_hands.items()]
+        hands = [authors_at(path, {path: at}) for path, at in line.draft_hands.items()]
     else:
         hands = [hands_of(line, change) for change in changes]
     last: dict[str, Author] = {}

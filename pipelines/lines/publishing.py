@@ -14,7 +14,7 @@ from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
-from pipelines.formats.authorship import ROOT, Author, noted
+from pipelines.formats.authorship import ROOT, Author, updated_authorship
 from pipelines.lines import four_eyes
 from pipelines.lines.jumps import ending
 from pipelines.lines.linting import examined
@@ -211,7 +211,7 @@ def replace_draft(
     number = stored.draft_number + 1
     hand = Author(str(user.pk), number, now.isoformat())
     # Before the draft is replaced, with which the new one is compared.
-    stored.draft_hands = noted(stored.draft_hands, stored.draft, draft, hand)
+    stored.draft_hands = updated_authorship(stored.draft_hands, stored.draft, draft, hand)
     stored.draft, stored.draft_text, stored.draft_number = dict(draft), text, number
     stored.draft_by, stored.draft_at = user, now
     # law §14: who wrote a part stays its writer until the line is published.

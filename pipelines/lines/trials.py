@@ -24,7 +24,7 @@ from pipelines.queries import environments, unoffered
 from pipelines.routing.document.kinds import KINDS, can_run_alone
 from pipelines.routing.document.line import Station, read_line
 from pipelines.work.handlers.code import runs_code
-from pipelines.work.transport.local.trials import OPEN, WAITS_SECONDS, Ordered, fits
+from pipelines.work.transport.local.trials import OPEN, WAITS_SECONDS, TrialOrders, fits
 
 RETENTION = timedelta(hours=1)
 AT_ONCE = 200
@@ -123,7 +123,7 @@ def _source(line: Line, station: str, job: int | None) -> int | None:
 
 def _served(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
-    made = Ordered.of(trial)
+    made = TrialOrders.of(trial)
     shared_claims = [claim for claim in claims() if claim.project is None]
     if any(fits(claim, made.task, made.line, made.station) for claim in shared_claims):
         return

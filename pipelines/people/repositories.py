@@ -93,7 +93,7 @@ class RepositorySettings:
         """Return the page as it is stored: "" where the address implies it."""
         page = self.page.strip()
         try:
-            host_page = table.found(self.host, address, page)
+            host_page = table.find_host(self.host, address, page)
         except ValueError as fault:
             # That there is no such host is a fault of the choice, and not of its page
             raise Invalid.at("page" if self.host in table.HOSTS else "host", str(fault)) from fault

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, TextIO
 
 from pipelines.formats import native
 from pipelines.formats import scenarios as scenario_texts
-from pipelines.formats.linted import linted
+from pipelines.formats.linted import lint_text
 from pipelines.formats.typescript import typescript
 from pipelines.routing.analysis.difference.compare import NONE, difference
 from pipelines.routing.analysis.difference.report import report as report_difference
@@ -115,7 +115,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _lint(options: argparse.Namespace) -> int:
-    examination = linted(read_source(options.line))
+    examination = lint_text(read_source(options.line))
     if examination.line is None and not options.json:
         raise DocumentError(examination.problems)
     print(escape_hidden_json(report(examination, as_json=options.json)))

@@ -12,7 +12,7 @@ from django.db import transaction
 from pipelines.models import Artifact, Blob, RunnerUpload, Snapshot, Upload, VisitCommit
 from pipelines.models.plumbing.compiled import fetch
 from pipelines.work.statements import UNUSED_UPLOADS
-from pipelines.work.storage import artifacts
+from pipelines.work.storage import artifact_storage
 
 AT_ONCE = 100
 """Files of one transaction."""
@@ -41,11 +41,11 @@ def expire_some(now: datetime) -> int:
         for blob in blobs:
             if blob.pk not in used:
                 blob.delete()
-                transaction.on_commit(partial(artifacts().delete, blob.name))
+                transaction.on_commit(partial(artifact_storage().delete, blob.name))
     return len(digests)
 
 
-def forget(digests: Collection[str]) -> None:
+def delete_unused_blobs(digests: Collection[str]) -> None:
     """Delete these bytes where nothing uses them."""
     with transaction.atomic():
         # In the order of their keys, so that no two of these wait for each other.
@@ -54,7 +54,7 @@ def forget(digests: Collection[str]) -> None:
         for blob in blobs:
             if blob.pk not in used:
                 blob.delete()
-                transaction.on_commit(partial(artifacts().delete, blob.name))
+                transaction.on_commit(partial(artifact_storage().delete, blob.name))
 
 
 def _used(digests: Collection[str]) -> set[str]:

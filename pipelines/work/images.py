@@ -57,12 +57,12 @@ class Images:
 
     async def root(self, image: str, guard: Guard, tell: NoticeCallback) -> ImageRoot:
         """The files of an image, fetched where it is not here. :raises ImageAbsent"""
-        inspection = await self._known(image)
+        inspection = await self._inspect(image)
         if inspection is None:
-            await _allowed(image, guard)
+            await _check_registry(image, guard)
             await tell(f"Image {image}: {self.name} pulls it.")
             code, output = await self._run("pull", "--quiet", image, seconds=PULL_SECONDS)
-            inspection = await self._known(image) if code == 0 else None
+            inspection = await self._inspect(image) if code == 0 else None
             if inspection is None:
                 raise ImageAbsent(
                     f"Image {image} is not on this runner, and {self.name} could not pull it", output
@@ -82,7 +82,7 @@ class Images:
         path = next((variable[5:] for variable in environment if variable.startswith("PATH=")), USUAL_PATH)
         return ImageRoot(image, place / ROOT, path)
 
-    async def _known(self, image: str) -> dict[str, Any] | None:
+    async def _inspect(self, image: str) -> dict[str, Any] | None:
         code, output = await self._run("image", "inspect", image, errors=False)
         try:
             inspections = json.loads(output) if code == 0 else []
@@ -145,7 +145,7 @@ class Images:
         return removed
 
 
-async def _allowed(image: str, guard: Guard) -> None:
+async def _check_registry(image: str, guard: Guard) -> None:
     """Check the registry that an image names as any outgoing call: podman and docker would ask whatever answers there,
     and the log shows what it says. :raises ImageAbsent"""
     server = registry_of(image)
@@ -197,19 +197,19 @@ async def _ran(argv: Iterable[str], seconds: float, *, errors: bool = True) -> t
     return process.returncode or 0, text[-MAX_OUTPUT:] if errors else text
 
 
-def found(isolation: Isolation, base: Path, path: Iterable[str]) -> Images | None:
+def find_image_program(isolation: Isolation, base: Path, path: Iterable[str]) -> Images | None:
     """Return what provides images on this machine; None where nothing does, or where bubblewrap could not use
     them."""
     if isolation.name != "bubblewrap":
         return None
     for name in PROGRAMS:
         program = shutil.which(name, path=os.pathsep.join(path))
-        if program and answers(program):
+        if program and is_working(program):
             return Images(program, base)
     return None
 
 
-def answers(program: str) -> bool:
+def is_working(program: str) -> bool:
     """A docker without its daemon does not."""
     try:
         done = subprocess.run(

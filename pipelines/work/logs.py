@@ -20,7 +20,7 @@ class LogLine:
 
 
 @dataclass(frozen=True)
-class Piece:
+class LogPart:
     """Lines of one attempt. `next` is the position to ask for next time; `complete`: nothing more will come."""
 
     lines: tuple[LogLine, ...]
@@ -59,9 +59,11 @@ class Writer:
             at=at,
         )
         # Django does not tell whether an ignored conflict kept the row out: it is read again
-        return bool(LogChunk.objects.bulk_create([chunk], ignore_conflicts=True)) and self._is_mine(chunk)
+        return bool(LogChunk.objects.bulk_create([chunk], ignore_conflicts=True)) and self._is_own_chunk(
+            chunk
+        )
 
-    def _is_mine(self, chunk: LogChunk) -> bool:
+    def _is_own_chunk(self, chunk: LogChunk) -> bool:
         stored_chunk = LogChunk.objects.filter(
             job=self.job_id, attempt=self.attempt, number=self.number
         ).get()
@@ -74,7 +76,7 @@ class Writer:
         self.lines = last.lines_before + text.count(b"\n")
 
 
-def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> Piece:
+def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> LogPart:
     """The lines from byte `position` on, of `most` chunks at most. A position inside a chunk gives the whole chunk."""
     chunks = _chunks(job, attempt).filter(position__gte=position).order_by("number")[:most]
     lines: list[LogLine] = []
@@ -87,10 +89,10 @@ def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> Piece:
         count += 1
     ended = job.state == Job.State.DONE or job.attempt > attempt
     # As many as asked for: there may be more
-    return Piece(tuple(lines), following, ended and count < most)
+    return LogPart(tuple(lines), following, ended and count < most)
 
 
-def tail(job: Job, attempt: int, lines: int = 50) -> Piece:
+def tail(job: Job, attempt: int, lines: int = 50) -> LogPart:
     """The last `lines` lines."""
     log_lines: list[LogLine] = []
     following = 0
@@ -103,10 +105,10 @@ def tail(job: Job, attempt: int, lines: int = 50) -> Piece:
         if len(log_lines) >= lines:
             break
     ended = job.state == Job.State.DONE or job.attempt > attempt
-    return Piece(tuple(log_lines[-lines:]), following, ended)
+    return LogPart(tuple(log_lines[-lines:]), following, ended)
 
 
-def whole(job: Job, attempt: int) -> Iterator[str]:
+def read_log_text(job: Job, attempt: int) -> Iterator[str]:
     """The text of an attempt, chunk by chunk, for a download: without the time stamps."""
     for chunk in _chunks(job, attempt).order_by("number").iterator(chunk_size=16):
         yield "".join(f"{line.text}\n" for line in _lines(chunk, _text(chunk)))

@@ -22,7 +22,7 @@ from pipelines.routing.basics.file_signatures import LEAD, content_kind
 from pipelines.work.measuring import PIECE, Measured, measure
 
 
-def artifacts() -> Storage:
+def artifact_storage() -> Storage:
     return storages["artifacts"]
 
 
@@ -90,13 +90,13 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
 
 
 def _keep(measured: Measured, file: BinaryIO, now: datetime) -> None:
-    if not known([measured.digest]):
+    if not stored_digests([measured.digest]):
         file.seek(0)
-        stored = save(artifacts(), measured.digest, file)
+        stored = save(artifact_storage(), measured.digest, file)
         record({measured.digest: (measured.size, stored)}, now)
 
 
-def known(digests: Iterable[str]) -> set[str]:
+def stored_digests(digests: Iterable[str]) -> set[str]:
     """Return those of these digests that are stored."""
     return set(Blob.objects.filter(pk__in=list(digests)).values_list("pk", flat=True))
 

@@ -153,7 +153,7 @@ def restore(manifest: tuple[Entry, ...], workspace: Path, fetch: Callable[[str, 
 
 
 @dataclass
-class KeptFolder:
+class ReusableFolder:
     """The folder of a finished attempt, good for the next one as long as `digest` is the task's last snapshot."""
 
     attempt: Attempt
@@ -167,7 +167,7 @@ class Folders:
     def __init__(self, base: Path, worker: uuid.UUID, keep: int = 32, certificates: str = "") -> None:
         self.base, self.home, self._most = base, base / str(worker), keep
         self._certificates = certificates
-        self._kept: dict[int, KeptFolder] = {}
+        self._kept: dict[int, ReusableFolder] = {}
         unlocked = base / f".{worker}"
         unlocked.mkdir(parents=True, mode=0o700)
         base.chmod(0o700)
@@ -181,7 +181,7 @@ class Folders:
         remove(self.home)
         self._lock.close()
 
-    def place(self, task: int, job: int, attempt: int, lease: uuid.UUID | None = None) -> Attempt:
+    def attempt_folder(self, task: int, job: int, attempt: int, lease: uuid.UUID | None = None) -> Attempt:
         """Return where an attempt works. Nothing is created yet. `lease`: of an attempt that was on hold and
         goes on, each run has a folder of its own; the previous one may still be at its end."""
         run = f".{lease.hex[:8]}" if lease else ""
@@ -198,7 +198,7 @@ class Folders:
     def remove(self, attempt: Attempt) -> None:
         remove(attempt.root)
 
-    def take_kept(self, task: int, digest: str, into: Attempt) -> KeptFolder | None:
+    def reuse_folder(self, task: int, digest: str, into: Attempt) -> ReusableFolder | None:
         """Move the kept folder of a task into a new attempt, if it is what the snapshot says."""
         folder = self._kept.pop(task, None)
         if folder is None:
@@ -209,14 +209,14 @@ class Folders:
         remove(folder.attempt.root)
         return folder if folder.digest == digest else None
 
-    def keep(self, task: int, folder: KeptFolder) -> None:
+    def keep(self, task: int, folder: ReusableFolder) -> None:
         """Store the folder for the next station of this task; the oldest make room."""
-        self.forget(task)
+        self.drop_folder(task)
         self._kept[task] = folder
         while len(self._kept) > self._most:
-            self.forget(next(iter(self._kept)))
+            self.drop_folder(next(iter(self._kept)))
 
-    def forget(self, task: int) -> None:
+    def drop_folder(self, task: int) -> None:
         folder = self._kept.pop(task, None)
         if folder is not None:
             remove(folder.attempt.root)

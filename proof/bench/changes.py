@@ -22,8 +22,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from pipelines.formats.evidence.trees.texts import compare_lines, hunks, side
-from pipelines.formats.evidence.trees.trees import compare, with_similar
+from pipelines.formats.evidence.trees.texts import compare_lines, file_side, hunks
+from pipelines.formats.evidence.trees.trees import compare, pair_renames
 from proof.bench.rig import Json, browser, database, keep
 
 STORED: dict[str, bytes] = {}
@@ -142,24 +142,24 @@ def main() -> None:
     names, counts, first = [], [], []
     for _ in range(given.rounds):
         began = time.perf_counter()
-        changes = with_similar(compare(old, new), lambda each: STORED[each["digest"]])
+        changes = pair_renames(compare(old, new), lambda each: STORED[each["digest"]])
         names.append(time.perf_counter() - began)
         began = time.perf_counter()
         added = removed = 0
         for each in changes:
-            sides = [side(STORED[one["digest"]] if one else None) for one in (each.old, each.new)]
+            sides = [file_side(STORED[one["digest"]] if one else None) for one in (each.old, each.new)]
             found = compare_lines(sides[0], sides[1])
             if found:
                 added, removed = added + found.added, removed + found.removed
         counts.append(time.perf_counter() - began)
         began = time.perf_counter()
         one = next(each for each in changes if each.old and each.new and each.change == "modified")
-        sides = [side(STORED[each["digest"]]) for each in (one.old, one.new) if each]
+        sides = [file_side(STORED[each["digest"]]) for each in (one.old, one.new) if each]
         shown = compare_lines(sides[0], sides[1])
         assert shown and hunks(shown)
         first.append(time.perf_counter() - began)
     began = time.perf_counter()
-    compare_lines(side(b"a\nb\n" * 9_900), side(b"b\na\na\n" * 6_600))
+    compare_lines(file_side(b"a\nb\n" * 9_900), file_side(b"b\na\na\n" * 6_600))
     hostile = time.perf_counter() - began
     figures: Json = {
         "files": given.files,

@@ -11,8 +11,15 @@ from django.db.models import BigIntegerField, CharField, DateTimeField, Exists, 
 from django.utils import timezone
 
 from pipelines.errors import Conflict, Forbidden, Invalid, existing
-from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
-from pipelines.formats.evidence.trees.texts import side as text_side
+from pipelines.formats.evidence.trees.remarks import (
+    CHANGED,
+    GONE,
+    MOVED,
+    UNCHANGED,
+    RemarkLocation,
+    locate_remark,
+)
+from pipelines.formats.evidence.trees.texts import file_side as text_side
 from pipelines.models import GateVisit, User, Vote
 from pipelines.models.plumbing.compiled import compiled
 from pipelines.routing.basics.hidden_characters import escape_hidden
@@ -98,7 +105,7 @@ class Remarks:
 
     def _placed(self, row: Any, stored: Bytes) -> PlacedRemark:
         earlier = row.visit_id != self.visit.pk
-        remark_fate = self._fate(row, stored) if earlier else Fate("", row.line)
+        remark_fate = self._fate(row, stored) if earlier else RemarkLocation("", row.line)
         checked = row.resolution == Remark.Resolution.RESOLVED or (
             row.resolution == Remark.Resolution.OPEN and row.checked_in_id == self.visit.pk
         )
@@ -114,16 +121,16 @@ class Remarks:
             matches=remark_fate.matches,
         )
 
-    def _fate(self, row: Remark, stored: Bytes) -> Fate:
+    def _fate(self, row: Remark, stored: Bytes) -> RemarkLocation:
         # What an earlier round removed has no line in the file as it is now
         if row.side == Remark.Side.OLD:
-            return Fate(GONE, 0)
+            return RemarkLocation(GONE, 0)
         entry = self._now(row.path)
         # The same bytes: nothing has to be read and compared
         if entry is not None and entry["digest"] == row.content:
-            return Fate(UNCHANGED, row.line)
+            return RemarkLocation(UNCHANGED, row.line)
         before, now = _lines(stored, {"digest": row.content}), _lines(stored, entry)
-        return fate(before, now, row.line)
+        return locate_remark(before, now, row.line)
 
     # Counts
 
@@ -223,7 +230,7 @@ def write(
         line=line,
         content=str(entry["digest"]),
         # Masked before it is cut: half a secret would not be found
-        quoted=masker_of(visit.task).all(lines[line - 1])[:500],
+        quoted=masker_of(visit.task).mask(lines[line - 1])[:500],
         text=text,
         at=timezone.now(),
     )

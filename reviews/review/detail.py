@@ -84,7 +84,7 @@ class Dossier:
     votes: Sequence[Vote]
     artifacts: Sequence[Artifact]
     steps: Sequence[PathStep]
-    log: logs.Piece
+    log: logs.LogPart
     checks: Sequence[dict[str, Any]]
     seats: Sequence[tuple[str, str]] = ()
     """(user name, name) of those in whose place the reader may decide, where it is not only their own."""

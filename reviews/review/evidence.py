@@ -14,9 +14,9 @@ from pipelines.formats.evidence.claims.checking import (
     CONTRADICTED,
     CheckedClaim,
     ObservedWork,
-    checked,
+    check_claims,
 )
-from pipelines.formats.evidence.claims.manifests import is_manifest, is_other, names_in
+from pipelines.formats.evidence.claims.manifests import dependency_names, is_manifest, is_unread_manifest
 from pipelines.formats.evidence.claims.reading import MOST, OTHER, claims_of
 from pipelines.formats.evidence.trees.kinds import sensitivity
 from pipelines.models import Job
@@ -123,7 +123,7 @@ class ReviewEvidence(ToolReports):
         made = claims_of(text)
         if not any(claim.kind != OTHER for claim in made):
             return []
-        checked_claims = checked(made, self._observed(job))
+        checked_claims = check_claims(made, self._observed(job))
         return [
             ShownClaim(checked_claim, self.address(str(checked_claim.values.get("path", "")), 0))
             for checked_claim in checked_claims
@@ -201,13 +201,15 @@ class ReviewEvidence(ToolReports):
 def _added_dependencies(comparison: Comparison) -> frozenset[str] | None:
     """None where a manifest changed that nobody here can read."""
     files: Iterable[Any] = [file.change for file in comparison.files]
-    if any(is_other(change.path) for change in files):
+    if any(is_unread_manifest(change.path) for change in files):
         return None
     manifests = [change for change in files if is_manifest(change.path)]
     stored = Bytes(entry for manifest in manifests for entry in (manifest.old, manifest.new))
     added: frozenset[str] = frozenset()
     for manifest in manifests:
-        old, new = (names_in(manifest.path, stored.read(entry)) for entry in (manifest.old, manifest.new))
+        old, new = (
+            dependency_names(manifest.path, stored.read(entry)) for entry in (manifest.old, manifest.new)
+        )
         if old is None or new is None:
             return None
         added |= new - old

@@ -56,5 +56,5 @@ class TaskWork(ToolReports):
         return json.dumps(outcome["output"], ensure_ascii=False, indent=2)
 
     @cached_property
-    def log(self) -> logs.Piece | None:
+    def log(self) -> logs.LogPart | None:
         return logs.tail(self.job, self.job.attempt, LOG_LINES) if self.job else None

@@ -77,9 +77,9 @@ WANTED: Mapping[str, Sequence[str]] = {
 @pytest.fixture
 def of_person(world: World, api: Apis) -> dict[str, Any]:
     """An execution of an imported workflow at a station of people, and a task at its gate."""
-    version = world.line(opening.opened(json.dumps(MANUAL)).document)
+    version = world.line(opening.import_document(json.dumps(MANUAL)).document)
     runs = world.start(version)
-    gated = world.line(opening.opened(json.dumps(own.ALP)).document)
+    gated = world.line(opening.import_document(json.dumps(own.ALP)).document)
     waits = world.start(gated)
     for code in (0, 1, 0):
         world.report(waits, {"exit_code": code})

@@ -17,10 +17,10 @@ from tests.factories import World
 
 def manifest_of(files: Mapping[str, bytes]) -> list[dict[str, Any]]:
     digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-    known, stored = storage.known(digests.values()), {}
+    known, stored = storage.stored_digests(digests.values()), {}
     for path, digest in digests.items():
         if digest not in known and digest not in stored:
-            name = storage.save(storage.artifacts(), digest, io.BytesIO(files[path]))
+            name = storage.save(storage.artifact_storage(), digest, io.BytesIO(files[path]))
             stored[digest] = (len(files[path]), name)
     storage.record(stored, timezone.now())
     return [

@@ -31,8 +31,8 @@ def hand_over(world: World, task: Task, **files: bytes) -> None:
     """Artifacts of the station that is due; `__` in a name is a dot."""
     for name, data in files.items():
         digest = hashlib.sha256(data).hexdigest()
-        if not storage.known([digest]):
-            stored = storage.save(storage.artifacts(), digest, io.BytesIO(data))
+        if not storage.stored_digests([digest]):
+            stored = storage.save(storage.artifact_storage(), digest, io.BytesIO(data))
             storage.record({digest: (len(data), stored)}, timezone.now())
         Artifact.objects.create(
             task=task, job=world.started(task), name=name.replace("__", "."), blob_id=digest

@@ -86,7 +86,9 @@ def rest(task: Task, log: Path, *states: str) -> None:
         return task.status in (*ENDED, Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, Status.STUCK)
 
     waiting.until(lambda: resting() and (task.status in states or task.status in ENDED), log.read_text)
-    texts = ["".join(logs.whole(job, job.attempt)) for job in Job.objects.filter(task=task, kind__gt="")]
+    texts = [
+        "".join(logs.read_log_text(job, job.attempt)) for job in Job.objects.filter(task=task, kind__gt="")
+    ]
     assert task.status in states, texts
 
 

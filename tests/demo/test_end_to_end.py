@@ -20,7 +20,7 @@ from pipelines.lines.demo import lint_example
 from pipelines.models import ENDED, Artifact, GateVisit, Job, Line, Status, Task, Token, User
 from pipelines.models import Repository as ConnectedRepository
 from pipelines.work import logs
-from pipelines.work.storage import artifacts
+from pipelines.work.storage import artifact_storage
 from tests import waiting
 from tests.factories import make_user
 from tests.fixtures.site import environment, manage, stop
@@ -120,7 +120,9 @@ def test_a_branch_is_checked_approved_and_merged(
     task = submit(admin, "repository-check", repository=str(basket.path), branch="discount")
     at_rest(task, log)
     jobs = Job.objects.filter(task=task)
-    assert task.status == Status.AWAITING_REVIEW, [(job.outcome, "".join(logs.whole(job, 1))) for job in jobs]
+    assert task.status == Status.AWAITING_REVIEW, [
+        (job.outcome, "".join(logs.read_log_text(job, 1))) for job in jobs
+    ]
     assert path_of(task) == ["lint", "tests", "security"]
     assert facts_of(task, "lint")["findings"]["total"] == 0
     tests = facts_of(task, "tests")
@@ -151,7 +153,7 @@ def test_lint_findings_are_fixed_approved_and_merged(
     task = submit(admin, "fix-lint-findings", repository=str(origin.path))
     at_rest(task, tmp_path / "worker.log")
     fixed = Job.objects.get(task=task, station="fix")
-    assert task.status == Status.AWAITING_REVIEW, [fixed.outcome, "".join(logs.whole(fixed, 1))]
+    assert task.status == Status.AWAITING_REVIEW, [fixed.outcome, "".join(logs.read_log_text(fixed, 1))]
     assert fixed.outcome["facts"]["git"]["paths"] == [
         "basket/prices.py",
         "basket/receipt.py",
@@ -200,7 +202,9 @@ def test_a_suite_without_its_dependencies_goes_to_triage_with_what_it_lacks(
     task = submit(admin, "repository-check", repository=str(basket.path), branch="discount")
     at_rest(task, tmp_path / "worker.log")
     assert path_of(task) == ["lint", "tests", "triage"]
-    assert "nowhere_to_be_found" in "".join(logs.whole(Job.objects.get(task=task, station="tests"), 1))
+    assert "nowhere_to_be_found" in "".join(
+        logs.read_log_text(Job.objects.get(task=task, station="tests"), 1)
+    )
 
 
 @pytest.mark.wide
@@ -240,7 +244,7 @@ def test_without_an_agent_the_agent_line_goes_through_by_a_script_that_says_so(
     assert task.status == Status.AWAITING_REVIEW
     approve(task, admin)
     until(task, lambda row: row.status in ENDED, log)
-    with artifacts().open(Artifact.objects.get(task=task, name="report.md").blob.name) as document:
+    with artifact_storage().open(Artifact.objects.get(task=task, name="report.md").blob.name) as document:
         text = os.fsdecode(document.read())
     assert "Written by a script" in text and "AGENT_COMMAND" in text
 
@@ -261,7 +265,7 @@ def test_the_agent_line_goes_through_to_a_document(
     approve(task, admin)
     until(task, lambda found: found.status in ENDED, log)
     stored = Artifact.objects.get(task=task, name="report.md")
-    with artifacts().open(stored.blob.name) as document:
+    with artifact_storage().open(stored.blob.name) as document:
         assert "A BIRD HOUSE" in os.fsdecode(document.read())
 
 

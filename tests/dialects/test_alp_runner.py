@@ -75,7 +75,7 @@ def dispatched(*keys: str, **more: Any) -> dict[str, Any]:
 
 
 def imported(world: World, document: dict[str, Any] = ALP) -> LineVersion:
-    return world.line(opening.opened(json.dumps(document)).document)
+    return world.line(opening.import_document(json.dumps(document)).document)
 
 
 def test_a_line_of_alp_is_worked_from_its_first_station_to_its_gate_and_its_end(

@@ -92,7 +92,7 @@ CONTENOX = """\
 
 
 def published(world: World, text: str) -> LineVersion:
-    return world.line(opening.opened(text).document)
+    return world.line(opening.import_document(text).document)
 
 
 def worked(world: World, task: Task, *outcomes: dict[str, Any]) -> list[str]:

@@ -59,7 +59,7 @@ def workflows(world: World) -> Workflows:
 
 @pytest.fixture
 def version(world: World) -> LineVersion:
-    return world.line(opening.opened(json.dumps(VIBE)).document)
+    return world.line(opening.import_document(json.dumps(VIBE)).document)
 
 
 def named(version: LineVersion) -> str:
@@ -150,7 +150,7 @@ def test_C17_a_station_without_a_true_transition_stays_running_and_names_its_err
         **VIBE,
         "transitions": [{"source_station_id": "b", "target_station_id": "t", "condition_type": "failure"}],
     }
-    version = world.line(opening.opened(json.dumps(only)).document)
+    version = world.line(opening.import_document(json.dumps(only)).document)
     execution = workflows.execute(named(version)).json()["workflow_execution_id"]
     stuck = workflows.completes(execution).json()
     assert (stuck["status"], stuck["error"], stuck["current_station_id"]) == (

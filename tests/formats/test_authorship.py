@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from pipelines.formats.authorship import Author, hands_at, noted, since
+from pipelines.formats.authorship import Author, authors_at, last_authors_since, updated_authorship
 from pipelines.formats.changes import changes
 
 BASE: dict[str, Any] = {
@@ -24,12 +24,14 @@ class Draft:
         new = copy.deepcopy(self.document)
         edit(new)
         self.number += 1
-        self.notes = noted(self.notes, self.document, new, Author(person, self.number, f"t{self.number}"))
+        self.notes = updated_authorship(
+            self.notes, self.document, new, Author(person, self.number, f"t{self.number}")
+        )
         self.document = new
 
     def by(self) -> dict[str, list[str]]:
         found = changes(BASE, self.document)
-        return {each.path: [hand.person for hand in hands_at(each.path, self.notes)] for each in found}
+        return {each.path: [hand.person for hand in authors_at(each.path, self.notes)] for each in found}
 
 
 def test_each_change_has_its_hand() -> None:
@@ -63,15 +65,15 @@ def test_what_was_put_back_is_no_change_of_anybody() -> None:
 
 def test_who_made_the_document_made_what_nobody_else_did() -> None:
     notes = {"": {"ada": [1, "t1"]}, "name": {"bob": [2, "t2"]}}
-    assert [hand.person for hand in hands_at("stations[a]", notes)] == ["ada"]
-    assert [hand.person for hand in hands_at("name", notes)] == ["bob"]
-    assert hands_at("name", {}) == ()
+    assert [hand.person for hand in authors_at("stations[a]", notes)] == ["ada"]
+    assert [hand.person for hand in authors_at("name", notes)] == ["bob"]
+    assert authors_at("name", {}) == ()
 
 
 def test_a_preset_is_the_hand_behind_every_knob_it_fills() -> None:
     draft = Draft()
     draft.save("ada", lambda d: d.update(preset="aeef"))
-    assert [hand.person for hand in hands_at("policy.no_match", draft.notes)] == ["ada"]
+    assert [hand.person for hand in authors_at("policy.no_match", draft.notes)] == ["ada"]
 
 
 def test_what_changed_since_a_draft_that_was_seen() -> None:
@@ -80,5 +82,5 @@ def test_what_changed_since_a_draft_that_was_seen() -> None:
     seen = draft.number
     draft.save("bob", lambda d: d["stations"][1].update(name="B"))
     draft.save("ada", lambda d: d["stations"][1].update(name="Bee"))
-    assert since(seen, draft.notes) == {"stations[b].name": Author("ada", 4, "t4")}
-    assert since(draft.number, draft.notes) == {}
+    assert last_authors_since(seen, draft.notes) == {"stations[b].name": Author("ada", 4, "t4")}
+    assert last_authors_since(draft.number, draft.notes) == {}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats.changes import DocumentChange, Member, changes, touches
-from pipelines.formats.merging import IDENTITY, ORDER, same
+from pipelines.formats.merging import IDENTITY, ORDER, is_same_value
 from pipelines.routing.document.line import read_line
 from tests.factories import document, station
 
@@ -88,7 +88,7 @@ def test_a_rule_knows_its_station_and_where_it_stands_among_the_others() -> None
     new = edited(lambda d: build(d)["rules"].insert(1, {"id": "new", "to": "ship"}))
     (found,) = changes(line(), new)
     assert (found.kind, found.key, found.station, found.place) == ("rule", "new", "build", 2)
-    assert found.routing
+    assert found.affects_routing
 
 
 def test_a_document_that_is_no_line_is_compared_all_the_same() -> None:
@@ -148,8 +148,8 @@ def test_no_change_means_the_same_document_and_the_changes_lead_from_one_to_the_
     one: Document, other: Document
 ) -> None:
     found = changes(one, other)
-    assert (not found) is same(one, other)
-    assert same(applied(one, found), other)
+    assert (not found) is is_same_value(one, other)
+    assert is_same_value(applied(one, found), other)
     assert changes(one, copy.deepcopy(one)) == ()
 
 

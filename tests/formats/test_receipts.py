@@ -24,8 +24,8 @@ from pipelines.formats.receipts import (
     fingerprint,
     public_pem,
     read_key,
-    sealed,
-    verified,
+    sign_receipt,
+    verify_receipt,
 )
 from pipelines.routing.basics.canonical import canonical_json
 
@@ -81,13 +81,13 @@ def signed(statement: Any, key: Ed25519PrivateKey = KEY, data: bytes | None = No
 
 @pytest.mark.parametrize("change", [CHANGE, replace(CHANGE, approval=None, base="")])
 def test_what_is_sealed_is_verified_and_is_always_the_same_bytes(change: LandedChange) -> None:
-    receipt = sealed(change, KEY)
-    assert verified(receipt, read_key(public_pem(KEY.public_key()).encode())) == change
-    assert sealed(change, KEY) == receipt == signed(change.statement())
+    receipt = sign_receipt(change, KEY)
+    assert verify_receipt(receipt, read_key(public_pem(KEY.public_key()).encode())) == change
+    assert sign_receipt(change, KEY) == receipt == signed(change.statement())
 
 
 def test_a_statement_is_one_of_in_toto_about_the_commit() -> None:
-    envelope, statement = parts(sealed(CHANGE, KEY))
+    envelope, statement = parts(sign_receipt(CHANGE, KEY))
     assert envelope["payloadType"] == "application/vnd.in-toto+json"
     assert statement["_type"] == "https://in-toto.io/Statement/v1"
     assert statement["subject"] == [
@@ -96,13 +96,17 @@ def test_a_statement_is_one_of_in_toto_about_the_commit() -> None:
     assert statement["predicate"]["approval"]["votes"][0]["word"] == "approve"
     assert CHANGE.exact and not replace(CHANGE, tree="d" * 40).exact
     unknown = replace(CHANGE, approval=replace(APPROVAL, tree=""))
-    assert verified(sealed(unknown, KEY), KEY.public_key()) == unknown and not unknown.exact
+    assert verify_receipt(sign_receipt(unknown, KEY), KEY.public_key()) == unknown and not unknown.exact
 
 
 def test_the_same_change_on_another_base_names_both_trees() -> None:
     moved = replace(CHANGE, tree="d" * 40, rebase="same_patch")
-    assert verified(sealed(moved, KEY), KEY.public_key()) == moved and moved.same_patch and not moved.exact
-    assert "rebase" not in parts(sealed(CHANGE, KEY))[1]["predicate"], "older receipts stay as they are"
+    assert (
+        verify_receipt(sign_receipt(moved, KEY), KEY.public_key()) == moved
+        and moved.same_patch
+        and not moved.exact
+    )
+    assert "rebase" not in parts(sign_receipt(CHANGE, KEY))[1]["predicate"], "older receipts stay as they are"
     for said in ("", "never"):
         statement = moved.statement()
         statement["predicate"]["rebase"] = said
@@ -111,8 +115,8 @@ def test_the_same_change_on_another_base_names_both_trees() -> None:
 
 def test_a_change_that_no_person_can_read_says_its_amount() -> None:
     large = replace(CHANGE, too_large_to_read={"files": 2_000, "bytes": 9})
-    assert verified(sealed(large, KEY), KEY.public_key()) == large
-    assert "too_large_to_read" not in parts(sealed(CHANGE, KEY))[1]["predicate"], (
+    assert verify_receipt(sign_receipt(large, KEY), KEY.public_key()) == large
+    assert "too_large_to_read" not in parts(sign_receipt(CHANGE, KEY))[1]["predicate"], (
         "older receipts stay as they are"
     )
     statement = large.statement()
@@ -126,12 +130,12 @@ def test_a_change_that_no_person_can_read_says_its_amount() -> None:
 
 def refusal(receipt: bytes, key: Ed25519PrivateKey = KEY) -> str:
     with pytest.raises(ReceiptInvalid) as found:
-        verified(receipt, key.public_key())
+        verify_receipt(receipt, key.public_key())
     return str(found.value)
 
 
 def test_every_changed_byte_is_refused() -> None:
-    receipt = sealed(CHANGE, KEY)
+    receipt = sign_receipt(CHANGE, KEY)
     for at in range(len(receipt)):
         assert refusal(receipt[:at] + bytes([receipt[at] ^ 1]) + receipt[at + 1 :])
 
@@ -152,7 +156,7 @@ def test_every_changed_byte_is_refused() -> None:
     ],
 )
 def test_an_envelope_of_another_form_is_refused(change: Any, why: str) -> None:
-    envelope, _statement = parts(sealed(CHANGE, KEY))
+    envelope, _statement = parts(sign_receipt(CHANGE, KEY))
     assert why in refusal(canonical_json(change(envelope)))
 
 
@@ -171,12 +175,12 @@ def test_an_envelope_of_another_form_is_refused(change: Any, why: str) -> None:
     ],
 )
 def test_a_statement_of_another_form_is_refused_though_it_is_signed(change: Any, why: str) -> None:
-    _envelope, statement = parts(sealed(CHANGE, KEY))
+    _envelope, statement = parts(sign_receipt(CHANGE, KEY))
     assert why in refusal(signed(change(statement)))
 
 
 def test_another_spelling_of_the_same_is_refused() -> None:
-    envelope, statement = parts(sealed(CHANGE, KEY))
+    envelope, statement = parts(sign_receipt(CHANGE, KEY))
     assert "one way" in refusal(json.dumps(envelope).encode())
     assert "one way" in refusal(signed(None, data=json.dumps(statement).encode()))
     assert "no JSON" in refusal(b"\xff") and "no JSON" in refusal(b"[" * 10_000)
@@ -184,8 +188,8 @@ def test_another_spelling_of_the_same_is_refused() -> None:
 
 
 def test_the_key_comes_from_outside() -> None:
-    assert "another key" in refusal(sealed(CHANGE, OTHER))
-    assert refusal(sealed(CHANGE, OTHER).replace(
+    assert "another key" in refusal(sign_receipt(CHANGE, OTHER))
+    assert refusal(sign_receipt(CHANGE, OTHER).replace(
         fingerprint(OTHER.public_key()).encode(), fingerprint(KEY.public_key()).encode()
     )).startswith("The signature is wrong")  # fmt: skip
     with pytest.raises(ReceiptInvalid, match="no public key"):
@@ -194,7 +198,7 @@ def test_the_key_comes_from_outside() -> None:
 
 @pytest.mark.parametrize("changes", [25, pytest.param(1_000, marks=pytest.mark.soak)])
 def test_a_file_with_one_other_byte_is_refused_by_the_command(tmp_path: Path, changes: int) -> None:
-    receipt, draw = sealed(CHANGE, KEY), random.Random(15)
+    receipt, draw = sign_receipt(CHANGE, KEY), random.Random(15)
     file, key = tmp_path / "receipt.json", tmp_path / "key.pem"
     key.write_bytes(KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     file.write_bytes(receipt)
@@ -248,6 +252,6 @@ def test_the_command_says_who_approved_and_what_a_protection_is_about(
 ) -> None:
     file, key, words = tmp_path / "receipt.json", tmp_path / "key.pem", StringIO()
     key.write_bytes(KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    file.write_bytes(sealed(change, KEY))
+    file.write_bytes(sign_receipt(change, KEY))
     call_command("verify_receipt", str(file), key=key, stdout=words)
     assert sentence in words.getvalue().splitlines()

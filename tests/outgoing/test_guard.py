@@ -159,7 +159,7 @@ def test_what_a_repository_reaches_inside_is_on_its_port_in_a_private_network(ad
 
 @pytest.mark.parametrize("address", [*PRIVATE, "fd20:ce::254", "fd00:c1::a9fe:a9fe", "100.100.100.200"])
 def test_inside_is_neither_this_machine_nor_a_link_nor_the_keys_of_a_cloud(address: str) -> None:
-    guard = Guard(inside=(("packages.example", 443),)).also("models.example")
+    guard = Guard(inside=(("packages.example", 443),)).with_hosts("models.example")
     network = address in ("10.0.0.1", "172.16.4.4", "192.168.1.1", "100.64.0.1", "fc00::1")
     assert guard.allows("packages.example", address, 443) is network
 

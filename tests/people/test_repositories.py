@@ -155,7 +155,7 @@ def test_a_test_keeps_whatever_the_remote_says(
     )
 
     def fails(remote: Remote) -> References:
-        raise GitRefused(remote.said(OSError("no\0thing \udcff")))
+        raise GitRefused(remote.describe_error(OSError("no\0thing \udcff")))
 
     monkeypatch.setattr(Remote, "references", fails)
     assert repositories.test(made, by=world.admin, now=timezone.now())[0]["said"] == (

@@ -87,7 +87,7 @@ def command(key: str, program: str, *rules: Any, **more: Any) -> dict[str, Any]:
 
 
 def text_of(job: Job) -> str:
-    return "".join(logs.whole(job, job.attempt))
+    return "".join(logs.read_log_text(job, job.attempt))
 
 
 def done(task: Task, key: str, visit: int = 1) -> Job:

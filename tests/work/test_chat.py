@@ -14,7 +14,7 @@ from pipelines.work.orders.order import expected_outputs
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Spec
-from pipelines.work.spec.toolbox import offered
+from pipelines.work.spec.toolbox import tool_definitions
 from tests.outgoing.servers import say, serving, silent
 from tests.waiting import LONG, eventually
 from tests.work.conftest import Collected
@@ -109,7 +109,7 @@ async def test_an_echoed_example_is_no_output(sink: Collected, attempt: Attempt)
 
 async def test_calls_of_tools_are_told_with_their_arguments(sink: Collected, attempt: Attempt) -> None:
     calls = (("look", '{"path": "a/b"}'), ("list", "{}"))
-    tools = offered(({"name": "look", "description": "Looks", "parameters": {"type": "object"}},))
+    tools = tool_definitions(({"name": "look", "description": "Looks", "parameters": {"type": "object"}},))
     with model(says("Let me look.", calls=calls)) as its:
         outcome = await chatted(its, sink, attempt, offered=tuple(tools))
     assert [(each["name"], each["arguments"]) for each in outcome["output"]["tool_calls"]] == [

@@ -18,7 +18,7 @@ from dulwich.repo import Repo
 
 from pipelines.work.git import commits
 from pipelines.work.git.mirror import Mirrors
-from pipelines.work.git.reach import mirror_of
+from pipelines.work.git.reach import open_task_mirror
 from pipelines.work.handlers import deliver
 from pipelines.work.spec.base import Attempt, Outcome, Spec
 from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitOrder, GitState, RepositoryAccess
@@ -43,16 +43,16 @@ class Server:
         await self.go_on.wait()
         return self.answer
 
-    async def landed(self, commit: str, base: str | None = None) -> None:
+    async def report_landed(self, commit: str, base: str | None = None) -> None:
         self.landed_as, self.landed_on = commit, base
 
-    async def queued(self) -> float:
+    async def seconds_to_wait(self) -> float:
         return 0.0
 
-    async def moved(self, onto: str, tree: str) -> None:
+    async def report_base_moved(self, onto: str, tree: str) -> None:
         self.has_moved = True
 
-    async def pushed(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+    async def report_push(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
         self.people_pushed = (commit, list(who), list(logins))
 
 
@@ -77,8 +77,8 @@ def access(origin: RemoteRepository, tmp_path: Path) -> RepositoryAccess:
     found = RepositoryAccess(
         GitOrder(1, "app", str(origin.path)), GitState(), tmp_path / "spaces", folders=folders(origin.path)
     )
-    with mirror_of(found, print) as (mirror, there):
-        mirror.bring(there, [base, head], print)
+    with open_task_mirror(found, print) as (mirror, there):
+        mirror.fetch_commits(there, [base, head], print)
     return replace(found, state=state)
 
 
@@ -160,7 +160,7 @@ def test_what_was_cleared_and_nothing_else_is_pushed(
     [
         ({"Task": "WI-1", commits.DELIVERY: "7"}, commits.COMMITTER, True),
         ({"Task": "WI-1", commits.DELIVERY: "8"}, commits.COMMITTER, False),
-        ({commits.DELIVERY: "7"}, commits.person("Fix", "fix"), False),
+        ({commits.DELIVERY: "7"}, commits.author_of("Fix", "fix"), False),
     ],
 )
 def test_what_landed_before_a_crash_is_found_by_the_job_that_it_names(

@@ -13,7 +13,7 @@ import pytest
 from pipelines.routing.basics.values import MISSING
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers.agent import LineFeed, last_output
-from pipelines.work.handlers.chat import said
+from pipelines.work.handlers.chat import reply_output
 from pipelines.work.models.completion import StreamedAnswer
 from pipelines.work.results.lines import LineCutter
 from pipelines.work.results.output import TextOutput, from_text
@@ -158,7 +158,7 @@ def through_a_model(draw: Random, text: Text) -> TextOutput:
         answer.add({"choices": [{"delta": {"content": words[:size]}}]})
         words = words[size:]
     answer.add({"choices": [{"delta": {}, "finish_reason": "stop"}]})
-    return said(answer.reply(), KEYS)
+    return reply_output(answer.reply(), KEYS)
 
 
 def outputs(seeds: range) -> Counter[str]:

@@ -37,7 +37,7 @@ def test_a_slow_command_holds_no_database_connection(world: World, bench: Bench)
             driver.spawn(driver.drive(tokens[0]))
             async with asyncio.timeout(LONG):
                 await driver.drive(tokens[1])
-            assert driver.busy == 1
+            assert driver.drive_count == 1
 
     asyncio.run(go())
     assert (world.status(quick), world.status(slow)) == ("completed", "queued")
@@ -94,7 +94,7 @@ def test_a_lost_lease_kills_the_work_and_reports_nothing(
             await eventually(mark.exists)
             await in_thread(take_away)
             held = await in_thread(leases.renew, driver.transport.worker)
-            driver.running.settle(held, driver.running.clock())
+            driver.running.settle_leases(held, driver.running.clock())
             async with asyncio.timeout(LONG):
                 await driving
             assert not alive(int(mark.read_text()))
@@ -118,7 +118,7 @@ def test_a_renewal_that_began_before_the_work_takes_nothing_away(
             asked_at = driver.running.clock()
             driving = driver.spawn(driver.drive(token))
             await eventually(lambda: driver.running.work)
-            driver.running.settle({}, asked_at)
+            driver.running.settle_leases({}, asked_at)
             over.touch()
             await driving
 
@@ -134,7 +134,7 @@ def test_a_lease_that_nobody_drives_is_given_back(world: World, bench: Bench) ->
             started = await driver.transport.claim_token(token)
             assert started is not None
             held = {started.orders.job_id: started.lease}
-            strays = [driver.running.settle(held, driver.running.clock()) for _ in range(4)]
+            strays = [driver.running.settle_leases(held, driver.running.clock()) for _ in range(4)]
             assert strays == [[], [], [], list(held.items())]
             await driver.transport.give_back_stray(*strays[-1][0])
 

@@ -136,7 +136,7 @@ def test_A27_whatever_is_not_exit_code_0_blocks(
     (workspace.parent / "outside").chmod(0o755)
     (workspace / "link").symlink_to("/bin/true")
     (workspace / "plain").write_text("exit 0\n")
-    outcome = asyncio.run(evaluate.hook(Spec(**{**vars(given), "env": env}), sink))
+    outcome = asyncio.run(evaluate.run_hook(Spec(**{**vars(given), "env": env}), sink))
     assert (outcome["result"], outcome["eval"]) == ("success", "block")
     assert why in outcome["feedback"]
 

@@ -154,7 +154,7 @@ def test_ssh_gets_the_key_and_the_address_that_was_checked(tmp_path: Path, kept:
     address = parsed(f"ssh://deploy@git.example:2222{made.path}", ServerFolders())
     guard = Guard(("git.example",), resolve)
     far = Remote(address, guard, "THE KEY", tmp_path / "known_hosts")
-    assert far.references().branch("main") == made.head()
+    assert far.references().branch_commit("main") == made.head()
     said = kept.read_text()
     for each in ("-F\n/dev/null", "HostName=192.0.2.7", "HostKeyAlias=git.example", "IdentitiesOnly=yes"):
         assert each in said

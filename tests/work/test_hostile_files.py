@@ -146,7 +146,7 @@ def test_no_place_that_shows_or_serves_a_file_runs_it(
             served(client, at(world, "task-input", task.name, f"file{number}"), content, faults)
             checked(client, at(world, "task-input-preview", task.name, f"file{number}"), faults)
         for artifact in Artifact.objects.filter(task=task).select_related("blob"):
-            content = storage.artifacts().open(artifact.blob.name).read()
+            content = storage.artifact_storage().open(artifact.blob.name).read()
             served(client, at(world, "artifact", task.name, artifact.pk), content, faults)
     for address in (at(world, "tasks"), reverse("needs-me"), reverse("home"), f"{reverse('palette')}?q=file"):
         checked(client, address, faults)

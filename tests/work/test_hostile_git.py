@@ -21,13 +21,13 @@ from dulwich.objects import Blob, Tree
 from pipelines.formats.evidence.trees.lines import StepBudget
 from pipelines.work.git import checkout, facts, packs, trees
 from pipelines.work.git.addresses import parsed
-from pipelines.work.git.attempt import Prepared, Trailers, finish, prepare
-from pipelines.work.git.ignoring import Ignored
+from pipelines.work.git.attempt import Prepared, Trailers, commit_attempt, prepare
+from pipelines.work.git.ignoring import IgnoreFiles
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
 from pipelines.work.git.trees import Leaf
-from pipelines.work.results.files import opened
+from pipelines.work.results.files import open_plain_file
 from pipelines.work.spec.repository import GitOrder, GitState, RepositoryAccess
 from pipelines.work.workspaces import take_picture
 from tests.effort import calls
@@ -54,7 +54,7 @@ def attempt(tmp_path: Path, files: Files) -> tuple[Prepared, Path]:
 def committed(ready: Prepared, workspace: Path) -> list[str]:
     """The paths that changed."""
     picture = take_picture(workspace, None, (".git",))
-    _left, group, _files = finish(ready, workspace.parent, workspace, picture.manifest, SAID)
+    _left, group, _files = commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)
     paths: list[str] = group["paths"]
     return paths
 
@@ -81,7 +81,7 @@ def test_branches_come_and_go_whose_names_are_in_each_others_way(tmp_path: Path)
     origin = remote(tmp_path / "origin.git", {"a": b"1"})
     there = Remote(parsed(str(origin.path), folders(origin.path)), folders=folders(origin.path))
     found = []
-    with Mirrors(tmp_path / "w").opened("it") as mirror:
+    with Mirrors(tmp_path / "w").open_mirror("it") as mirror:
         for number, branch in enumerate(("rel", "rel/1", "rel")):
             found.append(origin.add({"a": b"%d" % number}, branch=branch))
             assert mirror.fetch(there, branch, lambda text: None)[1] == found[-1]
@@ -100,10 +100,10 @@ def test_a_mirror_has_few_packs_however_many_visits_there_were(
     large = Blob.from_string(os.urandom(2_000))
     monkeypatch.setattr(packs, "TOGETHER", 1_900)
     for number in range(14):
-        with mirrors.opened("it") as mirror:
+        with mirrors.open_mirror("it") as mirror:
             made.append(large if number == 0 else Blob.from_string(b"%d" % number))
             mirror.repository.object_store.add_objects([(made[-1], None)])
-    with mirrors.opened("it") as mirror:
+    with mirrors.open_mirror("it") as mirror:
         store = mirror.repository.object_store
         assert len(list(Path(store.pack_dir).glob("*.pack"))) <= 6
         assert len(list(Path(store.pack_dir).glob("*.idx"))) <= 6
@@ -152,7 +152,7 @@ def test_links_that_a_station_makes_lead_nothing_out(tmp_path: Path) -> None:
     (workspace / ".gitignore").unlink()
     os.mkfifo(workspace / ".gitignore")
     assert committed(ready, workspace) == [".gitignore", "folder", "folder/a"]
-    with Mirrors(tmp_path / "w").opened(str(tmp_path / "origin.git")) as mirror:
+    with Mirrors(tmp_path / "w").open_mirror(str(tmp_path / "origin.git")) as mirror:
         kept = b"".join(
             mirror.repository.object_store[sha].as_raw_string() for sha in mirror.repository.object_store
         )
@@ -169,10 +169,10 @@ def test_links_beside_the_workspace_are_not_written_through(tmp_path: Path) -> N
     for place in (f"base/{sha256(b'evil').hexdigest()}", sha256(b"evil").hexdigest(), "objects.pack"):
         (workspace.parent / place).symlink_to(mine)
     picture = take_picture(workspace, None, (".git",))
-    left, _group, files = finish(ready, workspace.parent, workspace, picture.manifest, SAID)
+    left, _group, files = commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)
     assert mine.read_text() == "mine" and set(files) == {sha256(b"evil").hexdigest(), left.pack}
     for digest, (path, size) in files.items():
-        with opened(workspace.parent, path) as file:
+        with open_plain_file(workspace.parent, path) as file:
             data = file.read()
         assert (sha256(data).hexdigest(), len(data)) == (digest, size)
 
@@ -199,7 +199,7 @@ def test_patterns_of_gitignore_are_matched_in_little_time(
     paths = ("a" * 200, "a/" * 150 + "c", "x/b.log")
     (tmp_path / ".gitignore").write_bytes(patterns)
     began = time.process_time()
-    assert tuple(filter(Ignored(tmp_path).is_ignored, paths)) == ignored
+    assert tuple(filter(IgnoreFiles(tmp_path).is_ignored, paths)) == ignored
     assert time.process_time() - began < 1
 
 
@@ -218,7 +218,7 @@ def test_patterns_of_gitignore_mean_what_they_mean_elsewhere(tmp_path: Path) -> 
     differ = []
     for pattern in patterns:
         (tmp_path / ".gitignore").write_bytes(pattern + b"\n")
-        ours, theirs = Ignored(tmp_path), IgnoreFilter([pattern])
+        ours, theirs = IgnoreFiles(tmp_path), IgnoreFilter([pattern])
         differ += [
             (pattern, path) for path in paths if ours.is_ignored(path) != bool(theirs.is_ignored(path))
         ]
@@ -264,7 +264,7 @@ def test_what_fails_in_the_folder_or_the_objects_is_said(
     picture = take_picture(workspace, None, (".git",))
     (workspace / "a").unlink()
     with pytest.raises(GitRefused, match="What the station left cannot be committed: "):
-        finish(ready, workspace.parent, workspace, picture.manifest, SAID)
+        commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)
     for error in (PermissionError(errno.EACCES, "Permission denied"), zlib.error("-3"), KeyError(b"1")):
         monkeypatch.setattr(checkout, "tree_of", Mock(side_effect=error))
         with pytest.raises(
@@ -310,7 +310,7 @@ def test_a_mirror_is_bounded_and_expires(tmp_path: Path) -> None:
     told: list[str] = []
     small = Mirrors(tmp_path / "w", most=10_000)
     with (
-        small.opened(str(origin.path)) as mirror,
+        small.open_mirror(str(origin.path)) as mirror,
         pytest.raises(GitRefused, match="larger than"),
     ):
         mirror.fetch(

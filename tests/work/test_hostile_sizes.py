@@ -18,7 +18,7 @@ from dulwich.refs import Ref
 from dulwich.repo import Repo
 
 from pipelines.work.git import sizes
-from pipelines.work.git.attempt import finish, prepare
+from pipelines.work.git.attempt import commit_attempt, prepare
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.sizes import check_pack
 from pipelines.work.workspaces import take_picture
@@ -154,7 +154,7 @@ def test_a_hundred_thousand_files(tmp_path: Path, folders: int) -> None:
     ready = prepare(access(tmp_path, origin), workspace, False, lambda text: None)
     (workspace / "folder7" / "file7").write_text("2\n")
     picture = take_picture(workspace, None, (".git",))
-    _left, group, _files = finish(ready, workspace.parent, workspace, picture.manifest, SAID)
+    _left, group, _files = commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)
     assert group["paths"] == ["folder7/file7"]
 
 

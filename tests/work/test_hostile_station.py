@@ -89,7 +89,7 @@ def test_a_station_cannot_steal_or_approve_its_own_gate(
     task = world.start(version)
     until(lambda: world.status(task) == "awaiting_review", log.read_text)
     job = Job.objects.get(task=task, station="attack")
-    results = json.loads("".join(logs.whole(job, 1)))
+    results = json.loads("".join(logs.read_log_text(job, 1)))
     assert {name for name, why in results.items() if why is None} == set(), results
     assert re.search(refusal, results["own-gate"]), results
     assert isolated_worker.poll() is None

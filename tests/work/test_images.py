@@ -94,7 +94,7 @@ def here(bench: Bench, tmp_path: Path, engine: str) -> dict[str, Any]:
     bench.base.mkdir(parents=True, exist_ok=True)
     readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
     isolation = asyncio.run(choose("auto", places(readable, [], tmp_path), bench.base, None)).isolation
-    brings = images.found(isolation, bench.base, [os.path.dirname(engine)])
+    brings = images.find_image_program(isolation, bench.base, [os.path.dirname(engine)])
     if brings is None:
         pytest.skip("bubblewrap does not work on this machine")
     return {"isolation": isolation, "images": brings, "repository_roots": (str(bench.base.parent),)}
@@ -206,10 +206,12 @@ def test_a_docker_without_its_daemon_brings_nothing(tmp_path: Path) -> None:
     program = tmp_path / "docker"
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
-    assert images.found(Isolation("bubblewrap"), tmp_path, [str(tmp_path)]) is None
+    assert images.find_image_program(Isolation("bubblewrap"), tmp_path, [str(tmp_path)]) is None
     program.write_text("#!/bin/sh\nexit 0\n")
-    assert images.found(Isolation("bubblewrap"), tmp_path, [str(tmp_path)]) == Images(str(program), tmp_path)
-    assert images.found(Isolation("landlock"), tmp_path, [str(tmp_path)]) is None
+    assert images.find_image_program(Isolation("bubblewrap"), tmp_path, [str(tmp_path)]) == Images(
+        str(program), tmp_path
+    )
+    assert images.find_image_program(Isolation("landlock"), tmp_path, [str(tmp_path)]) is None
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def drive(bench: Bench, *tasks: Task, **more: Any) -> None:
 
     async def go() -> None:
         async with bench.driver(**more) as driver:
-            await driver.ticket(token, QUICK)
-            await driver.idle()
+            await driver.drive_ticket(token, QUICK)
+            await driver.wait_until_idle()
 
     asyncio.run(go())
 
@@ -180,8 +180,8 @@ def test_a_worker_that_stops_begins_nothing_and_loses_nothing(world: World, benc
                 return await report(done)
 
             driver.transport.report_together = last  # type: ignore[method-assign]
-            await driver.ticket(token, QUICK)
-            await driver.ticket(token, QUICK)
+            await driver.drive_ticket(token, QUICK)
+            await driver.drive_ticket(token, QUICK)
 
     asyncio.run(go())
     assert {tuple(world.at(task)) for task in tasks} == {("c",)}
@@ -204,7 +204,7 @@ def test_a_stop_in_the_middle_gives_all_of_them_back(world: World, bench: Bench)
                 await asyncio.Event().wait()
 
             driver.transport.report_together = never  # type: ignore[method-assign]
-            driving = asyncio.create_task(driver.ticket(token, QUICK))
+            driving = asyncio.create_task(driver.drive_ticket(token, QUICK))
             await reported.wait()
             await driver.stop()
             await asyncio.gather(driving, return_exceptions=True)
@@ -234,7 +234,7 @@ def test_a_stop_while_it_looks_for_more_gives_back_what_goes_on(
                 return await claim(token_id, most)
 
             driver.transport.claim_instant = never  # type: ignore[method-assign]
-            driving = asyncio.create_task(driver.ticket(token, QUICK))
+            driving = asyncio.create_task(driver.drive_ticket(token, QUICK))
             await looking.wait()
             await driver.stop()
             await asyncio.gather(driving, return_exceptions=True)

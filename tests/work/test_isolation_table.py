@@ -180,7 +180,8 @@ def tried(world: World, what: Mapping[str, Any], log: Path) -> dict[str, dict[st
     return {
         key: json.loads(
             re.search(
-                r"attempts:(\{.*\})", "".join(logs.whole(Job.objects.get(task=task, station=f"try-{key}"), 1))
+                r"attempts:(\{.*\})",
+                "".join(logs.read_log_text(Job.objects.get(task=task, station=f"try-{key}"), 1)),
             )[1]  # type: ignore[index]
         )
         for key in keys

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Job, Task, Token
 from pipelines.work import storage
-from pipelines.work.transport.local.lineage import changed
+from pipelines.work.transport.local.lineage import apply_changes
 from tests.factories import World
 from tests.work.driving import Bench, command, done, text_of
 
@@ -126,4 +126,4 @@ def paths(manifest: Any) -> list[str]:
 def test_what_one_branch_changed_is_changed_in_the_other(
     onto: Any, before: Any, after: Any, merged: list[str]
 ) -> None:
-    assert paths(changed(tuple(onto), tuple(before), tuple(after))) == merged
+    assert paths(apply_changes(tuple(onto), tuple(before), tuple(after))) == merged

@@ -49,14 +49,14 @@ def test_the_tail_holds_the_last_lines(job: Job) -> None:
 
 
 def test_the_whole_text_has_no_stamps(job: Job) -> None:
-    text = "".join(logs.whole(job, 1))
+    text = "".join(logs.read_log_text(job, 1))
     assert text.splitlines()[-1] == "line 29\twörter"
     assert text.count("\n") == 30
 
 
 def test_each_attempt_has_a_log_of_its_own(job: Job) -> None:
     logs.Writer(job.pk, 2).append("0.0\tagain\n", timezone.now())
-    assert "".join(logs.whole(job, 2)) == "again\n"
+    assert "".join(logs.read_log_text(job, 2)) == "again\n"
 
 
 def test_chunks_are_compressed(job: Job) -> None:

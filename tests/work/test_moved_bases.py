@@ -199,7 +199,7 @@ def test_a_push_that_landed_before_a_crash_is_found(
     world: World, bench: Bench, origin: RemoteRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker dies between the push and its report; somebody pushes on top; the next attempt pushes nothing."""
-    whole = LocalTransport.delivered
+    whole = LocalTransport.report_delivered
 
     async def dies(self: LocalTransport, *arguments: Any) -> None:
         raise asyncio.CancelledError
@@ -207,12 +207,12 @@ def test_a_push_that_landed_before_a_crash_is_found(
     task = world.start(line(world))
     run(bench, task)
     world.vote(task)
-    monkeypatch.setattr(LocalTransport, "delivered", dies)
+    monkeypatch.setattr(LocalTransport, "report_delivered", dies)
     run(bench, task)
     landed = origin.head()
     assert Delivery.objects.get().landed_at is None
     origin.add({**origin.files(), "later.txt": b"1\n"}, "Later")
-    monkeypatch.setattr(LocalTransport, "delivered", whole)
+    monkeypatch.setattr(LocalTransport, "report_delivered", whole)
     run(bench, task)
     assert world.status(task) == "completed"
     assert Delivery.objects.get().commit == landed

@@ -16,7 +16,7 @@ from pipelines.models import Job, Token, Worker
 from pipelines.queries.unoffered import without_a_worker
 from pipelines.routing.document.kinds import KINDS
 from pipelines.work.processes.isolation import Isolation
-from pipelines.work.processes.isolation_choice import InForce
+from pipelines.work.processes.isolation_choice import ChosenIsolation
 from tests.factories import World, station
 from tests.fixtures.site import ROOT
 from tests.pages.conftest import client_of
@@ -78,7 +78,7 @@ def test_the_hook_of_a_rule_is_a_program_too(world: World, bench: Bench, tmp_pat
 def test_the_setting_reaches_the_worker(runs: bool) -> None:
     said: dict[str, Any] = {"owner": [], "label": [], "drain": None, "concurrency": None}
     with override_settings(RUN_PROGRAMS=runs, SIGNED_IN=[]):
-        made = config(said, InForce(Isolation("none"), frozenset()))
+        made = config(said, ChosenIsolation(Isolation("none"), frozenset()))
     programs = {f"kind:{kind.key}" for kind in KINDS.values() if kind.executes}
     assert (programs <= made.offers, programs.isdisjoint(made.offers)) == (runs, not runs)
     assert {"kind:deliver", "kind:noop", "kind:wait_for_checks", "kind:http"} <= made.offers

@@ -80,9 +80,9 @@ def test_a_full_workspace_is_no_space_before_the_work_starts(world: World, bench
 @pytest.mark.parametrize("small", ["workspaces"], indirect=True)
 def test_room_is_seen_by_writing(bench: Bench, small: Path) -> None:
     filler = small / "filler"
-    assert storage.has_room(storage.artifacts(), small)
+    assert storage.has_room(storage.artifact_storage(), small)
     filler.write_bytes(bytes(5 << 19))
-    assert not storage.has_room(storage.artifacts(), small)
+    assert not storage.has_room(storage.artifact_storage(), small)
     filler.unlink()
-    assert storage.has_room(storage.artifacts(), small)
+    assert storage.has_room(storage.artifact_storage(), small)
     assert files_in(small) == []

@@ -212,16 +212,16 @@ def test_who_was_killed_while_it_prepared_holds_up_nobody(tmp_path: Path) -> Non
     kept = PreparedFiles(tmp_path)
     hold = (
         "import sys, time; from pathlib import Path; from pipelines.work.worker.prepared_files import PreparedFiles\n"
-        "with PreparedFiles(Path(sys.argv[1])).makes('a') as mine: print(mine, flush=True); time.sleep(600)"
+        "with PreparedFiles(Path(sys.argv[1])).making_entry('a') as mine: print(mine, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([PYTHON, "-c", hold, tmp_path], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "True\n"
-        with kept.makes("a") as mine, kept.makes("b") as another:
+        with kept.making_entry("a") as mine, kept.making_entry("b") as another:
             assert (mine, another) == (False, True)
         holder.kill()
-    with kept.makes("a") as mine, kept.makes("a") as again:
+    with kept.making_entry("a") as mine, kept.making_entry("a") as again:
         assert (mine, again) == (True, False)
-    with kept.makes("a") as mine:
+    with kept.making_entry("a") as mine:
         assert mine, "and after it let go, too"
 
 

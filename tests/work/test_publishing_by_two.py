@@ -28,7 +28,7 @@ from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import place_of
 from pipelines.routing.guarantees.protection import Protection
 from pipelines.web.setup import templates
-from pipelines.work.transport.local.protecting import Involved, lacking
+from pipelines.work.transport.local.protecting import Involved, missing_delivery_approvals
 from reviews.models import Notification
 from reviews.tasks import notify
 from tests.api.conftest import Api
@@ -349,12 +349,14 @@ def test_what_one_person_published_before_starts_and_delivers_nothing(pair: Pair
         pair.world.start(version, by=pair.mallory)
     nobody = Involved(frozenset(), frozenset(), anonymous=False)
     by_two = partial(published_by_two, versions.parsed(version), pair.repository)
-    assert "two people published" in lacking(Protection(four_eyes=True), [], nobody, by_two, version.pk)
+    assert "two people published" in missing_delivery_approvals(
+        Protection(four_eyes=True), [], nobody, by_two, version.pk
+    )
     assert pair.publish(pair.mallory, line).status_code == 202, "the same draft, for another to look at"
     assert pair.publish(pair.ann, line).status_code == 201
     version = pair.live(line)
     assert version is not None and pair.world.start(version, by=pair.mallory)
-    assert not lacking(Protection(four_eyes=True), [], nobody, by_two, version.pk)
+    assert not missing_delivery_approvals(Protection(four_eyes=True), [], nobody, by_two, version.pk)
 
 
 def test_a_line_that_delivers_elsewhere_is_published_by_one(pair: Pair) -> None:

@@ -32,7 +32,7 @@ class Taken:
         self.tokens: list[int] = []
         self.held_up = {token: asyncio.Event() for token in held_up}
 
-    async def ticket(self, token_id: int, queue: str) -> None:
+    async def drive_ticket(self, token_id: int, queue: str) -> None:
         self.tokens.append(token_id)
         if token_id in self.held_up:
             await self.held_up[token_id].wait()

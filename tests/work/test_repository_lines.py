@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from pipelines.formats.receipts import verified
+from pipelines.formats.receipts import verify_receipt
 from pipelines.models import Delivery, GateVisit, Snapshot, VisitCommit
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.queries.receipts import landed_change
@@ -73,7 +73,7 @@ def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: Rem
     delivery = Delivery.objects.get(task=task)
     assert (delivery.commit, delivery.tree, delivery.visit) == (origin.head(), facts["tree"], visit)
     receipt = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
-    change = verified(receipt.content, receipt_key().public_key())
+    change = verify_receipt(receipt.content, receipt_key().public_key())
     assert (change.commit, change.tree, change.exact) == (origin.head(), facts["tree"], True)
     assert change.approval is not None and [each.word for each in change.approval.votes] == ["approve"]
     kept, pem, told = bench.base.parent / "receipt.json", bench.base.parent / "key.pem", StringIO()

@@ -47,5 +47,5 @@ async def test_a_run_that_fails_late_does_not_keep_the_next_one_from_being_renew
 
 def test_two_runs_of_one_attempt_have_folders_of_their_own(tmp_path: Path) -> None:
     folders = Folders(tmp_path, uuid.uuid4())
-    roots = {folders.place(7, 1, 1, uuid.uuid4()).root for _ in range(2)}
+    roots = {folders.attempt_folder(7, 1, 1, uuid.uuid4()).root for _ in range(2)}
     assert len(roots) == 2

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from dulwich.repo import Repo
 
-from pipelines.formats.receipts import verified
+from pipelines.formats.receipts import verify_receipt
 from pipelines.models import Decision, Delivery, GateVisit, Job, Task, Token
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.queries import delivery_queue
@@ -126,7 +126,7 @@ def started(world: World, bench: Bench, version: Any, count: int, step: int) -> 
 
 def receipt_of(world: World, task: Task) -> Any:
     found = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
-    return verified(found.content, receipt_key().public_key())
+    return verify_receipt(found.content, receipt_key().public_key())
 
 
 @pytest.mark.parametrize(
@@ -301,9 +301,9 @@ def test_what_is_the_same_change(tmp_path: Path, why: str, ours: Any, theirs: An
         mirror = Mirror(repository, 10**9)
         if why:
             with pytest.raises(same_patch.NotTheSame, match=why):
-                same_patch.kept(mirror, base, head, onto)
+                same_patch.same_patch_tree(mirror, base, head, onto)
             return
-        tree = same_patch.kept(mirror, base, head, onto)
+        tree = same_patch.same_patch_tree(mirror, base, head, onto)
     both = dict(_with(_with(BASE, theirs), ours))
     if "a.py" in ours:
         both["a.py"] = b"first\n" + ours["a.py"]

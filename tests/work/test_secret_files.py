@@ -13,9 +13,9 @@ import pytest
 from pipelines.models import Artifact, Blob, Snapshot, VisitCommit
 from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.spec.base import Attempt
-from pipelines.work.storage import artifacts
+from pipelines.work.storage import artifact_storage
 from pipelines.work.worker.handover import Packed
-from pipelines.work.worker.secret_files import present, withheld
+from pipelines.work.worker.secret_files import file_stamps, withhold_secrets
 from pipelines.work.workspaces import take_picture
 from tests.factories import World
 from tests.vault.conftest import Put, key_file, put
@@ -37,7 +37,9 @@ TELL = "import os; token = os.environ['TOKEN']; "
 
 
 def stored() -> bytes:
-    return b"".join(artifacts().open(name).read() for name in Blob.objects.values_list("name", flat=True))
+    return b"".join(
+        artifact_storage().open(name).read() for name in Blob.objects.values_list("name", flat=True)
+    )
 
 
 def told(world: World, bench: Bench, put: Put, program: str, **more: Any) -> dict[str, Any]:
@@ -93,11 +95,11 @@ def test_a_link_that_was_written_anew_counts(tmp_path: Path, how: str) -> None:
         place.symlink_to("elsewhere")
     else:
         place.write_text("plain")
-    stood = present(attempt.workspace)
+    stood = file_stamps(attempt.workspace)
     place.unlink()
     place.symlink_to(TOKEN)
     packed = Packed((), {}, take_picture(attempt.workspace))
-    outcome, left = withheld(attempt, {"result": "success"}, packed, SecretFinder([TOKEN]), stood)
+    outcome, left = withhold_secrets(attempt, {"result": "success"}, packed, SecretFinder([TOKEN]), stood)
     assert outcome["failure_type"] == "secret_in_file" and left.picture is None
     assert outcome["summary"].startswith("docs holds a secret"), "and not the one that stood there"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.work.handlers import command
-from pipelines.work.results.signals import LONGEST_LINE, MOST, SignalReader, carried, signals_in
+from pipelines.work.results.signals import LONGEST_LINE, MOST, SignalReader, outcome_fields, signals_in
 from pipelines.work.spec.base import ProcessLimits, Spec
 from tests.work.conftest import Collected, alive
 
@@ -93,7 +93,7 @@ def test_a_line_that_is_too_long_is_no_signal_and_hides_none_after_it() -> None:
 
 def test_a_signal_carries_summary_and_usage() -> None:
     said = {**HOLD, "summary": "Half done.", "cost_usd": 0.25, "tokens_in": 10, "tokens_out": "many"}
-    assert carried(said) == {"summary": "Half done.", "usage": {"cost_usd": 0.25, "tokens_in": 10}}
+    assert outcome_fields(said) == {"summary": "Half done.", "usage": {"cost_usd": 0.25, "tokens_in": 10}}
 
 
 # What a running command does

@@ -18,7 +18,7 @@ from pipelines.engine import Pushed
 from pipelines.errors import Forbidden
 from pipelines.lines import branch_pushes
 from pipelines.models import BranchPush, Repository
-from pipelines.work.hosts.hooks import PushHeard
+from pipelines.work.hosts.hooks import PushEvent
 from tests.factories import World
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, outcome_of
@@ -128,7 +128,7 @@ def test_a_push_closes_an_open_review(world: World, bench: Bench, origin: Remote
     task = world.start(line(world))
     run(bench, task)
     first = world.visit(task)
-    said = PushHeard("acme/app", api(world, task).json()["branch"], push(world, origin, task), ("rosa",), ())
+    said = PushEvent("acme/app", api(world, task).json()["branch"], push(world, origin, task), ("rosa",), ())
     repository = Repository.objects.get()
     assert "goes on with what was pushed" in branch_pushes.taken(repository, said)[0]
     first.refresh_from_db()

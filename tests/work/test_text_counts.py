@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.work.results.text_counts import counted
+from pipelines.work.results.text_counts import passed_tests_text
 from tests.design.typescript import NODE
 
 PYTEST = b"....s\n297 passed, 3 skipped, 1 warning in 1.23s\n"
@@ -46,11 +46,11 @@ GO_TESTS = b"=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/b (0.
     ],
 )
 def test_what_passed_is_counted_by_the_summary(printed: bytes, words: str) -> None:
-    assert counted(printed) == words
+    assert passed_tests_text(printed) == words
 
 
 def test_a_summary_on_either_stream_counts() -> None:
-    assert counted(b"", JEST) == "167 tests passed, 2 skipped"
+    assert passed_tests_text(b"", JEST) == "167 tests passed, 2 skipped"
 
 
 @pytest.mark.parametrize("reporter", ["tap", "spec"])
@@ -60,4 +60,4 @@ def test_what_node_says_of_its_own_tests_is_counted(reporter: str, tmp_path: Pat
     assert NODE, "set-up brings node: run the tests by make test"
     argv = [NODE, "--test", f"--test-reporter={reporter}", "sums.test.js"]
     printed = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=True).stdout
-    assert counted(printed) == "2 tests passed, 1 skipped"
+    assert passed_tests_text(printed) == "2 tests passed, 1 skipped"

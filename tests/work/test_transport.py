@@ -21,14 +21,14 @@ from pipelines.work.processes.isolation import Isolation
 from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.transport.protocol import (
-    Before,
-    Earlier,
-    Given,
+    AttemptResults,
+    EarlierFile,
     HandedOver,
-    Leavings,
+    InputFile,
     Material,
     ReportAnswer,
     Started,
+    StartingWorkspace,
     Workspace,
 )
 from pipelines.work.worker.drive import Driver
@@ -63,15 +63,15 @@ class Wire(LocalTransport):
 
     async def material(self, started: Started) -> Material:
         plain = sent(asdict(await super().material(started)))
-        before = plain["before"] and Before(**plain["before"])
-        return Material(before, _each(Earlier, plain["earlier"]), _each(Given, plain["files"]))
+        before = plain["before"] and StartingWorkspace(**plain["before"])
+        return Material(before, _each(EarlierFile, plain["earlier"]), _each(InputFile, plain["files"]))
 
-    async def store(self, started: Started, left: Leavings) -> None:
+    async def store(self, started: Started, left: AttemptResults) -> None:
         plain = sent(asdict(replace(left, root=Path())) | {"root": str(left.root)})
         files = {digest: (path, size) for digest, (path, size) in plain["files"].items()}
         workspace = plain["workspace"] and Workspace(**plain["workspace"])
         artifacts = _each(HandedOver, plain["artifacts"])
-        await super().store(started, Leavings(Path(plain["root"]), files, artifacts, workspace))
+        await super().store(started, AttemptResults(Path(plain["root"]), files, artifacts, workspace))
 
 
 def _each(kind: Any, rows: Iterable[dict[str, Any]]) -> tuple[Any, ...]:

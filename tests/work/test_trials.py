@@ -224,7 +224,7 @@ def test_its_own_timeout_ends_it_as_a_task(world: World, bench: Bench) -> None:
 def test_no_station_runs_longer_than_ten_minutes(world: World) -> None:
     line = line_of(world, command("build", HELLO), command("long", HELLO, limits={"max_timeout": "2h"}))
     for key in ("build", "long"):
-        made = local.Ordered.of(
+        made = local.TrialOrders.of(
             StationTrial(pk=1, line=line, station=key, document=line.draft, by=world.admin)
         )
         assert made.started().orders.station.max_timeout == local.MOST_SECONDS == 600

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from pipelines.formats.receipts import verified
+from pipelines.formats.receipts import verify_receipt
 from pipelines.ports.vault.signing import receipt_key
 from tests.factories import World
 from tests.pages.conftest import client_of
@@ -39,7 +39,7 @@ def test_the_receipt_says_what_no_person_can_have_read(
     assert world.status(task) == "completed"
     address = reverse("task-receipt", args=[task.project.owner.key, task.project.key, task.name])
     answer = client_of(world.operator).get(address)
-    change = verified(answer.content, receipt_key().public_key())
+    change = verify_receipt(answer.content, receipt_key().public_key())
     assert change.too_large_to_read == amount
     receipt, key, words = bench.base.parent / "receipt.json", bench.base.parent / "key.pem", StringIO()
     receipt.write_bytes(answer.content)

@@ -89,7 +89,7 @@ def work(world: World, tmp_path: Path, home: Path, **more: str) -> tuple[Job, st
         task: Task = world.start(version)
         until(lambda: world.status(task) in ("completed", "failed"), log.read_text)
     job = Job.objects.get(task=task, station="tools")
-    return job, "".join(logs.whole(job, job.attempt))
+    return job, "".join(logs.read_log_text(job, job.attempt))
 
 
 def exit_code(job: Job) -> int:

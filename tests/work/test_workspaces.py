@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.work import workspaces
 from pipelines.work.workspace_folder.folders import remove
-from pipelines.work.workspaces import Folders, KeptFolder, WorkspaceTooLarge, restore, take_picture
+from pipelines.work.workspaces import Folders, ReusableFolder, WorkspaceTooLarge, restore, take_picture
 
 
 @pytest.fixture
@@ -89,20 +89,20 @@ def test_a_workspace_that_is_too_large_is_refused(folder: Path, monkeypatch: pyt
         take_picture(folder)
 
 
-def kept(folders: Folders, digest: str) -> KeptFolder:
-    attempt = folders.place(7, 1, 1)
+def kept(folders: Folders, digest: str) -> ReusableFolder:
+    attempt = folders.attempt_folder(7, 1, 1)
     folders.make(attempt)
     (attempt.workspace / "file").write_text("mine")
-    return KeptFolder(attempt, digest, {})
+    return ReusableFolder(attempt, digest, {})
 
 
 def test_the_next_attempt_takes_over_the_folder_if_it_is_the_last_snapshot(tmp_path: Path) -> None:
     folders = Folders(tmp_path, uuid.uuid4())
     old = kept(folders, "d1")
     folders.keep(7, old)
-    new = folders.place(7, 2, 1)
+    new = folders.attempt_folder(7, 2, 1)
     folders.make(new)
-    assert folders.take_kept(7, "d1", new) == old
+    assert folders.reuse_folder(7, "d1", new) == old
     assert (new.workspace / "file").read_text() == "mine"
     assert not old.attempt.root.exists()
 
@@ -111,9 +111,9 @@ def test_a_folder_that_is_not_the_last_snapshot_is_thrown_away(tmp_path: Path) -
     folders = Folders(tmp_path, uuid.uuid4())
     old = kept(folders, "d1")
     folders.keep(7, old)
-    new = folders.place(7, 2, 1)
+    new = folders.attempt_folder(7, 2, 1)
     folders.make(new)
-    assert folders.take_kept(7, "another", new) is None
+    assert folders.reuse_folder(7, "another", new) is None
     assert not old.attempt.root.exists()
     assert list(new.workspace.iterdir()) == []
 
@@ -130,8 +130,8 @@ def test_folders_of_the_dead_are_removed_and_those_of_the_living_are_not(tmp_pat
 def test_only_as_many_folders_are_kept_as_allowed(tmp_path: Path) -> None:
     folders = Folders(tmp_path, uuid.uuid4(), keep=2)
     for task in range(3):
-        attempt = folders.place(task, 1, 1)
+        attempt = folders.attempt_folder(task, 1, 1)
         folders.make(attempt)
-        folders.keep(task, KeptFolder(attempt, "d", {}))
+        folders.keep(task, ReusableFolder(attempt, "d", {}))
     assert not (folders.home / "0" / "1.1").exists()
     assert (folders.home / "2" / "1.1").exists()

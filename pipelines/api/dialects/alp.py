@@ -126,7 +126,7 @@ def tell_run(
     if payload.status == "completed" and payload.conclusion is None:
         raise Invalid.at("conclusion", "is needed when the job is completed")
     # Before the result, after which the runner has the job no more
-    if payload.logs and elsewhere.held(its, job_row):
+    if payload.logs and elsewhere.has_lease(its, job_row):
         _log(job_row, payload.logs)
     if payload.status == "in_progress":
         _renew(its, job_row)
@@ -236,7 +236,7 @@ def _job(runner: Worker, job_id: str | int | None) -> Job:
     if job_id is not None:
         if not NUMBER.fullmatch(str(job_id)):
             raise NotFound
-        return elsewhere.named(runner, int(job_id))
+        return elsewhere.find_job(runner, int(job_id))
     job = elsewhere.current(runner)
     if job is None:
         raise Conflict("This runner has no job.")
@@ -272,7 +272,7 @@ def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
 
 
 def _state(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
-    elsewhere.seen(runner)
+    elsewhere.mark_present(runner)
     job.task.refresh_from_db(fields=["status"])
     return AlpStateOut(
         id=str(runner.pk),

@@ -92,7 +92,7 @@ def _waiting(runner: uuid.UUID) -> list[int] | None:
     worker = Worker.objects.filter(pk=runner, token__revoked_at=None).first()
     if worker is None:
         return None
-    elsewhere.seen(worker)
+    elsewhere.mark_present(worker)
     return elsewhere.waiting(worker)
 
 

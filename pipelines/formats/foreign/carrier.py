@@ -27,8 +27,9 @@ MAX_KEY = 48
 
 @dataclass
 class Carrier:
-    """`losses`: what the native document cannot say, or says otherwise; with `faults` there is no line. Both by their
-    place in the document that is read."""
+    """Collector of what one import finds, into which every reader of another system's document writes.
+    `losses`: what the native document cannot say, or says differently; with `faults` there is no line. Both
+    have their paths in the document that is read."""
 
     losses: list[Problem] = field(default_factory=list)
     faults: list[Problem] = field(default_factory=list)
@@ -47,17 +48,17 @@ class Carrier:
 
     def key(self, name: Any, otherwise: str) -> str:
         """A free key for a station or an end, from its name or id."""
-        return _free(name, otherwise, self._taken)
+        return _claim_key(name, otherwise, self._taken)
 
     def rule_id(self, name: Any, otherwise: str) -> str:
-        return _free(name, otherwise, self._ids)
+        return _claim_key(name, otherwise, self._ids)
 
     def template(self, path: str, text: Any) -> str:
         """`text` as a template; places that this system would not understand stay as they are written."""
         if not isinstance(text, str):
             return ""
 
-        def kept(match: re.Match[str]) -> str:
+        def escaped(match: re.Match[str]) -> str:
             try:
                 templates.placeholder_names(match[0])
             except ValueError:
@@ -74,7 +75,7 @@ class Carrier:
 
         # Behind the last end of a place none is looked for: each beginning would look through all of the rest.
         end = text.rfind("}}") + 2
-        return _PLACE.sub(kept, text[:end]) + text[end:]
+        return _PLACE.sub(escaped, text[:end]) + text[end:]
 
 
 def slug(name: Any, otherwise: str) -> str:
@@ -84,7 +85,7 @@ def slug(name: Any, otherwise: str) -> str:
     return text.strip("-._")[:MAX_KEY].rstrip("-._") or otherwise
 
 
-def _free(name: Any, otherwise: str, used_keys: set[str]) -> str:
+def _claim_key(name: Any, otherwise: str, used_keys: set[str]) -> str:
     key = free_key(slug(name, otherwise), used_keys)
     used_keys.add(key)
     return key
@@ -95,18 +96,18 @@ def quoted(value: Any) -> str:
     return jsontext.dumps(value)[:80]
 
 
-def word(value: Any) -> str | None:
+def text_or_none(value: Any) -> str | None:
     """Return the value if it may be a word of a closed list."""
     return value if isinstance(value, str) else None
 
 
-def kept(part: Mapping[str, Any], read: Container[str]) -> Json:
+def unread_parts(part: Mapping[str, Any], read: Container[str]) -> Json:
     """Return the parts that a reader does not read, under `extra`: an export writes them back."""
     rest = {key: value for key, value in part.items() if key not in read and value not in (None, "", [], {})}
     return {"extra": rest} if rest else {}
 
 
-def objects(carrier: Carrier, value: Any, path: str) -> list[tuple[str, Mapping[str, Any]]]:
+def objects_in_list(carrier: Carrier, value: Any, path: str) -> list[tuple[str, Mapping[str, Any]]]:
     """The objects of a list with their places; anything else is refused."""
     if value is None:
         return []
@@ -122,7 +123,7 @@ def objects(carrier: Carrier, value: Any, path: str) -> list[tuple[str, Mapping[
     return members
 
 
-def worked_by_a_person(carrier: Carrier, path: str, name: str, by: Any, instructions: str) -> Json:
+def manual_work(carrier: Carrier, path: str, name: str, by: Any, instructions: str) -> Json:
     """Imported work runs nothing until somebody chooses what does it."""
     if by:
         carrier.lose(

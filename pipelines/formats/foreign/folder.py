@@ -22,7 +22,7 @@ def files_of(archive: bytes) -> dict[str, bytes]:
         with zipfile.ZipFile(BytesIO(archive)) as opened:
             listed = [entry for entry in opened.infolist() if entry.filename.endswith(READ)]
             if len(listed) > MOST_FILES:
-                raise refused(_("the archive holds more than %(most)s files", most=MOST_FILES))
+                raise folder_error(_("the archive holds more than %(most)s files", most=MOST_FILES))
             left, contents = native.MAX_TEXT, {}
             for entry in listed:
                 with opened.open(entry) as file:
@@ -30,7 +30,7 @@ def files_of(archive: bytes) -> dict[str, bytes]:
                     contents[entry.filename] = file.read(left + 1)
                 left -= len(contents[entry.filename])
                 if left < 0:
-                    raise refused(
+                    raise folder_error(
                         _("the files are longer than %(most)s bytes together", most=native.MAX_TEXT)
                     )
             return contents
@@ -45,9 +45,9 @@ def files_of(archive: bytes) -> dict[str, bytes]:
         OSError,
         ValueError,
     ) as fault:
-        raise refused(_("the archive cannot be read: %(fault)s", fault=str(fault)[:200])) from None
+        raise folder_error(_("the archive cannot be read: %(fault)s", fault=str(fault)[:200])) from None
 
 
-def refused(message: object) -> DocumentError:
+def folder_error(message: object) -> DocumentError:
     hint = "choose a document, or a .zip of the folder .agentics of an assembly line"
     return DocumentError([Problem("", message, hint)])  # type: ignore[arg-type]

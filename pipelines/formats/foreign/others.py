@@ -55,16 +55,16 @@ KEYS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 """By the keys that it has all of."""
 
 
-def no_document(text: str) -> str | None:
+def describe_non_document(text: str) -> str | None:
     """Return what a text is that is neither JSON nor YAML."""
     # The beginning tells, and bounds what a pattern can cost.
     return next((what for pattern, what in TEXTS if pattern.match(text[:20_000])), None)
 
 
-def no_line(document: Any, text: str) -> str | None:
+def describe_non_line(document: Any, text: str) -> str | None:
     """Return what `text` is, which reads as `document`, and is no line: one has `gateline`, stations or a
     key."""
-    what = no_document(text)
+    what = describe_non_document(text)
     if isinstance(document, Mapping):
         if "gateline" in document or "stations" in document:
             return None

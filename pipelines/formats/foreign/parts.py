@@ -18,7 +18,7 @@ def extra(part: Mapping[str, Any], *but: str) -> Json:
     return {key: value for key, value in stored.items() if key not in but} if isinstance(stored, dict) else {}
 
 
-def name_in(part: Mapping[str, Any]) -> str:
+def original_name(part: Mapping[str, Any]) -> str:
     """Return the name of the part in the original, if its key is still that name's; else its key."""
     identifier = extra(part).get("id")
     return (
@@ -28,7 +28,7 @@ def name_in(part: Mapping[str, Any]) -> str:
     )
 
 
-def texts(work: Mapping[str, Any]) -> tuple[str, str]:
+def system_and_prompt(work: Mapping[str, Any]) -> tuple[str, str]:
     """System instruction and prompt of any kind of work."""
     prompt = work.get("prompt") or work.get("instructions") or work.get("message") or ""
     return unescaped(str(work.get("system") or "")), unescaped(str(prompt))
@@ -38,7 +38,7 @@ def unescaped(text: str) -> str:
     return text.replace(ESCAPED, "{{")
 
 
-def parted(prompt: str, system: Any) -> tuple[str, str]:
+def split_instructions(prompt: str, system: Any) -> tuple[str, str]:
     """Split instructions that a reader put together of both: each by itself; all in the prompt where they
     were changed."""
     if isinstance(system, str) and system:
@@ -50,18 +50,19 @@ def parted(prompt: str, system: Any) -> tuple[str, str]:
     return "", prompt
 
 
-def in_order(line: Mapping[str, Any]) -> list[Json]:
+def stations_in_order(line: Mapping[str, Any]) -> list[Json]:
     """Its stations, the one first at which a task starts."""
     stations = list(line["stations"])
     start = line.get("start")
     return sorted(stations, key=lambda station: station["key"] != start) if start else stations
 
 
-def renamed(read: Json, line: Json) -> Json:
-    """`read` under the keys of `line`, by the places of its parts: that system may have other names for them."""
+def with_keys_of(read: Json, line: Json) -> Json:
+    """Return `read` with the keys of `line` in place of its own, paired by position: the other system may spell
+    keys differently."""
     names: dict[str, str] = {}
     for part in ("stations", "ends", "gates"):
-        ours = in_order(line) if part == "stations" else line.get(part) or []
+        ours = stations_in_order(line) if part == "stations" else line.get(part) or []
         theirs = read.get(part) or []
         own_keys, other_keys = [member["key"] for member in ours], [member["key"] for member in theirs]
         # Nothing to rename, or nothing by which the parts could be paired.
@@ -73,7 +74,7 @@ def renamed(read: Json, line: Json) -> Json:
                 [other_key for other_key in other_keys if other_key not in own_keys],
             )
         names |= dict(zip(other_keys, own_keys, strict=True))
-    made: Json = _under(read, names)
+    made: Json = _rename_keys(read, names)
     own = {station["key"]: station.get("rules", []) for station in line["stations"]}
     for station in made["stations"]:
         ours, theirs = own.get(station["key"], []), station.get("rules", [])
@@ -88,10 +89,12 @@ PLACES: Final = ("to", "gate", "gates", "wait_for", "from", "start", "key", "sta
 """Fields that name a part of the line."""
 
 
-def _under(node: Any, names: Mapping[str, str], field: str = "") -> Any:
+def _rename_keys(node: Any, names: Mapping[str, str], field: str = "") -> Any:
     if isinstance(node, dict):
         # What other programs keep is theirs, whatever its fields are called.
-        return {key: value if key == "extra" else _under(value, names, key) for key, value in node.items()}
+        return {
+            key: value if key == "extra" else _rename_keys(value, names, key) for key, value in node.items()
+        }
     if isinstance(node, list):
-        return [_under(item, names, field) for item in node]
+        return [_rename_keys(item, names, field) for item in node]
     return names.get(node, node) if isinstance(node, str) and field in PLACES else node

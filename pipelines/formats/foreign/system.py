@@ -32,7 +32,8 @@ class ForeignSystem:
 
 
 def lacking(name: str, *parts: str) -> Callable[[Any], Problem | None]:
-    """Refuse what has none of the lists of which one makes a document of the system `name` whole."""
+    """Return a check that refuses a document of the system `name` with none of these lists: it is only a part
+    of one."""
 
     def fault(document: Any) -> Problem | None:
         if isinstance(document, Mapping) and any(part in document for part in parts):

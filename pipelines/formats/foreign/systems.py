@@ -31,7 +31,7 @@ UNREAD: Final = "This tells of work that was done, and is no line. Import the pl
 
 
 @dataclass(frozen=True)
-class Recognised:
+class Recognition:
     """`path`: what gives the document away. `faults`: what installed packages raised before that."""
 
     system: ForeignSystem | None
@@ -52,10 +52,10 @@ def systems() -> Mapping[str, ForeignSystem]:
     """Find them by key. What an installed package calls like one of these takes nothing from it."""
     own = {system.key: system for system in OWN}
     added = (made for _name, made in load_plugins(GROUP) if isinstance(made, ForeignSystem))
-    return own | {system.key: _of_a_package(system) for system in added if system.key not in own}
+    return own | {system.key: _guarded_system(system) for system in added if system.key not in own}
 
 
-def _of_a_package(system: ForeignSystem) -> ForeignSystem:
+def _guarded_system(system: ForeignSystem) -> ForeignSystem:
     """Turn what it raises into PluginFault, also a document that is no line."""
 
     def read(source_document: Any, carrier: Carrier) -> Json:
@@ -75,10 +75,10 @@ def written_systems() -> Mapping[str, ForeignSystem]:
     return {key: system for key, system in systems().items() if system.write}
 
 
-def recognised(document: Any) -> Recognised:
+def recognise_system(document: Any) -> Recognition:
     """`document`: any JSON value."""
     if isinstance(document, Mapping) and "gateline" in document:
-        return Recognised(None)
+        return Recognition(None)
     faults = [
         Problem("", made.message) for _name, made in load_plugins(GROUP) if isinstance(made, PluginFault)
     ]
@@ -90,5 +90,5 @@ def recognised(document: Any) -> Recognised:
                 faults.append(Problem("", fault.message))
                 continue
             if path is not None:
-                return Recognised(system, path, tuple(faults))
-    return Recognised(None, faults=tuple(faults))
+                return Recognition(system, path, tuple(faults))
+    return Recognition(None, faults=tuple(faults))

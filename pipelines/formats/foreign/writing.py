@@ -11,8 +11,8 @@ from typing import Any
 from pipelines.formats import native
 from pipelines.formats.changes import DocumentChange, changes
 from pipelines.formats.foreign.alp import ALP
-from pipelines.formats.foreign.opening import opened
-from pipelines.formats.foreign.parts import Json, renamed
+from pipelines.formats.foreign.opening import import_document
+from pipelines.formats.foreign.parts import Json, with_keys_of
 from pipelines.formats.foreign.systems import systems, written_systems
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
@@ -43,7 +43,7 @@ def dialect_of(document: Mapping[str, Any]) -> str:
     return preset if isinstance(preset, str) and preset in written_systems() else ALP.key
 
 
-def written(document: Mapping[str, Any], dialect: str) -> WrittenDocument:
+def export_document(document: Mapping[str, Any], dialect: str) -> WrittenDocument:
     """`document`: any that a line can be read from. Raises DocumentError: it is none."""
     line = read_line(document).to_document()
     system = systems()[dialect]
@@ -54,21 +54,21 @@ def written(document: Mapping[str, Any], dialect: str) -> WrittenDocument:
 
 def _losses(line: Json, text: str, dialect: str) -> tuple[Problem, ...]:
     try:
-        read = read_line(opened(text, dialect).document).to_document()
+        read = read_line(import_document(text, dialect).document).to_document()
     except DocumentError as fault:
         hint = "that system has no word for it; simplify the line before it is written"
         return tuple(Problem(problem.path, problem.message, hint) for problem in fault.problems)
-    back = renamed(read, line)
+    back = with_keys_of(read, line)
     differences = changes(line, back)
     losses = (
         Problem(_place(change.kind, change.key, change.station), change_sentence(change, line, back))
         for change in differences
         if change.affects != "layout" and change.field.partition(".")[0] not in ("extra", "key")
     )
-    return (*losses, *_losses_of_others(differences))
+    return (*losses, *_extra_losses(differences))
 
 
-def _losses_of_others(differences: Iterable[DocumentChange]) -> Iterator[Problem]:
+def _extra_losses(differences: Iterable[DocumentChange]) -> Iterator[Problem]:
     """Yield one loss for all that other programs keep in the line and the document has not. What the reader of that
     system adds is none."""
     keys: list[str] = []

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipelines.models import Repository
-from pipelines.work.hosts.checkup import CheckupScope, examined
+from pipelines.work.hosts.checkup import CheckupScope, check_host
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.host import Host
 from pipelines.work.hosts.table import host_at
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         except HostError as error:
             raise CommandError(str(error)) from error
         failed = 0
-        async for result in examined(host, scope):
+        async for result in check_host(host, scope):
             word = {"ok": "ok     ", "failed": "FAILED ", "unknown": "unknown"}[result.state]
             self.stdout.write(f"  {word} {result.check}: {result.said}")
             failed += result.state == "failed"

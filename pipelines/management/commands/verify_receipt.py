@@ -16,7 +16,7 @@ from pipelines.formats.receipts import (
     ReceiptApproval,
     ReceiptInvalid,
     read_key,
-    verified,
+    verify_receipt,
 )
 from pipelines.management import printing
 from pipelines.queries.receipts import look_up
@@ -39,7 +39,7 @@ class Command(printing.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            change = verified(_read(options["receipt"]), read_key(_read(options["key"])))
+            change = verify_receipt(_read(options["receipt"]), read_key(_read(options["key"])))
             if options["repository"]:
                 look_up(change, options["repository"])
         except NotGitRepository as error:

@@ -27,7 +27,7 @@ from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.installation import notices, of_installation
 from pipelines.work.processes.isolation import CannotIsolate, Places
-from pipelines.work.processes.isolation_choice import InForce, choose
+from pipelines.work.processes.isolation_choice import ChosenIsolation, choose
 from pipelines.work.processes.resources import Resources, of_words
 from pipelines.work.scheduler.known_tasks import UnknownTask, load_tasks, refuse_strangers
 from pipelines.work.scheduler.scheduler import QUEUES, Scheduler
@@ -112,13 +112,15 @@ def make_workspaces(say: Callable[[str], None]) -> None:
     move_earlier(settings.WORKSPACES, folder, say)
 
 
-def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
+def config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerConfig:
     owners = options["owner"] or settings.WORKER_OWNERS
     drain = options["drain"]
     return WorkerConfig(
         workspaces=Path(settings.WORKSPACES_DIR),
         isolation=in_force.isolation,
-        images=images.found(in_force.isolation, Path(settings.WORKSPACES_DIR), settings.STATION_PATH),
+        images=images.find_image_program(
+            in_force.isolation, Path(settings.WORKSPACES_DIR), settings.STATION_PATH
+        ),
         station_path=tuple(settings.STATION_PATH),
         variables={"GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND},
         resources=station_resources(),
@@ -141,7 +143,7 @@ def config(options: dict[str, Any], in_force: InForce) -> WorkerConfig:
 def lent() -> dict[str, Path]:
     """The sign-ins of this machine's user that its stations may have."""
     try:
-        return signed_in.folders(settings.SIGNED_IN, os.environ)
+        return signed_in.sign_in_folders(settings.SIGNED_IN, os.environ)
     except signed_in.NotSignedIn as fault:
         raise CommandError(f"GATELINE_SIGNED_IN: {fault}") from fault
 

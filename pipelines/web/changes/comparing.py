@@ -13,10 +13,10 @@ from typing import Any
 from django.core.files.storage import storages
 
 from pipelines.formats.evidence.trees import kinds
-from pipelines.formats.evidence.trees.amount import beyond_reading
+from pipelines.formats.evidence.trees.amount import oversize_amount
 from pipelines.formats.evidence.trees.lines import StepBudget
-from pipelines.formats.evidence.trees.texts import MOST_BYTES, FileSide, compare_lines, side
-from pipelines.formats.evidence.trees.trees import DELETED, FileChange, compare, with_similar
+from pipelines.formats.evidence.trees.texts import MOST_BYTES, FileSide, compare_lines, file_side
+from pipelines.formats.evidence.trees.trees import DELETED, FileChange, compare, pair_renames
 from pipelines.work import storage
 
 Entry = dict[str, Any]
@@ -91,7 +91,7 @@ class Comparison:
     @property
     def too_large(self) -> dict[str, int]:
         """{files, bytes}, where this is more than a person can read; else empty."""
-        return beyond_reading((file.change.old, file.change.new) for file in self.files)
+        return oversize_amount((file.change.old, file.change.new) for file in self.files)
 
     def file(self, path: str) -> CountedFile | None:
         return next((file for file in self.files if file.path == path), None)
@@ -131,7 +131,7 @@ def _side(entry: Any, stored: Bytes) -> FileSide:
     size = int(entry.get("size", 0))
     # Of a file that is too large the start alone is read: it tells the kind of content.
     data = stored.read(entry, MOST_BYTES if size <= MOST_BYTES else kinds.LEAD)
-    return side(data if data is not None else b"", size or None)
+    return file_side(data if data is not None else b"", size or None)
 
 
 @lru_cache(CACHE_SIZE)
@@ -139,7 +139,7 @@ def compared(old: StoredTree, new: StoredTree) -> Comparison:
     """Every changed file, and how many lines of it changed."""
     changes = compare(old.manifest, new.manifest)
     stored = Bytes(entry for change in changes for entry in (change.old, change.new))
-    changes = with_similar(changes, stored.read)
+    changes = pair_renames(changes, stored.read)
     room, budget = COUNTED_BYTES, StepBudget(COUNTED_STEPS)
     files = []
     for change in changes:

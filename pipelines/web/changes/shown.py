@@ -177,7 +177,7 @@ def shown(
     if not unfold and (counted.generated or changed > FOLDED_LINES):
         why = "Written by a program." if counted.generated else "A large change."
         return ShownFile(counted, why=why, folded=True)
-    lines = replace(lines, old=[*map(masker.all, lines.old)], new=[*map(masker.all, lines.new)])
+    lines = replace(lines, old=[*map(masker.mask, lines.old)], new=[*map(masker.mask, lines.new)])
     file_hunks = hunks(lines, UNLIMITED if is_full else CONTEXT, UNLIMITED if long else LONGEST)
     notes = []
     if change.mode_changed:

@@ -8,8 +8,8 @@ from functools import cached_property
 from pipelines.models import GateVisit, Job, Snapshot, Task, User
 from pipelines.web.changes import seen
 from pipelines.web.changes.comparing import EMPTY, StoredTree, compared
-from pipelines.work.transport.local.lineage import Family, trees_of
-from pipelines.work.transport.local.standings import BranchStandings
+from pipelines.work.transport.local.lineage import WorkspaceTrees, trees_of
+from pipelines.work.transport.local.standings import BranchStates
 from pipelines.work.workspaces import digest_of
 
 
@@ -20,18 +20,18 @@ class TaskTrees:
         self.task_id = task_id
 
     @cached_property
-    def _family(self) -> Family:
+    def _family(self) -> WorkspaceTrees:
         return trees_of(self.task_id)
 
     def at(self, token_id: int, moment: datetime) -> StoredTree:
         """The files that the branch had at that moment; the empty tree before there were any."""
-        stored = self._family.stood(token_id, moment)
+        stored = self._family.workspace_at(token_id, moment)
         return StoredTree(*stored) if stored else EMPTY
 
     def start(self, token_id: int, moment: datetime) -> StoredTree:
         """Return the tree that the task began with, as seen from that moment: the base of its branch in a
         repository, for a retry the files of the previous task, else nothing."""
-        changed = BranchStandings(Task.objects.get(pk=self.task_id)).before(token_id, moment)
+        changed = BranchStates(Task.objects.get(pk=self.task_id)).before(token_id, moment)
         if changed is None:
             base = self._family.base
             return StoredTree(*base) if base else EMPTY

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
-from pipelines.formats.merging import ORDER, Clash
+from pipelines.formats.merging import ORDER, MergeConflict
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.document_readers.conditions import read_condition
 from pipelines.routing.document.document_readers.reader import Problems
@@ -42,7 +42,7 @@ LONGEST = 400
 Document = Mapping[str, Any]
 
 
-def told(clash: Clash, document: Document) -> dict[str, Any]:
+def told(clash: MergeConflict, document: Document) -> dict[str, Any]:
     """The clash in plain values with `place`, `mineWords`, `theirsWords`, and the part of the canvas where it is
     (`station`, `rule`, `gate`). `document`: one that has the names."""
     match = PLACE.match(clash.path)

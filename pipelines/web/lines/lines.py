@@ -19,7 +19,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.systems import systems, written_systems
-from pipelines.formats.foreign.writing import dialect_of, written
+from pipelines.formats.foreign.writing import dialect_of, export_document
 from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
@@ -99,7 +99,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
     # The page has two forms; the one that was not sent stays fresh.
     form = Import(None if empty.is_bound else request.POST or None, request.FILES or None)
     problems: list[Problem] = []
-    converted: opening.Opened | None = None
+    converted: opening.ImportedDocument | None = None
     if form.is_valid():
         made, problems, converted = _imported(request, project, form)
         if made:
@@ -121,7 +121,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-def _converted(opened: opening.Opened) -> dict[str, Any]:
+def _converted(opened: opening.ImportedDocument) -> dict[str, Any]:
     """Return the result of a conversion, in numbers, and what differs."""
     stations = opened.document["stations"]
     try:
@@ -130,7 +130,7 @@ def _converted(opened: opening.Opened) -> dict[str, Any]:
         drawing = None
     return {
         "drawing": drawing,
-        "system": opened.system,
+        "system": opened.system_name,
         "name": opened.document["name"],
         "stations": len(stations),
         "rules": sum(len(station["rules"]) for station in stations),
@@ -140,7 +140,7 @@ def _converted(opened: opening.Opened) -> dict[str, Any]:
     }
 
 
-def _by_what_is_said(opened: opening.Opened) -> list[dict[str, Any]]:
+def _by_what_is_said(opened: opening.ImportedDocument) -> list[dict[str, Any]]:
     """Return each difference once, with all of its places."""
     by_message: dict[tuple[str, str], list[Problem]] = {}
     for loss in opened.losses:
@@ -204,7 +204,7 @@ def pictures() -> tuple[tuple[Starter, Any], ...]:
 
 def _imported(
     request: SignedIn, project: Project, form: Import
-) -> tuple[Line | None, list[Problem], opening.Opened | None]:
+) -> tuple[Line | None, list[Problem], opening.ImportedDocument | None]:
     """The line; or what is wrong; or what a document of another system became, to be looked at first."""
     document: Mapping[str, Any] = {}
     try:
@@ -337,7 +337,7 @@ def _in_dialect(
 ) -> HttpResponse:
     """Show what the document loses in another system's dialect, and with `?download` return the document."""
     try:
-        made = written(document, dialect)
+        made = export_document(document, dialect)
     except DocumentError as fault:
         raise Http404 from fault
     if "download" in request.GET:

@@ -18,7 +18,15 @@ from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.web.project.repositories import CheckRow
 from pipelines.work.agents.codemod import FIXERS
-from pipelines.work.agents.model_probe import ANSWERED, AWAY, REFUSED, UNKNOWN, ModelAnswer, askable, asked
+from pipelines.work.agents.model_probe import (
+    ANSWERED,
+    AWAY,
+    REFUSED,
+    UNKNOWN,
+    ModelAnswer,
+    askable_secret,
+    probe_model,
+)
 from pipelines.work.outgoing.guard import Guard
 
 FIXER_NAMES = ", ".join(fixer.name for fixer in FIXERS)
@@ -140,7 +148,7 @@ class AgentChoice:
     @property
     def askable(self) -> str:
         """The secret with which its model can be asked, "" where nobody knows how."""
-        return askable(self.preset, list(self.stored))
+        return askable_secret(self.preset, list(self.stored))
 
     def _model(self) -> CheckRow:
         label, hosts = "Model reachable", ", ".join(self.preset.hosts)
@@ -220,7 +228,7 @@ def ask(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
     stored_variables = reach.nearest(VARIABLE, choice.preset.environment)
     variables = {name: stored_value.content for name, stored_value in stored_variables.items()}
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
-    return asyncio.run(asked(choice.askable, key, variables, guard))
+    return asyncio.run(probe_model(choice.askable, key, variables, guard))
 
 
 def choices(

@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
 from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.folder import files_of, refused
+from pipelines.formats.foreign.folder import files_of, folder_error
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify, slug
@@ -376,10 +376,10 @@ class Import(forms.Form):
         files = self.files.getlist("folder") if hasattr(self.files, "getlist") else []
         uploaded = [file for file in files if file.name]
         if sum(file.size or 0 for file in uploaded) > 2_000_000:
-            raise refused("the files are larger than 2 MB together")
+            raise folder_error("the files are larger than 2 MB together")
         paths = self.cleaned_data["paths"]
         if len(paths) != len(uploaded):
-            raise refused("the names of the files are missing")
+            raise folder_error("the names of the files are missing")
         return {path: file.read() for path, file in zip(paths, uploaded, strict=True)}
 
     def clean_file(self) -> Any:
@@ -388,16 +388,20 @@ class Import(forms.Form):
             raise ValidationError("The file is larger than 2 MB.")
         return file
 
-    def opened(self) -> opening.Opened:
+    def opened(self) -> opening.ImportedDocument:
         """A line, or a document of another system as one; a .zip is that of a folder. Raises DocumentError."""
         file = self.cleaned_data.get("file")
         if not file:
             folder = self.folder()
-            return opening.opened_files(folder) if folder else opening.opened(self.cleaned_data["text"])
+            return (
+                opening.import_files(folder) if folder else opening.import_document(self.cleaned_data["text"])
+            )
         content = file.read()
         # So every .zip begins, whatever the file is called
         return (
-            opening.opened_files(files_of(content)) if content.startswith(b"PK") else opening.opened(content)
+            opening.import_files(files_of(content))
+            if content.startswith(b"PK")
+            else opening.import_document(content)
         )
 
     def given(self) -> str:

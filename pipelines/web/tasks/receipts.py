@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 from dulwich.errors import NotGitRepository
 
-from pipelines.formats.receipts import LandedChange, ReceiptInvalid, sealed, verified
+from pipelines.formats.receipts import LandedChange, ReceiptInvalid, sign_receipt, verify_receipt
 from pipelines.models import Delivery, Task
 from pipelines.ports.server_folders import FolderRefused
 from pipelines.ports.vault.signing import receipt_key
@@ -32,7 +32,7 @@ def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
     key = receipt_key()
     delivery = Delivery.objects.select_related("repository").get(job=change.delivery)
     try:
-        same = verified(sealed(change, key), key.public_key())
+        same = verify_receipt(sign_receipt(change, key), key.public_key())
         if delivery.repository is None or not delivery.repository.is_folder:
             return ReceiptVerdict()
         folder = folders_of(task.project.owner_id).resolved(delivery.repository.address)
@@ -58,7 +58,7 @@ def receipt(request: SignedIn, task: Task) -> HttpResponse:
     if fragment(request, "verified"):
         verdict = _verdict(task, change)
         return show(request, "tasks/task/verified.html", project=task.project, change=change, verdict=verdict)
-    response = HttpResponse(sealed(change, receipt_key()), content_type="application/vnd.in-toto+json")
+    response = HttpResponse(sign_receipt(change, receipt_key()), content_type="application/vnd.in-toto+json")
     name = f"{task.name}-{change.commit[:12]}.receipt.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["X-Content-Type-Options"] = "nosniff"

@@ -19,7 +19,7 @@ from pipelines.queries.why import Why, why
 from pipelines.web.lines.overview import does
 from pipelines.web.tasks.steps import StepsView, conversation
 from pipelines.work import logs
-from pipelines.work.logs import Piece
+from pipelines.work.logs import LogPart
 
 LINES = 60
 RUNS = 50
@@ -43,7 +43,7 @@ class StationDrawer:
     more: int
     last: Job | None
     told: StepsView | None
-    piece: Piece | None
+    piece: LogPart | None
     facts: Sequence[FactRow]
     why: Why | None
     movable: PositionView | None

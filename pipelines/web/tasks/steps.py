@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from pipelines.formats.evidence.trees.lines import StepBudget, blocks
+from pipelines.formats.evidence.trees.lines import StepBudget, diff_blocks
 from pipelines.models import Job, Purpose
 from pipelines.queries import versions
 from pipelines.queries.usage import short
@@ -18,7 +18,7 @@ from pipelines.routing.document.agents import Preset
 from pipelines.routing.document.kinds.agent import KIND, preset_of
 from pipelines.routing.sentences.names import station_name
 from pipelines.work import logs
-from pipelines.work.agents.reading import read
+from pipelines.work.agents.reading import read_stream
 from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, Verb
 from pipelines.work.agents.stream import Stream
 from pipelines.work.results.text import LONGEST_LINE
@@ -289,7 +289,7 @@ def conversation(
     preset, allow = preset_entry
     # From the beginning: later lines complete earlier steps.
     piece = logs.read(job, attempt, 0, MOST_CHUNKS)
-    stream = read(preset, piece.lines, LONGEST_LINE)
+    stream = read_stream(preset, piece.lines, LONGEST_LINE)
     last = len(stream.steps) if end is None else min(max(end, 0), len(stream.steps))
     first = max(last - PAGE_SIZE, 0) if start is None else min(max(start, 0), last)
     line = versions.by_id(job.pinned_id)
@@ -328,7 +328,7 @@ def diff_of(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]
 
 def _lines_of(change: TextChange, budget: StepBudget) -> Iterator[DiffLine]:
     before, after = change.before.splitlines(), change.after.splitlines()
-    for block in blocks(before, after, budget):
+    for block in diff_blocks(before, after, budget):
         old, new = before[block.old : block.old_end], after[block.new : block.new_end]
         if block.same:
             yield from (DiffLine("same", "  ", text) for text in old)

@@ -287,7 +287,7 @@ def log_download(request: SignedIn, task: Task) -> StreamingHttpResponse:
     job = _job(task, request.GET.get("job", ""))
     attempt = number(request.GET.get("attempt"), job.attempt)
     name = f"{task.name}-{job.station}-{job.visit}.{attempt}.log"
-    return _download(map(escape_hidden, logs.whole(job, attempt)), "text/plain; charset=utf-8", name)
+    return _download(map(escape_hidden, logs.read_log_text(job, attempt)), "text/plain; charset=utf-8", name)
 
 
 def _download(pieces: Any, media: str, name: str) -> StreamingHttpResponse:

@@ -172,7 +172,7 @@ def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
 def _since(line: Line, number: int) -> list[str]:
     """Return the changes saved after the draft with this number: where, and by whom."""
     stored = Line.objects.get(pk=line.pk)
-    authors = authorship.since(number, stored.draft_hands)
+    authors = authorship.last_authors_since(number, stored.draft_hands)
     names = people(authors.values())
     sentence = "%(person)s changed %(place)s."
     line_label = "the whole line"

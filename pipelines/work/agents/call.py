@@ -34,14 +34,14 @@ def arguments(
         "model": call.model,
         "cost": f"{max(call.cost or 0, LEAST):.2f}",
     }
-    known["prompt"] = _no_option(places.get("prompt", ""))
+    known["prompt"] = _escape_option(places.get("prompt", ""))
     parts = [*(preset.resume if resumed else preset.argv)]
     more = [
         *(preset.isolated if isolated else preset.exposed),
         *(preset.model if call.model else ()),
         *(preset.cap if call.cost is not None else ()),
     ]
-    options = [*(_filled(part, known) for part in more), *_allowed(call)]
+    options = [*(_filled(part, known) for part in more), *_permission_options(call)]
     # Before what is no option at the end: "-" for standard input, "resume ID -" of Codex.
     at = next((index for index, part in enumerate(parts) if part in ("resume", "-")), len(parts))
     return (
@@ -51,7 +51,7 @@ def arguments(
     )
 
 
-def _allowed(call: AgentCall) -> Iterator[str]:
+def _permission_options(call: AgentCall) -> Iterator[str]:
     preset = call.preset
     if not call.allow:
         yield from preset.allow_all
@@ -63,18 +63,18 @@ def _allowed(call: AgentCall) -> Iterator[str]:
             yield _filled(part, {"tool": entry.removeprefix(TOOL).strip(), "command": entry.strip()})
 
 
-def settings(call: AgentCall) -> dict[str, str]:
+def agent_environment(call: AgentCall) -> dict[str, str]:
     """Variables that are always set, and the permissions of a program that takes them so."""
     preset = call.preset
     variables = dict(preset.settings)
     if preset.sign_in and call.signed_in:
         variables |= dict(preset.sign_in.settings)
     if preset.permissions:
-        variables[preset.permissions] = json.dumps({"permission": permissions(call.allow)})
+        variables[preset.permissions] = json.dumps({"permission": opencode_permissions(call.allow)})
     return variables
 
 
-def permissions(allow: tuple[str, ...]) -> dict[str, object]:
+def opencode_permissions(allow: tuple[str, ...]) -> dict[str, object]:
     """Return the permissions as OpenCode has them: nothing asks, since nobody could answer."""
     if not allow:
         return {"edit": "allow", "bash": "allow", "webfetch": "allow", "external_directory": "deny"}
@@ -90,6 +90,6 @@ def _filled(part: str, known: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda match: known.get(match[1], match[0]), part)
 
 
-def _no_option(prompt: str) -> str:
+def _escape_option(prompt: str) -> str:
     # The program would take it for an option.
     return f" {prompt}" if prompt.startswith("-") else prompt

@@ -81,18 +81,18 @@ class Fixer(NamedTuple):
     fixing: Fixing | None = None
 
 
-class Kept(NamedTuple):
+class FileSnapshot(NamedTuple):
     digest: str
     text: str | None
 
 
-def has(*patterns: str) -> Callable[[Path], bool]:
+def has_path(*patterns: str) -> Callable[[Path], bool]:
     return lambda folder: any(next(folder.glob(pattern), None) for pattern in patterns)
 
 
-def named_in(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
+def has_setting(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
     """Return whether it has a file of its own, or its part in another."""
-    return lambda folder: has(*patterns)(folder) or word in read(folder / file)
+    return lambda folder: has_path(*patterns)(folder) or word in read(folder / file)
 
 
 def package_of(folder: Path) -> dict[str, Any]:
@@ -104,16 +104,16 @@ def package_of(folder: Path) -> dict[str, Any]:
     return package if isinstance(package, dict) else {}
 
 
-def in_package(key: str, *patterns: str) -> Callable[[Path], bool]:
+def has_package_key(key: str, *patterns: str) -> Callable[[Path], bool]:
     """Return whether it has a file of its own, or its part in package.json."""
-    return lambda folder: has(*patterns)(folder) or key in package_of(folder)
+    return lambda folder: has_path(*patterns)(folder) or key in package_of(folder)
 
 
 def has_file(*endings: str) -> Callable[[Path], bool]:
     return lambda folder: any(path.endswith(endings) for path in files(folder))
 
 
-def flags(*more: str, without: str = "", valued: str = "") -> Callable[[list[str]], list[str]]:
+def fixing_arguments(*more: str, without: str = "", valued: str = "") -> Callable[[list[str]], list[str]]:
     """Return how arguments are turned into those that fix: `more` are added, others left out, some with their value."""
 
     def fixing(arguments: list[str]) -> list[str]:
@@ -130,14 +130,14 @@ def flags(*more: str, without: str = "", valued: str = "") -> Callable[[list[str
     return fixing
 
 
-def biome(arguments: list[str]) -> list[str] | None:
+def biome_arguments(arguments: list[str]) -> list[str] | None:
     """Its first word says what it does."""
     what = {"ci": "check", "check": "check", "lint": "lint", "format": "format"}.get("".join(arguments[:1]))
-    return [what, *flags("--write", without="--apply")(arguments[1:])] if what else None
+    return [what, *fixing_arguments("--write", without="--apply")(arguments[1:])] if what else None
 
 
 RUFF = ("ruff", "check", "--fix", "--exit-zero", "--no-cache")
-has_ruff = named_in("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml")
+has_ruff = has_setting("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml")
 
 
 def formats_by_ruff(folder: Path) -> bool:
@@ -195,17 +195,20 @@ CHECKS = "-c --check -l --list-different -w"
 FIXERS = (
     Fixer("ruff", has_ruff, ((*RUFF, "."),)),
     Fixer("ruff format", formats_by_ruff, (("ruff", "format", "--no-cache", "."),)),
-    Fixer("eslint", has("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1),
-          flags("--fix", valued=REPORT)),
-    Fixer("xo", in_package("xo", "xo.config.*"), (("xo", "--fix"),), (0, 1), flags("--fix")),
-    Fixer("standard", has(), (), (0, 1), flags("--fix")),
-    Fixer("stylelint", has(), (), (0, 2), flags("--fix", valued=REPORT)),
-    Fixer("oxlint", has(".oxlintrc.json"), (("oxlint", "--fix"),), (0, 1), flags("--fix", valued=REPORT)),
-    Fixer("biome", has("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1), biome),
-    Fixer("oxfmt", has(".oxfmtrc.json*"), (("oxfmt",),), (0,), flags(without="--check --list-different --write")),
-    Fixer("prettier", in_package("prettier", ".prettierrc*", "prettier.config.*"),
+    Fixer("eslint", has_path("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1),
+          fixing_arguments("--fix", valued=REPORT)),
+    Fixer("xo", has_package_key("xo", "xo.config.*"), (("xo", "--fix"),), (0, 1), fixing_arguments("--fix")),
+    Fixer("standard", has_path(), (), (0, 1), fixing_arguments("--fix")),
+    Fixer("stylelint", has_path(), (), (0, 2), fixing_arguments("--fix", valued=REPORT)),
+    Fixer("oxlint", has_path(".oxlintrc.json"), (("oxlint", "--fix"),), (0, 1),
+          fixing_arguments("--fix", valued=REPORT)),
+    Fixer("biome", has_path("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1),
+          biome_arguments),
+    Fixer("oxfmt", has_path(".oxfmtrc.json*"), (("oxfmt",),), (0,),
+          fixing_arguments(without="--check --list-different --write")),
+    Fixer("prettier", has_package_key("prettier", ".prettierrc*", "prettier.config.*"),
           (("prettier", "--write", "--log-level", "warn", "."),), (0,),
-          flags("--write", "--log-level=warn", without=CHECKS)),
+          fixing_arguments("--write", "--log-level=warn", without=CHECKS)),
     Fixer("gofmt", has_file(".go"), (("gofmt", "-w", "."),)),
 )  # fmt: skip
 # Where none of these is set up. By ruff's own rules, and nothing is formatted: nobody said how.
@@ -232,9 +235,9 @@ def files(folder: Path) -> Iterator[str]:
                 yield os.path.relpath(path, folder)
 
 
-def picture(folder: Path) -> dict[str, Kept]:
+def folder_snapshot(folder: Path) -> dict[str, FileSnapshot]:
     """Return the content of each file, as far as there is room to store it."""
-    snapshot: dict[str, Kept] = {}
+    snapshot: dict[str, FileSnapshot] = {}
     room = MOST_BYTES
     for path in files(folder):
         if len(snapshot) >= MOST_FILES:
@@ -246,7 +249,7 @@ def picture(folder: Path) -> dict[str, Kept]:
         text = None
         if len(data) <= min(LARGEST, room) and b"\0" not in data:
             text, room = data.decode("utf-8", "replace"), room - len(data)
-        snapshot[path] = Kept(hashlib.sha256(data).hexdigest(), text)
+        snapshot[path] = FileSnapshot(hashlib.sha256(data).hexdigest(), text)
     return snapshot
 
 
@@ -276,7 +279,7 @@ def ignored(folder: Path, paths: list[str], *more_patterns: str) -> set[str]:
     return {os.fsdecode(path) for path in output.split(b"\0") if path}
 
 
-def left_alone(folder: Path, names: set[str]) -> dict[str, bytes]:
+def protected_files(folder: Path, names: set[str]) -> dict[str, bytes]:
     """Return the content of the files that fixers leave alone, lock files first, as far as there is room to
     store it."""
     paths = list(files(folder))
@@ -298,7 +301,7 @@ def contents(folder: Path, paths: list[str]) -> dict[str, bytes]:
     return file_data
 
 
-def put_back(folder: Path, file_data: dict[str, bytes]) -> None:
+def restore_files(folder: Path, file_data: dict[str, bytes]) -> None:
     """Programs say in ways of their own what they leave out, some not at all: so it is undone."""
     for path, data in file_data.items():
         with contextlib.suppress(OSError):
@@ -313,7 +316,7 @@ def say(kind: str, **more: Any) -> None:
     print(json.dumps({"type": kind, **more}), flush=True)
 
 
-def tell_edits(before: dict[str, Kept], after: dict[str, Kept]) -> int:
+def report_edits(before: dict[str, FileSnapshot], after: dict[str, FileSnapshot]) -> int:
     """Report each file that changed. :return: how many"""
     changed = [path for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
     for path in changed[:MOST_EDITS]:
@@ -323,7 +326,7 @@ def tell_edits(before: dict[str, Kept], after: dict[str, Kept]) -> int:
     return len(changed)
 
 
-def first_hunk(old: Kept | None, new: Kept | None) -> dict[str, str]:
+def first_hunk(old: FileSnapshot | None, new: FileSnapshot | None) -> dict[str, str]:
     was = (old.text if old else "") or ""
     now = (new.text if new else "") or ""
     a, b = was.splitlines(), now.splitlines()
@@ -381,7 +384,7 @@ def calls_of(scripts: dict[str, str], name: str, visited: set[str]) -> Iterator[
         call = []
 
 
-def called(folder: Path, name: str) -> list[Command]:
+def fixers_in_scripts(folder: Path, name: str) -> list[Command]:
     """Return the calls of fixers in scripts of package.json of this name, turned into fixing; each once."""
     scripts = package_of(folder).get("scripts")
     texts = {key: str(text) for key, text in scripts.items()} if isinstance(scripts, dict) else {}
@@ -402,7 +405,7 @@ def called(folder: Path, name: str) -> list[Command]:
 def commands(folder: Path, requested: list[str]) -> list[Command]:
     if requested:
         return [(tuple(shlex.split(command)), (0,)) for command in requested]
-    by_script = called(folder, "lint") or called(folder, "*")
+    by_script = fixers_in_scripts(folder, "lint") or fixers_in_scripts(folder, "*")
     fixers = [fixer for fixer in FIXERS if not (by_script and fixer.fixing) and fixer.is_set_up(folder)]
     if not by_script and not fixers:
         if (settings := flake8_of(folder)) is not None:
@@ -429,18 +432,20 @@ def main(arguments: list[str]) -> int:
         missing = f"{HONEST} It found no fixer that this folder is set up for. {REMEDY}"
         say("end", failed=True, why=NO_FIXER, text=missing)
         return 1
-    before = picture(folder)
+    before = folder_snapshot(folder)
     # Commands that the station names may update packages; fixers of the repository may not.
-    protected = {} if requested else left_alone(folder, {value for flag, value in pairs if flag == "--leave"})
+    protected = (
+        {} if requested else protected_files(folder, {value for flag, value in pairs if flag == "--leave"})
+    )
     failed: list[str] = []
     for number, (argv, fine) in enumerate(to_run, 1):
         # What another fixer changed before in files that prettier leaves alone stays.
         ignoring = [".prettierignore"] if argv[0] == "prettier" and not requested else []
         before_it = contents(folder, sorted(ignored(folder, [*files(folder)], *ignoring))) if ignoring else {}
         failed += [] if run(folder, number, argv, fine) else [argv[0]]
-        put_back(folder, before_it)
-    put_back(folder, protected)
-    changed = tell_edits(before, picture(folder))
+        restore_files(folder, before_it)
+    restore_files(folder, protected)
+    changed = report_edits(before, folder_snapshot(folder))
     ran = plural(len(to_run), "command", "commands")
     absent = sorted({argv[0] for argv, _fine in to_run if located(folder, argv[0]) is None})
     if absent and not changed:

@@ -47,17 +47,17 @@ OFFLINE: Final = {"COREPACK_ENABLE_NETWORK": "0", "GOTOOLCHAIN": "local", "COLUM
 """To say its version no program fetches another one."""
 
 
-def programs(path: Sequence[str]) -> dict[str, tuple[str, float]]:
+def find_agents(path: Sequence[str]) -> dict[str, tuple[str, float]]:
     """{key of a preset: (its program, when that changed)} of those that are there. Ours are part of the worker."""
-    return _found({preset.key: preset.argv[0] for preset in TABLE if not preset.fixed}, path)
+    return _find_programs({preset.key: preset.argv[0] for preset in TABLE if not preset.fixed}, path)
 
 
-def tools(path: Sequence[str]) -> dict[str, tuple[str, float]]:
+def find_tools(path: Sequence[str]) -> dict[str, tuple[str, float]]:
     """{name: (its program, when that changed)} of those that lint, test or prepare repositories and are there."""
-    return _found({name: name for name in PROGRAMS}, path)
+    return _find_programs({name: name for name in PROGRAMS}, path)
 
 
-def _found(names: Mapping[str, str], path: Sequence[str]) -> dict[str, tuple[str, float]]:
+def _find_programs(names: Mapping[str, str], path: Sequence[str]) -> dict[str, tuple[str, float]]:
     places = {key: shutil.which(name, path=os.pathsep.join(path)) for key, name in names.items()}
     return {key: (place, os.stat(place).st_mtime) for key, place in places.items() if place}
 
@@ -95,13 +95,15 @@ def _hosts(text: str) -> list[str]:
     ]
 
 
-def installed(locations: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, dict[str, Any]]:
+def describe_agents(
+    locations: Mapping[str, tuple[str, float]], path: Sequence[str]
+) -> dict[str, dict[str, Any]]:
     """{key of a preset: {path, version, seconds}}. `version`: its first line, "" where it says none. In a thread."""
     presets = {preset.key: preset for preset in TABLE}
-    return {key: _asked(presets[key], place, path) for key, (place, _changed) in locations.items()}
+    return {key: _describe_agent(presets[key], place, path) for key, (place, _changed) in locations.items()}
 
 
-def _asked(preset: Preset, place: str, path: Sequence[str]) -> dict[str, Any]:
+def _describe_agent(preset: Preset, place: str, path: Sequence[str]) -> dict[str, Any]:
     began = time.monotonic()
     version = _first_line([place, "--version"], path, dict(preset.settings))[:LONGEST]
     return {"path": str(Path(place)), "version": version, "seconds": round(time.monotonic() - began, 1)}

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from pipelines.routing.document.agents import Preset
 from pipelines.work.agents.signed_in import LARGEST, is_token, lend, take_back, tokens_of
-from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.files import FileRefused, open_plain_file
 
 WHOSE: Final = re.compile(r"account|organi[sz]ation|user|e-?mail|tenant|client", re.IGNORECASE)
 """Names of what says whose it is: that no renewal changes."""
@@ -30,7 +30,8 @@ _carrying: Final = threading.Lock()
 
 @dataclass
 class LentSignIn:
-    """`folder`: the one of this machine's user. `home`: of the visit."""
+    """Copy of a sign-in for one visit. `folder`: where the user of this machine has it; `home`: the HOME of the
+    visit, into which it is copied."""
 
     preset: Preset
     folder: Path
@@ -82,7 +83,7 @@ class LentSignIn:
                 continue
             if not is_renewal(before, after):
                 message = "left something else in place of its sign-in, which was dropped."
-            elif not _replaced(self.folder / name, before, after):
+            elif not _replace_if_unchanged(self.folder / name, before, after):
                 message = "renewed its sign-in, which was renewed on this machine meanwhile, too: that one was kept."
             else:
                 done = "renewed its sign-in. The next visit gets the new one."
@@ -94,7 +95,7 @@ class LentSignIn:
 
     def _left(self, name: str) -> bytes:
         """:raises FileRefused: it is no plain file, or lies behind a link"""
-        with opened(self.home, self._place(name)) as file:
+        with open_plain_file(self.home, self._place(name)) as file:
             return file.read(LARGEST + 1)
 
 
@@ -103,29 +104,31 @@ def is_renewal(before: bytes, after: bytes) -> bool:
     if len(after) > LARGEST:
         return False
     try:
-        return _renews("", json.loads(before), json.loads(after))
+        return _is_renewed_value("", json.loads(before), json.loads(after))
     except (ValueError, RecursionError):
         return False
 
 
-def _renews(name: str, before: Any, after: Any) -> bool:
+def _is_renewed_value(name: str, before: Any, after: Any) -> bool:
     if before == after and type(before) is type(after):
         return True
     if WHOSE.search(name):
         return False
     if isinstance(before, dict) and isinstance(after, dict):
         more = (value for key, value in after.items() if key not in before)
-        renewed = (key in after and _renews(key, value, after[key]) for key, value in before.items())
+        renewed = (
+            key in after and _is_renewed_value(key, value, after[key]) for key, value in before.items()
+        )
         # A new key with a text could say something else than whose it was.
         return all(renewed) and not any(isinstance(value, dict | list | str) for value in more)
     if isinstance(before, str) and isinstance(after, str):
-        return is_token(before) and is_token(after) and _whose(before) == _whose(after)
+        return is_token(before) and is_token(after) and _owner_claims(before) == _owner_claims(after)
     # Times change with every renewal.
     numbers = (isinstance(value, int | float) and not isinstance(value, bool) for value in (before, after))
     return all(numbers)
 
 
-def _whose(token: str) -> Mapping[str, Any] | None:
+def _owner_claims(token: str) -> Mapping[str, Any] | None:
     """Return a token's claims about its owner, if it can be read (RFC 7519). Nobody vouches for them here."""
     parts = token.split(".")
     if len(parts) != 3:
@@ -138,7 +141,7 @@ def _whose(token: str) -> Mapping[str, Any] | None:
     return {name: claims.get(name) for name in CLAIMS} if isinstance(claims, dict) else None
 
 
-def _replaced(place: Path, before: bytes, after: bytes) -> bool:
+def _replace_if_unchanged(place: Path, before: bytes, after: bytes) -> bool:
     """False where it is not what was lent any more. A reader sees the one or the other, whole."""
     with _carrying:
         # Where it is a link, what it leads to is replaced, not the link.

@@ -68,12 +68,12 @@ QUESTIONS: Final[Mapping[str, ModelQuestion]] = {
 """By the name of the secret. Of the others nobody says how to ask: a subscription, a cloud, a host's token."""
 
 
-def askable(preset: Preset, stored: list[str]) -> str:
+def askable_secret(preset: Preset, stored: list[str]) -> str:
     """The name of the stored secret with which its model can be asked, "" where none can."""
     return next((name for name in preset.secrets if name in stored and name in QUESTIONS), "")
 
 
-async def asked(secret: str, key: str, variables: Mapping[str, str], guard: Guard) -> ModelAnswer:
+async def probe_model(secret: str, key: str, variables: Mapping[str, str], guard: Guard) -> ModelAnswer:
     """`variables`: the stored ones of its agent, a base address among them. No redirect gets the key."""
     question = QUESTIONS[secret]
     base, path = question.base

@@ -22,16 +22,17 @@ class StoredLine(Protocol):
     def text(self) -> str: ...
 
 
-def read(preset: Preset, lines: Iterable[StoredLine], piece: int) -> Stream:
+def read_stream(preset: Preset, lines: Iterable[StoredLine], piece: int) -> Stream:
     """:param piece: the length at which the log cuts a line"""
     stream = STREAMS[preset.dialect]()
-    for line, at, number in whole(lines, piece):
+    for line, at, number in join_pieces(lines, piece):
         stream.feed(line, at, number)
     return stream
 
 
-def whole(lines: Iterable[StoredLine], piece: int) -> Iterator[tuple[str, float, int]]:
-    """The lines as they were written, each with the time and the number of its first piece."""
+def join_pieces(lines: Iterable[StoredLine], piece: int) -> Iterator[tuple[str, float, int]]:
+    """Yield (line, seconds, number) of the lines as they were written, joining the pieces into which the log
+    cut long JSON lines."""
     pieces: list[str] = []
     at, number = 0.0, 0
     for line in lines:

@@ -23,7 +23,7 @@ class NotSignedIn(Exception):
     """There is no sign-in of this agent on this machine; the message says what is missing."""
 
 
-def folders(
+def sign_in_folders(
     words: Iterable[str], environment: Mapping[str, str], home: Path | None = None
 ) -> dict[str, Path]:
     """{agent: its folder}, of `claude` or `claude=/folder`. :raises NotSignedIn"""
@@ -38,7 +38,7 @@ def folders(
             )
         usual = usual_folder(preset.sign_in, environment, home)
         folder = Path(path_text).expanduser() if path_text else usual
-        checked(preset, folder)
+        check_signed_in(preset, folder)
         by_key[key] = folder.resolve()
     return by_key
 
@@ -48,7 +48,7 @@ def usual_folder(way: AgentSignIn, environment: Mapping[str, str], home: Path | 
     return Path(configured) if configured else (home or Path.home()) / way.folder
 
 
-def checked(preset: Preset, folder: Path) -> None:
+def check_signed_in(preset: Preset, folder: Path) -> None:
     """:raises NotSignedIn"""
     assert preset.sign_in is not None
     file = folder / preset.sign_in.files[0]
@@ -89,12 +89,12 @@ def lend(preset: Preset, folder: Path, home: Path) -> dict[str, bytes]:
 
     :raises NotSignedIn: they are not there any more"""
     assert preset.sign_in is not None
-    checked(preset, folder)
+    check_signed_in(preset, folder)
     copied = {}
     for name in preset.sign_in.files:
         try:
             data = copied[name] = _read(folder / name)
-        # The first file is there (`checked`); the others need not be.
+        # The first file is there (`check_signed_in`); the others need not be.
         except FileNotFoundError:
             continue
         write(home, f"{preset.sign_in.folder}/{name}", data)

@@ -92,7 +92,7 @@ class Stream:
 
     # What a dialect says
 
-    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+    def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         """{`type` of a line: what is made of it, False if nothing}"""
         return {}
 
@@ -107,21 +107,21 @@ class Stream:
         """:return: whether it was understood; else it is log"""
         self._at, self._number = at, number
         value = parsed(line)
-        read = None if value is None else self.types().get(_key(value))
-        understood = self.plain(line) if value is None else read is not None and read(value)
+        read = None if value is None else self.handlers_by_type().get(_key(value))
+        understood = self.read_text_line(line) if value is None else read is not None and read(value)
         self.unread += not understood
         # It begins like an event and cannot be read: that is named (law §2).
-        if value is None and self.types() and line.lstrip().startswith("{"):
-            self.lose(
+        if value is None and self.handlers_by_type() and line.lstrip().startswith("{"):
+            self.record_unreadable(
                 f"line {number} of its stream is no JSON" if number else "a line of its stream is no JSON"
             )
         return understood
 
-    def lose(self, why: str) -> None:
+    def record_unreadable(self, why: str) -> None:
         """Note a line that cannot be read."""
         self.lost = self.lost or why
 
-    def plain(self, line: str) -> bool:
+    def read_text_line(self, line: str) -> bool:
         """A line that is no JSON object."""
         return False
 
@@ -158,12 +158,12 @@ class Stream:
         if step.state != StepState.RUNNING:
             self._count(step)
 
-    def say(self, words: str, **more: Any) -> None:
+    def add_message(self, words: str, **more: Any) -> None:
         if words.strip():
-            self.conclude(words.strip())
+            self.set_claim(words.strip())
             self.add(self.step(StepKind.TEXT, Verb.SAY, words.strip(), **more))
 
-    def conclude(self, words: str, longest: int = LONGEST_DETAIL) -> None:
+    def set_claim(self, words: str, longest: int = LONGEST_DETAIL) -> None:
         """Take this for what it said last."""
         # A message that comes in pieces goes on with what is there already.
         if not words.startswith(self.claim):
@@ -210,13 +210,13 @@ class Stream:
     def is_open(self, identity: str) -> bool:
         return identity[:LONGEST_NAME] in self._open
 
-    def tell(self, words: str, state: StepState = StepState.FAILED) -> None:
+    def add_error(self, words: str, state: StepState = StepState.FAILED) -> None:
         """Something that went wrong, or a warning."""
         if state == StepState.FAILED and words.strip():
             self.error = words.strip()[:LONGEST_WHAT]
         self.add(self.step(StepKind.ERROR, Verb.TELL, words, state=state))
 
-    def retry(self, which: int, words: str, detail: str = "") -> None:
+    def add_retry(self, which: int, words: str, detail: str = "") -> None:
         """The model did not answer, and is asked again: one step, however often."""
         # A program that says no number (0) counts by how often it tells that it tries again
         self.retries = max(which, self.retries + 1)
@@ -226,7 +226,7 @@ class Stream:
         else:
             self.add(self.step(StepKind.ERROR, Verb.RETRY, words, detail=detail, state=StepState.RUNNING))
 
-    def answered(self) -> None:
+    def end_retries(self) -> None:
         """The model answered."""
         if self.retries:
             self._close_retry(StepState.DONE)
@@ -240,7 +240,7 @@ class Stream:
                 self.unavailable = True
                 self._close_retry(StepState.FAILED)
 
-    def spend(self, tokens_in: int, tokens_out: int, cost: float | None) -> None:
+    def add_usage(self, tokens_in: int, tokens_out: int, cost: float | None) -> None:
         """More of it."""
         usage = self.usage
         usage.tokens_in += tokens_in

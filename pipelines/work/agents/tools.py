@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pipelines.work.agents.steps import MOST_CHANGES, StepKind, TextChange, Verb
-from pipelines.work.agents.values import items, outline, record, text
+from pipelines.work.agents.values import dict_or_empty, list_or_empty, outline, text
 
 Called = tuple[StepKind, Verb, str, tuple[TextChange, ...]]
 TOOLS: Final[Mapping[str, tuple[StepKind, Verb]]] = {
@@ -48,9 +48,9 @@ BEFORE: Final = ("old_string", "oldString", "old_str")
 AFTER: Final = ("new_string", "newString", "new_str", "content", "new_source")
 
 
-def called(name: str, raw_arguments: Any) -> Called:
+def describe_call(name: str, raw_arguments: Any) -> Called:
     """Return what a call of this tool with these arguments does. An unknown tool keeps its name."""
-    arguments = record(raw_arguments)
+    arguments = dict_or_empty(raw_arguments)
     kind, verb = TOOLS.get(name.lower(), (StepKind.TOOL, Verb.TOOL))
     what = _first(arguments, OBJECTS)
     if verb == Verb.TOOL:
@@ -59,15 +59,18 @@ def called(name: str, raw_arguments: Any) -> Called:
     if verb == Verb.SEARCH and _first(arguments, ("pattern", "query")):
         what = _first(arguments, ("pattern", "query"))
     if verb == Verb.PLAN:
-        plan = items(arguments.get("todos"))
-        what = "; ".join(text(record(entry).get("content")) for entry in plan[:MOST_CHANGES])
+        plan = list_or_empty(arguments.get("todos"))
+        what = "; ".join(text(dict_or_empty(entry).get("content")) for entry in plan[:MOST_CHANGES])
     return kind, verb, what, _changes(what, arguments) if kind == StepKind.EDIT else ()
 
 
 def _changes(path: str, arguments: dict[str, Any]) -> tuple[TextChange, ...]:
     # A single edit stands in the arguments themselves.
-    edits = items(arguments.get("edits"))[:MOST_CHANGES] or [arguments]
-    changes = (TextChange(path, _first(record(edit), BEFORE), _first(record(edit), AFTER)) for edit in edits)
+    edits = list_or_empty(arguments.get("edits"))[:MOST_CHANGES] or [arguments]
+    changes = (
+        TextChange(path, _first(dict_or_empty(edit), BEFORE), _first(dict_or_empty(edit), AFTER))
+        for edit in edits
+    )
     return tuple(change for change in changes if change.before or change.after)
 
 

@@ -22,11 +22,11 @@ def parsed(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def record(value: Any) -> dict[str, Any]:
+def dict_or_empty(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def items(value: Any) -> list[Any]:
+def list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -46,7 +46,7 @@ def dollars(value: Any) -> float | None:
     return float(value)
 
 
-def seconds(value: Any) -> float | None:
+def seconds_of_milliseconds(value: Any) -> float | None:
     """Convert milliseconds to seconds."""
     return value / 1000 if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
@@ -55,10 +55,10 @@ def exit_code(value: Any) -> int | None:
     return value if type(value) is int and -1000 < value < 1000 else None
 
 
-def said(value: Any) -> str:
+def joined_text(value: Any) -> str:
     """A text, or the texts of a list of {type: text, text}."""
     if isinstance(value, list):
-        return "\n".join(part for part in (text(record(entry).get("text")) for entry in value) if part)
+        return "\n".join(part for part in (text(dict_or_empty(entry).get("text")) for entry in value) if part)
     return text(value)
 
 

@@ -27,10 +27,10 @@ from pipelines.work.git import (
     trees,
 )
 from pipelines.work.git.commits import is_branch
-from pipelines.work.git.damage import in_words
-from pipelines.work.git.joining import Settles
+from pipelines.work.git.damage import refusing_damage
+from pipelines.work.git.joining import PendingMerge
 from pipelines.work.git.mirror import Mirror
-from pipelines.work.git.reach import mirror_of
+from pipelines.work.git.reach import open_task_mirror
 from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused
 from pipelines.work.git.remote import ProgressCallback, Remote
 from pipelines.work.git.trees import Leaf
@@ -51,12 +51,12 @@ class Prepared:
     files: dict[str, Leaf]
     earlier: tuple[str, ...]
     tree: str
-    settles: Settles | None = None
+    settles: PendingMerge | None = None
 
 
-def moves_on(access: RepositoryAccess) -> bool:
-    """Return whether the files left by the station before are of no use: something is merged first, or pushed
-    by others."""
+def needs_fresh_files(access: RepositoryAccess) -> bool:
+    """Return whether the files left by the previous station cannot be reused, because something is merged first
+    or somebody pushed."""
     if access.order.pushed_by:
         return True
     return access.state.joined or (access.state.moved and bool(access.state.head))
@@ -66,8 +66,8 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, report: Pro
     """The files of the branch into the workspace, unless it is `filled` with them, and a `.git` of its own beside them.
     In a thread. :raises GitRefused"""
     what = "The files of the repository cannot be laid out here"
-    with in_words(what), mirror_of(access, report) as (mirror, remote):
-        state, settles, stood = stands(access, mirror, remote, report)
+    with refusing_damage(what), open_task_mirror(access, report) as (mirror, remote):
+        state, settles, stood = starting_state(access, mirror, remote, report)
         store = mirror.repository.object_store
         tree = settles.tree if settles else checkout.tree_of(store, state.head)
         files = trees.leaves(store, tree)
@@ -81,23 +81,23 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, report: Pro
     return Prepared(access, state, files, earlier, stood or tree.decode(), settles)
 
 
-def stands(
+def starting_state(
     access: RepositoryAccess, mirror: Mirror, remote: Remote, report: ProgressCallback
-) -> tuple[GitState, Settles | None, str]:
-    """Return the state that the attempt starts from, with branches that met merged, and a person's pushes and
-    a base that moved taken in. Also the tree that stood there before a person's push; "" without one.
-    :raises GitRefused"""
+) -> tuple[GitState, PendingMerge | None, str]:
+    """Return the state that the attempt starts from: joined branches are merged, a person's push and a moved
+    base are taken in. Also the merge that still has to be settled, and the tree before a person's push (""
+    without one). :raises GitRefused"""
     state, settles, stood = access.state, None, ""
     if state.branches:
-        state, settles = joining.joined(access, mirror, report)
-    state = _begun(access, state, mirror, remote, report)
+        state, settles = joining.join_branches(access, mirror, report)
+    state = _initial_state(access, state, mirror, remote, report)
     if access.order.pushed_by:
         stood = checkout.tree_of(mirror.repository.object_store, state.head).decode()
-        state = taking_over.taken(access, state, mirror, remote, report)
+        state = taking_over.take_over_push(access, state, mirror, remote, report)
     # One merge at a time: conflicts are settled first, and the base stays marked as moved until
     # then
     if state.moved and settles is None:
-        state, settles = _taken_in(access, state, mirror, remote, report)
+        state, settles = _merge_base(access, state, mirror, remote, report)
     return state, settles, stood
 
 
@@ -110,7 +110,7 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _begun(
+def _initial_state(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> GitState:
     if state.head:
@@ -118,10 +118,10 @@ def _begun(
     base, commit, _refs = mirror.fetch(remote, access.base or access.order.default_branch, report)
     report(f"{base} is at {commit[:7]}")
     state = GitState(branch=_branch(access, base), base_branch=base, base=commit, head=commit)
-    return _with_changes_of(access, state, mirror, remote, report) if access.head else state
+    return _with_head_changes(access, state, mirror, remote, report) if access.head else state
 
 
-def _with_changes_of(
+def _with_head_changes(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> GitState:
     """Add what a branch changed since it left the base, on top of where the base is now. :raises GitRefused"""
@@ -133,7 +133,7 @@ def _with_changes_of(
     state = replace(state, base=shared[0].decode(), head=commit)
     # Without what is left to settle: a task that begins here gets a refusal for its conflicts
     # instead
-    return _taken_in(access, state, mirror, remote, report)[0]
+    return _merge_base(access, state, mirror, remote, report)[0]
 
 
 def _branch(access: RepositoryAccess, base: str) -> str:
@@ -146,9 +146,9 @@ def _branch(access: RepositoryAccess, base: str) -> str:
     return access.branch
 
 
-def _taken_in(
+def _merge_base(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
-) -> tuple[GitState, Settles | None]:
+) -> tuple[GitState, PendingMerge | None]:
     """The branch on top of where the base is now: a merge of both. Where the base was rewritten, one commit on top of
     it: what was taken out of its history does not come back by a task. What both changed ends the first visit; the next
     one gets both sides, and settles them. :raises GitRefused: merge_conflict"""
@@ -164,7 +164,7 @@ def _taken_in(
     merger = merging.Merger(repository.object_store)
     files = merger.merge(base, ours, theirs, ("this task", branch))
     # The new base does not lead back to the old one.
-    rewritten = not joining.is_above(mirror, state.base, commit)
+    rewritten = not joining.is_ancestor(mirror, state.base, commit)
     parents = [commit] if rewritten else [state.head, commit]
     if merger.conflicts and not state.conflicted:
         raise GitRefused(
@@ -175,7 +175,7 @@ def _taken_in(
         )
     if merger.conflicts:
         names = f"This task and {branch}"
-        settles = joining.unsettled(mirror, merger, files, tuple(parents), names, report)
+        settles = joining.pending_merge(mirror, merger, files, tuple(parents), names, report)
         return replace(state, base=commit, moved=False), settles
     text = f"{'Move onto' if rewritten else 'Take in'} {branch} at {commit[:7]}"
     head, tree = joining.merge_commit(access, mirror, merger, files, parents, text)
@@ -192,12 +192,12 @@ class Trailers:
     job: int
 
 
-def finish(
+def commit_attempt(
     prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], trailer_data: Trailers
 ) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
     """Commit what the station changed. Its processes are gone. The state, the facts, and the file of the new objects as
     {digest: (path below the root, size)}. In a thread. :raises GitRefused"""
-    with in_words("What the station left cannot be committed"):
+    with refusing_damage("What the station left cannot be committed"):
         return _finished(prepared, root, workspace, manifest, trailer_data)
 
 
@@ -207,10 +207,13 @@ def _finished(
     access, state = prepared.access, prepared.state
     # The station could write beside its workspace, links too: what we write goes where it has never been.
     own = Path(tempfile.mkdtemp(prefix="git-", dir=root))
-    with mirror_of(replace(access, state=_kept(prepared)), lambda text: None) as (mirror, _remote):
+    with open_task_mirror(replace(access, state=_fetchable_state(prepared)), lambda text: None) as (
+        mirror,
+        _remote,
+    ):
         store, settles = mirror.repository.object_store, prepared.settles
         leaves, blobs = trees.read(workspace, manifest, prepared.files, store)
-        tree, made = trees.made(leaves)
+        tree, made = trees.build_trees(leaves)
         head = state.head
         # A merge is committed even where the files stay the same: its parents do not.
         if settles or leaves != prepared.files:
@@ -221,12 +224,12 @@ def _finished(
             settles.check(store, leaves)
         base_files = trees.leaves(store, checkout.tree_of(store, state.base))
         counted = facts.git_facts(store, base_files, leaves, access.order.sensitive)
-        before, base_blobs = base.keep(store, base_files, leaves, own)
+        before, base_blobs = base.store_base_contents(store, base_files, leaves, own)
         group = {
             "base": state.base,
             "head": head,
             "tree": tree.decode(),
-            "commits": ahead(mirror, state.base, head),
+            "commits": count_commits_ahead(mirror, state.base, head),
             **counted,
         }
         known = {*prepared.earlier, state.base}
@@ -251,7 +254,7 @@ def _finished(
     )
 
 
-def _kept(prepared: Prepared) -> GitState:
+def _fetchable_state(prepared: Prepared) -> GitState:
     """Return what can be fetched again, if the mirror expired meanwhile."""
     if prepared.access.state.heads:
         return prepared.access.state
@@ -269,7 +272,7 @@ def _commit(
         "Gateline-Job": str(trailer_data.job),
     }
     text = commits.message(f"{order.station}: {trailer_data.title}", "", trailers)
-    author = commits.person(order.author or order.station, order.author_key)
+    author = commits.author_of(order.author or order.station, order.author_key)
     return commits.commit(tree, parents, text, int(time.time()), author)
 
 
@@ -285,7 +288,7 @@ def _pack(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, t
     return {digest: (file.name, file.stat().st_size)}
 
 
-def ahead(mirror: Mirror, base: str, head: str) -> int:
+def count_commits_ahead(mirror: Mirror, base: str, head: str) -> int:
     """Commits of the task: those that the base does not have."""
     if base == head:
         return 0

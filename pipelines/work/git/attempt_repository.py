@@ -32,7 +32,7 @@ def remove(workspace: Path) -> None:
 
 def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[str, Leaf]) -> None:
     """A repository on its branch at this commit, its index as the files are. In a thread."""
-    edge = edge_of(mirror, head)
+    edge = shallow_commits(mirror, head)
     store = mirror.repository.object_store
     with closing(Repo.init(str(workspace))) as own:
         # Git takes these for the first commits, though they name parents that are not there.
@@ -52,7 +52,7 @@ def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[st
         index.write()
 
 
-def edge_of(mirror: Mirror, head: str) -> set[ObjectID]:
+def shallow_commits(mirror: Mirror, head: str) -> set[ObjectID]:
     """Return those of the last commits whose parents do not come along."""
     store, known, here = mirror.repository.object_store, set[ObjectID](), [ObjectID(head.encode())]
     edge: set[ObjectID] = set()

@@ -19,7 +19,7 @@ MOST_FILE = 8 * 1024 * 1024
 MOST_BYTES = 128 * 1024 * 1024
 
 
-def keep(
+def store_base_contents(
     store: BaseObjectStore, base: Mapping[str, Leaf], now: Mapping[str, Leaf], folder: Path
 ) -> tuple[dict[str, Any], dict[str, tuple[str, int]]]:
     """{path: {mode, digest, size}, {link} or None where the base has no such file} of what differs, and {digest:

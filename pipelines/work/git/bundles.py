@@ -32,7 +32,7 @@ def write(
         for number, stored in enumerate(packs):
             place = Path(folder) / str(number)
             fetch(stored, place)
-            mirror.take_in(place)
+            mirror.add_pack(place)
         objects = [store[object_id] for object_id in sorted(set(store))]
         known = {git_object.id for git_object in objects}
         above = {

@@ -70,7 +70,7 @@ def _nodes(
     visited = set()
     for name, mode, sha in git_object.iteritems():
         try:
-            path = below + checked(name, below)
+            path = below + check_name(name, below)
             if path in visited:
                 raise GitRefused(f"The repository is damaged: it has {path!r} twice.")
             if S_ISGITLINK(mode):
@@ -107,7 +107,7 @@ def faults(store: BaseObjectStore, tree: ObjectID) -> tuple[list[str], int]:
     return reasons, count
 
 
-def checked(name: bytes, below: str) -> str:
+def check_name(name: bytes, below: str) -> str:
     """The name of one entry."""
     try:
         text = name.decode()

@@ -40,7 +40,7 @@ def commit(
     return new_commit
 
 
-def person(name: str, key: str) -> bytes:
+def author_of(name: str, key: str) -> bytes:
     """A station or its agent, as an author: no address of theirs is anybody's."""
     plain = re.sub(r"[<>\x00-\x1f\x7f]", " ", name).strip() or key
     return (

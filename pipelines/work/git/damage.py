@@ -22,7 +22,7 @@ DAMAGED = (
 
 
 @contextmanager
-def in_words(what: str) -> Iterator[None]:
+def refusing_damage(what: str) -> Iterator[None]:
     """A full disk stays what it is: the worker's matter. :raises GitRefused"""
     try:
         yield

@@ -10,7 +10,7 @@ from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
 from pipelines.formats.evidence.trees.kinds import sensitivity
-from pipelines.formats.evidence.trees.lines import StepBudget, blocks
+from pipelines.formats.evidence.trees.lines import StepBudget, diff_blocks
 from pipelines.work.git.trees import Leaf
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def changed_lines(old: bytes, new: bytes, budget: StepBudget) -> tuple[list[byte
     if b"\x00" in old[:8000] or b"\x00" in new[:8000]:
         return [], []
     before, after = old.splitlines(), new.splitlines()
-    changed = [block for block in blocks(before, after, budget) if not block.same]
+    changed = [block for block in diff_blocks(before, after, budget) if not block.same]
     added = [line for block in changed for line in after[block.new : block.new_end]]
     return added, [line for block in changed for line in before[block.old : block.old_end]]
 

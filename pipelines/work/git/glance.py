@@ -13,7 +13,7 @@ from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from dulwich.repo import Repo
 
 from pipelines.work.git.checkout import faults
-from pipelines.work.git.folder_state import lacking
+from pipelines.work.git.folder_state import missing_parts
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import ERRORS, Remote, _id
 from pipelines.work.spec.ecosystems import RepositoryFiles
@@ -27,7 +27,7 @@ DEPTH = 2
 
 
 @dataclass(frozen=True)
-class Glance:
+class RepositoryOverview:
     """`reasons`: why entries are not taken; `count`: of files at any depth."""
 
     files: RepositoryFiles
@@ -35,15 +35,14 @@ class Glance:
     count: int
 
 
-def glance(remote: Remote, commit: str, file_names: Collection[str]) -> Glance:
-    """Names on top, and the texts of those that are `wanted`, unless one is longer than MOST_READ.
-
-    :raises GitRefused: it cannot be read, or lacks something; FetchTooLarge"""
+def read_overview(remote: Remote, commit: str, file_names: Collection[str]) -> RepositoryOverview:
+    """Return the names of the files at the top, and the texts of those in `file_names`, unless one is longer
+    than MOST_READ. :raises GitRefused: it cannot be read, or lacks something; FetchTooLarge"""
     try:
         if remote.address.scheme == "folder":
-            remote._bounded_folder()
+            remote._check_folder_sizes()
             with closing(Repo(remote.address.path)) as there:
-                if reason := lacking(there):
+                if reason := missing_parts(there):
                     raise GitRefused(reason)
                 return _glance(there.object_store, _id(commit), file_names)
         with (
@@ -53,13 +52,13 @@ def glance(remote: Remote, commit: str, file_names: Collection[str]) -> Glance:
             remote.fetch(here, [commit], MOST_FETCHED, lambda text: None, depth=DEPTH, seconds=SECONDS)
             return _glance(here.object_store, _id(commit), file_names)
     except ERRORS as error:
-        raise GitRefused(remote.said(error)) from error
+        raise GitRefused(remote.describe_error(error)) from error
 
 
-def _glance(store: BaseObjectStore, commit: ObjectID, file_names: Collection[str]) -> Glance:
+def _glance(store: BaseObjectStore, commit: ObjectID, file_names: Collection[str]) -> RepositoryOverview:
     head = store[commit]
     top = store[head.tree] if isinstance(head, Commit) else head
-    return Glance(_read(store, top, file_names), *faults(store, top.id))
+    return RepositoryOverview(_read(store, top, file_names), *faults(store, top.id))
 
 
 def _read(store: BaseObjectStore, top: ShaFile, file_names: Collection[str]) -> RepositoryFiles:

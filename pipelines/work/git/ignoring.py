@@ -14,7 +14,7 @@ from dulwich.ignore import read_ignore_patterns
 from dulwich.wildmatch import MalformedPattern, translate, translate_bracket_expression
 
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.files import FileRefused, open_plain_file
 
 MOST_BYTES, MOST_TOGETHER = 64 * 1024, 256 * 1024
 """Of one file, and of all of a work tree: one that is larger ignores nothing."""
@@ -120,7 +120,7 @@ def rules_of(text: bytes) -> list[IgnoreRule]:
     return rules
 
 
-class Ignored:
+class IgnoreFiles:
     """The `.gitignore` files of a work tree, none of them through a link."""
 
     def __init__(self, workspace: Path) -> None:
@@ -135,13 +135,13 @@ class Ignored:
         for depth in range(1, len(names)):
             folder = names[:depth]
             if folder not in self._folders:
-                self._folders[folder] = self._named(folder, True)
+                self._folders[folder] = self._is_match(folder, True)
             # What lies in an ignored folder cannot be included again, as with git.
             if self._folders[folder]:
                 return True
-        return self._named(names, False)
+        return self._is_match(names, False)
 
-    def _named(self, names: tuple[bytes, ...], folder: bool) -> bool:
+    def _is_match(self, names: tuple[bytes, ...], folder: bool) -> bool:
         """The deepest file that has something to say decides."""
         for depth in range(len(names) - 1, -1, -1):
             for rule in self._of(names[:depth]):
@@ -158,7 +158,7 @@ class Ignored:
 
     def _read(self, path: str) -> bytes:
         try:
-            with opened(self._workspace, path) as file:
+            with open_plain_file(self._workspace, path) as file:
                 text = file.read(MOST_BYTES + 1)
         except (FileRefused, OSError):
             return b""

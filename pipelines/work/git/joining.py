@@ -14,14 +14,14 @@ from dulwich.objects import Blob, ObjectID, ShaFile
 from pipelines.work.git import checkout, commits, trees
 from pipelines.work.git.merging import Files, Merger, has_marks
 from pipelines.work.git.mirror import Mirror
-from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused, some
+from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused, first_paths
 from pipelines.work.git.remote import ProgressCallback
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitState, RepositoryAccess
 
 
 @dataclass(frozen=True)
-class Settles:
+class PendingMerge:
     """A merge that left conflicts: what the station starts from, and the commits that its own follows."""
 
     tree: ObjectID
@@ -33,7 +33,7 @@ class Settles:
         left = [path for path in self.marked if path in leaves and _has_marks(store, leaves[path])]
         if left:
             raise GitRefused(
-                f"Still in conflict: {some(left)}. Choose between the marks, and take the marks out.",
+                f"Still in conflict: {first_paths(left)}. Choose between the marks, and take the marks out.",
                 MERGE_CONFLICT,
                 left,
             )
@@ -44,9 +44,9 @@ def _has_marks(store: BaseObjectStore, leaf: Leaf) -> bool:
     return isinstance(git_object, Blob) and has_marks(git_object.data)
 
 
-def joined(
+def join_branches(
     access: RepositoryAccess, mirror: Mirror, report: ProgressCallback
-) -> tuple[GitState, Settles | None]:
+) -> tuple[GitState, PendingMerge | None]:
     """The state after the merge; with what is left to settle, where it has conflicts and this is not the join.
 
     :raises GitRefused: merge_conflict, at the join"""
@@ -72,7 +72,7 @@ def joined(
                 MERGE_CONFLICT,
                 paths,
             )
-        return state, unsettled(mirror, merger, files, heads, names, report)
+        return state, pending_merge(mirror, merger, files, heads, names, report)
     # The head of a single branch needs no merge.
     if len(heads) > 1:
         head, _tree = merge_commit(access, mirror, merger, files, heads, f"Join {names}")
@@ -81,23 +81,24 @@ def joined(
     return state, None
 
 
-def unsettled(
+def pending_merge(
     mirror: Mirror,
     merger: Merger,
     files: Files,
     parents: tuple[str, ...],
     names: str,
     report: ProgressCallback,
-) -> Settles:
-    """Return the merge with conflicts between marks in the files, for the station that settles it."""
+) -> PendingMerge:
+    """Return a merge that still has conflicts, which stand between marks in its files: the next station settles
+    it."""
     paths = tuple(merger.conflicts)
-    tree, made = trees.made(files)
+    tree, made = trees.build_trees(files)
     add(mirror, [*merger.blobs.values(), *made])
     marks = " Both sides stand between marks." if merger.marked else ""
     report(f"{merger.conflicts_in_words(names)}.{marks}")
     for path in (candidate for candidate in paths if candidate not in merger.marked):
         report(f"{path} cannot hold both: it is as the first of them left it.")
-    return Settles(tree, parents, tuple(merger.marked))
+    return PendingMerge(tree, parents, tuple(merger.marked))
 
 
 def merge_commit(
@@ -109,7 +110,7 @@ def merge_commit(
     subject: str,
 ) -> tuple[str, str]:
     """A commit of ours with what was merged, and its tree."""
-    tree, made = trees.made(files)
+    tree, made = trees.build_trees(files)
     text = commits.message(subject, "", {"Station": access.order.station})
     merge = commits.commit(tree, parents, text, int(time.time()))
     add(mirror, [*merger.blobs.values(), *made, merge])
@@ -127,11 +128,11 @@ def _newest(mirror: Mirror, bases: Sequence[str], oldest: bool = False) -> str:
     meanwhile."""
     newest = next(base for base in bases if base)
     for base in bases:
-        if base and base != newest and is_above(mirror, *((base, newest) if oldest else (newest, base))):
+        if base and base != newest and is_ancestor(mirror, *((base, newest) if oldest else (newest, base))):
             newest = base
     return newest
 
 
-def is_above(mirror: Mirror, older: str, newer: str) -> bool:
+def is_ancestor(mirror: Mirror, older: str, newer: str) -> bool:
     """Return whether one commit came from the other."""
     return can_fast_forward(mirror.repository, ObjectID(older.encode()), ObjectID(newer.encode()))

@@ -11,9 +11,9 @@ from typing import Any
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
-from pipelines.formats.evidence.trees.lines import StepBudget, blocks
-from pipelines.formats.evidence.trees.trees import RENAMED, compare, with_similar
-from pipelines.work.git.refusals import some
+from pipelines.formats.evidence.trees.lines import StepBudget, diff_blocks
+from pipelines.formats.evidence.trees.trees import RENAMED, compare, pair_renames
+from pipelines.work.git.refusals import first_paths
 from pipelines.work.git.trees import Leaf
 
 Files = Mapping[str, Leaf]
@@ -60,7 +60,7 @@ class Merger:
             # Unchanged here: theirs counts, also where it was removed there.
             leaf = their if our == was else our
             if our != was and their not in (was, our):
-                leaf = self._both(path, (was, our, their), names)
+                leaf = self._merge_file(path, (was, our, their), names)
             if leaf is not None:
                 merged[path] = leaf
         # A file of one side where the other has a folder
@@ -74,7 +74,7 @@ class Merger:
         by_reason: dict[str, list[str]] = {}
         for path, reason in self.conflicts.items():
             by_reason.setdefault(reason, []).append(path)
-        return ". ".join(f"{names} {reason}: {some(paths)}" for reason, paths in by_reason.items())
+        return ". ".join(f"{names} {reason}: {first_paths(paths)}" for reason, paths in by_reason.items())
 
     def _renamed(self, base: Files, side: Files, other: Files) -> Iterator[tuple[str, str]]:
         """Yield the names before and now of what one side renamed, where the other changed the same file: found as
@@ -84,7 +84,7 @@ class Merger:
         changes = compare(
             [self._entry(path, base[path]) for path in gone], [self._entry(path, side[path]) for path in came]
         )
-        for change in with_similar(changes, lambda entry: self._data(entry["leaf"])):
+        for change in pair_renames(changes, lambda entry: self._data(entry["leaf"])):
             if change.change == RENAMED:
                 yield change.was, change.path
 
@@ -102,7 +102,7 @@ class Merger:
         blob = self.blobs.get(leaf[1]) or self._store[leaf[1]]
         return blob if isinstance(blob, Blob) else None
 
-    def _both(
+    def _merge_file(
         self, path: str, leaves: tuple[Leaf | None, Leaf | None, Leaf | None], names: tuple[str, str]
     ) -> Leaf | None:
         was, our, their = leaves
@@ -166,7 +166,7 @@ def lines_merged(
 
 
 def _edits(base: Lines, new: Lines, budget: StepBudget) -> list[Edit]:
-    changed = [block for block in blocks(base, new, budget) if not block.same]
+    changed = [block for block in diff_blocks(base, new, budget) if not block.same]
     return [(block.old, block.old_end, new[block.new : block.new_end]) for block in changed]
 
 
@@ -180,10 +180,10 @@ def _applied(base: Lines, first: int, end: int, edits: Sequence[Edit]) -> Lines:
 
 def _between_marks(ours: Lines, theirs: Lines, names: tuple[str, str]) -> Lines:
     left, right = (name.encode() + b"\n" for name in names)
-    return [OURS + left, *_whole(ours), BASE_END, *_whole(theirs), THEIRS + right]
+    return [OURS + left, *_with_line_ends(ours), BASE_END, *_with_line_ends(theirs), THEIRS + right]
 
 
-def _whole(lines: Lines) -> Lines:
+def _with_line_ends(lines: Lines) -> Lines:
     # A mark begins on a line of its own.
     return [line if line.endswith(b"\n") else line + b"\n" for line in lines]
 

@@ -40,7 +40,7 @@ class Mirrors:
         return self.base / "known_hosts"
 
     @contextmanager
-    def opened(self, address: str) -> Iterator[Mirror]:
+    def open_mirror(self, address: str) -> Iterator[Mirror]:
         """Open a mirror for one piece of work; nobody else changes it meanwhile. In a thread."""
         # An address has slashes, and may be longer than a name of a file.
         name = hashlib.sha256(address.encode()).hexdigest()[:32]
@@ -104,15 +104,15 @@ class Mirror:
         if not refs.refs:
             raise GitRefused("The repository is empty. Push a first commit to it.")
         branch = name or refs.head
-        commit = refs.commit(branch) if is_branch(branch) else ""
+        commit = refs.commit_of(branch) if is_branch(branch) else ""
         if not commit:
             raise GitRefused(_no_branch(branch, refs))
-        self.bring(remote, [commit], report)
-        if refs.branch(branch):
-            self.repository.refs[kept_as(branch)] = _id(commit)
+        self.fetch_commits(remote, [commit], report)
+        if refs.branch_commit(branch):
+            self.repository.refs[stored_ref(branch)] = _id(commit)
         return branch, commit, refs
 
-    def bring(self, remote: Remote, commits: list[str], report: ProgressCallback) -> None:
+    def fetch_commits(self, remote: Remote, commits: list[str], report: ProgressCallback) -> None:
         try:
             remote.fetch(self.repository, commits, self._most, report)
         except FetchTooLarge as error:
@@ -122,7 +122,7 @@ class Mirror:
     def has(self, commit: str) -> bool:
         return _id(commit) in self.repository.object_store
 
-    def take_in(self, pack: Path) -> None:
+    def add_pack(self, pack: Path) -> None:
         """Objects that a worker stored: read and checked one by one."""
         file, commit, abort = self.repository.object_store.add_pack()
         try:
@@ -136,7 +136,7 @@ class Mirror:
         commit()
 
 
-def kept_as(branch: str) -> Ref:
+def stored_ref(branch: str) -> Ref:
     """Return the reference where a mirror stores the head of a branch, so that only new commits are fetched.
     Branches come and go, and a file `a` cannot be beside `a/b`: none is stored under its own name."""
     return Ref((HEADS + hashlib.sha256(branch.encode()).hexdigest()).encode())

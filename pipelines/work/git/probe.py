@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from pipelines.work.git.commits import TASK_BRANCHES, is_branch
-from pipelines.work.git.glance import MOST_FETCHED, glance
+from pipelines.work.git.glance import MOST_FETCHED, read_overview
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import ZERO, FetchTooLarge, References, Remote
 from pipelines.work.results.text import escaped
@@ -76,7 +76,7 @@ class Probe:
     def _default(self) -> ConnectionFact:
         references = self.references
         name = self.branch or references.head
-        commit = references.branch(name)
+        commit = references.branch_commit(name)
         if not references.refs:
             raise GitRefused("The repository is empty. Push a first commit to it.")
         if not name:
@@ -93,11 +93,11 @@ class Probe:
         return ConnectionFact(name, commit)
 
     def _push(self) -> ConnectionFact:
-        if reason := self.remote.may_push():
+        if reason := self.remote.push_refusal():
             raise GitRefused(reason)
         if self.commit:
             self.remote.check_not_checked_out(self.branch)
-        if not self.references.branch(TASK_BRANCHES):
+        if not self.references.branch_commit(TASK_BRANCHES):
             return ConnectionFact()
         return ConnectionFact(
             warning=f"A branch is called {TASK_BRANCHES}: git takes none below that name beside it, so the branches of "
@@ -106,7 +106,7 @@ class Probe:
 
     def _files(self) -> ConnectionFact:
         try:
-            overview = glance(self.remote, self.commit, self.wanted)
+            overview = read_overview(self.remote, self.commit, self.wanted)
         except FetchTooLarge:
             return ConnectionFact(
                 warning=f"More than {MOST_FETCHED // 1024**2} MB are not looked at: submodules, Git LFS and the like "

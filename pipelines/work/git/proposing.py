@@ -10,54 +10,54 @@ from dulwich.objects import Commit, ObjectID
 from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.work.git import checkout, taking_over
 from pipelines.work.git.mirror import Mirror
-from pipelines.work.git.pushing import SQUASH, Permission, elsewhere, prepared, to_deliver
-from pipelines.work.git.reach import mirror_of
+from pipelines.work.git.pushing import SQUASH, Permission, delivery_commit, moved_refusal, tree_to_deliver
+from pipelines.work.git.reach import open_task_mirror
 from pipelines.work.git.refusals import BRANCH_CHANGED, GitRefused
 from pipelines.work.git.remote import ProgressCallback
 from pipelines.work.spec.repository import Clearance, DeliveryOrder, RepositoryAccess
 
 
 @dataclass(frozen=True)
-class Proposed:
+class HostProposal:
     """`head`: the commit that the host is asked to merge; it has exactly the approved `tree`."""
 
     head: str
     tree: str
 
 
-def propose(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> Proposed:
+def propose(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> HostProposal:
     """Propose the change, in a thread. The branch of the task ends with the approved files; it is pushed
     where it does not yet.
 
-    :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done; Waits;
+    :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done; DeliveryQueued;
     Stopped
     """
     access = order.access
     state = access.state
-    with mirror_of(access, report) as (mirror, remote):
-        tree = to_deliver(order, mirror)
+    with open_task_mirror(access, report) as (mirror, remote):
+        tree = tree_to_deliver(order, mirror)
         may.check()
         refs = remote.references()
-        taking_over.look(access, mirror, remote, refs, report)
-        now, base = refs.branch(state.branch), refs.branch(state.base_branch)
-        mirror.bring(remote, [sha for sha in (now, base) if sha], report)
-        cleared = may.cleared(state.base_branch, tree)
+        taking_over.check_foreign_pushes(access, mirror, remote, refs, report)
+        now, base = refs.branch_commit(state.branch), refs.branch_commit(state.base_branch)
+        mirror.fetch_commits(remote, [sha for sha in (now, base) if sha], report)
+        cleared = may.ask_clearance(state.base_branch, tree)
         if base != cleared.onto:
-            raise elsewhere(order, mirror, (state.base_branch, cleared.onto, base), report)
+            raise moved_refusal(order, mirror, (state.base_branch, cleared.onto, base), report)
         # An attempt before pushed it.
-        if now and _is(mirror, now, cleared, tree):
-            return Proposed(now, tree.decode())
-        commit = prepared(replace(order, to=REQUEST), replace(cleared, onto=now), tree)
+        if now and _is_proposal(mirror, now, cleared, tree):
+            return HostProposal(now, tree.decode())
+        commit = delivery_commit(replace(order, to=REQUEST), replace(cleared, onto=now), tree)
         if now and access.order.commit == SQUASH:  # what was pushed before may stand on an older base
             commit.parents = [ObjectID(sha.encode()) for sha in (now, cleared.onto)]
         mirror.repository.object_store.add_object(commit)
         head = commit.id.decode()
         report(f"{head[:7]} is pushed to {state.branch}")
         remote.push(mirror.repository, state.branch, now, head, may.check)
-    return Proposed(head, tree.decode())
+    return HostProposal(head, tree.decode())
 
 
-def _is(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool:
+def _is_proposal(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool:
     """Return whether this commit has the approved files and stands on the recorded base: then a merge of it
     there makes exactly them."""
     if checkout.tree_of(mirror.repository.object_store, commit) != tree:
@@ -69,7 +69,7 @@ def _is(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool
     return not any(True for _entry in walker)
 
 
-def merged_as(access: RepositoryAccess, head: str, commit: str, tree: str, report: ProgressCallback) -> str:
+def merged_tree(access: RepositoryAccess, head: str, commit: str, tree: str, report: ProgressCallback) -> str:
     """Return the tree of the host's merge `commit`, in a thread.
 
     `head`: the host's report of what it merged, "" where that is what it was asked to.
@@ -77,9 +77,9 @@ def merged_as(access: RepositoryAccess, head: str, commit: str, tree: str, repor
     :raises GitRefused: it merged other files than were approved, or it is not there
     """
     state = access.state
-    with mirror_of(access, report) as (mirror, remote):
-        base = remote.references().branch(state.base_branch)
-        mirror.bring(remote, [sha for sha in dict.fromkeys((base, head, commit)) if sha], report)
+    with open_task_mirror(access, report) as (mirror, remote):
+        base = remote.references().branch_commit(state.base_branch)
+        mirror.fetch_commits(remote, [sha for sha in dict.fromkeys((base, head, commit)) if sha], report)
         if head and checkout.tree_of(mirror.repository.object_store, head).decode() != tree:
             raise GitRefused(
                 f"The host merged {head[:7]} into {state.base_branch}, and this is not what was approved here. "

@@ -11,9 +11,9 @@ from dulwich.objects import Commit, ObjectID
 from pipelines.routing.document.kinds.deliver import SAME_PATCH
 from pipelines.work.git import checkout, commits, same_patch, taking_over
 from pipelines.work.git.mirror import Mirror
-from pipelines.work.git.reach import mirror_of
+from pipelines.work.git.reach import open_task_mirror
 from pipelines.work.git.refusals import BASE_MOVED, BRANCH_CHANGED, NOT_APPROVED, NOTHING_DONE, GitRefused
-from pipelines.work.git.remote import ProgressCallback, moved
+from pipelines.work.git.remote import ProgressCallback, moved_message
 from pipelines.work.results.git_changes import trailers
 from pipelines.work.spec.repository import Clearance, DeliveryOrder
 
@@ -23,7 +23,7 @@ LOOKED_AT = 5_000
 
 
 @dataclass(frozen=True)
-class Landed:
+class LandedCommit:
     commit: str
     tree: str
     branch: str
@@ -42,7 +42,7 @@ class BaseMoved(GitRefused):
         super().__init__(message, BASE_MOVED)
 
 
-class Waits(Exception):
+class DeliveryQueued(Exception):
     """Another delivery to this branch comes first: look again after so many seconds."""
 
     def __init__(self, seconds: float) -> None:
@@ -65,12 +65,12 @@ class Permission:
         if self.stopped():
             raise Stopped
 
-    def cleared(self, branch: str, tree: ObjectID) -> Clearance:
+    def ask_clearance(self, branch: str, tree: ObjectID) -> Clearance:
         """:raises GitRefused: not cleared, or cleared for something else"""
         self.check()
         cleared = self.clear()
         if cleared.wait:
-            raise Waits(cleared.wait)
+            raise DeliveryQueued(cleared.wait)
         if cleared.refused:
             raise GitRefused(cleared.refused, cleared.failure_type)
         # The approval is of this tree for this branch, and of nothing else.
@@ -83,57 +83,65 @@ class Permission:
         return cleared
 
 
-def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> Landed:
+def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> LandedCommit:
     """Deliver, in a thread. Anything that waits comes first, so that the server is asked directly before the
     push.
 
     :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done, or it cannot
-    be reached; Waits; Stopped
+    be reached; DeliveryQueued; Stopped
     """
     access = order.access
     state = access.state
     branch = state.base_branch if order.to == MERGE else state.branch
-    with mirror_of(access, report) as (mirror, remote):
+    with open_task_mirror(access, report) as (mirror, remote):
         store = mirror.repository.object_store
-        tree = to_deliver(order, mirror)
+        tree = tree_to_deliver(order, mirror)
         may.check()
         refs = remote.references()
-        taking_over.look(access, mirror, remote, refs, report)
-        now = refs.branch(branch)
+        taking_over.check_foreign_pushes(access, mirror, remote, refs, report)
+        now = refs.branch_commit(branch)
         if now:
-            mirror.bring(remote, [now], report)
-        cleared = _anew(order, may.cleared(branch, tree), now)
-        commit = prepared(order, cleared, tree)
+            mirror.fetch_commits(remote, [now], report)
+        cleared = _restarted_clearance(order, may.ask_clearance(branch, tree), now)
+        commit = delivery_commit(order, cleared, tree)
         number = commit.id.decode()
-        if landed_commit := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
-            return Landed(
-                landed_commit, tree.decode(), branch, True, _below(mirror, landed_commit, cleared.onto)
+        if landed_commit := _find_landed(mirror, now, cleared.onto or state.base, order.job, tree):
+            return LandedCommit(
+                landed_commit,
+                tree.decode(),
+                branch,
+                True,
+                _base_of_landed(mirror, landed_commit, cleared.onto),
             )
         if now and now == cleared.onto and checkout.tree_of(store, now) == tree:
             # A delivery before pushed it; what came after that push, like opening a request, failed.
-            return Landed(now, tree.decode(), branch, True, cleared.onto)
+            return LandedCommit(now, tree.decode(), branch, True, cleared.onto)
         if now != cleared.onto:
-            raise elsewhere(order, mirror, (branch, cleared.onto, now), report)
+            raise moved_refusal(order, mirror, (branch, cleared.onto, now), report)
         store.add_object(commit)
         report(f"{number[:7]} is pushed to {branch}")
         try:
             remote.push(mirror.repository, branch, cleared.onto, number, may.check)
         except GitRefused as error:
             # The answer may be lost of a push that came through; or another one came first.
-            now = remote.references().branch(branch)
+            now = remote.references().branch_commit(branch)
             if now:
-                mirror.bring(remote, [now], report)
-            if landed_commit := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
-                return Landed(
-                    landed_commit, tree.decode(), branch, True, _below(mirror, landed_commit, cleared.onto)
+                mirror.fetch_commits(remote, [now], report)
+            if landed_commit := _find_landed(mirror, now, cleared.onto or state.base, order.job, tree):
+                return LandedCommit(
+                    landed_commit,
+                    tree.decode(),
+                    branch,
+                    True,
+                    _base_of_landed(mirror, landed_commit, cleared.onto),
                 )
             if now != cleared.onto:
-                raise elsewhere(order, mirror, (branch, cleared.onto, now), report) from error
+                raise moved_refusal(order, mirror, (branch, cleared.onto, now), report) from error
             raise
-    return Landed(number, tree.decode(), branch, False, cleared.onto)
+    return LandedCommit(number, tree.decode(), branch, False, cleared.onto)
 
 
-def to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
+def tree_to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
     """The files that the task made. :raises GitRefused: not_approved, nothing_done"""
     state, store = order.access.state, mirror.repository.object_store
     if state.joined:
@@ -148,7 +156,7 @@ def to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
     return tree
 
 
-def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit:
+def delivery_commit(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit:
     """Return the commit to push. Under `commit: visit` a merge is on top of the base and of the visits'
     commits, and the branch of a task is pushed with a last commit that says what was approved; under
     `squash` there is one commit."""
@@ -173,26 +181,26 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
     return commits.commit(tree, parents, text, cleared.at)
 
 
-def _below(mirror: Mirror, landed: str, onto: str) -> str:
+def _base_of_landed(mirror: Mirror, landed: str, onto: str) -> str:
     """Return where the branch stood on which this commit of ours landed: "" where that was pushed anew."""
     git_object = mirror.repository[ObjectID(landed.encode())]
     assert isinstance(git_object, Commit)
     return onto if onto.encode() in git_object.parents else ""
 
 
-def _anew(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:
+def _restarted_clearance(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:
     """The branch of a task begins again where people deleted it, as hosts offer once a request was merged."""
     return cleared if order.to == MERGE or now else replace(cleared, onto="")
 
 
-def elsewhere(
+def moved_refusal(
     order: DeliveryOrder, mirror: Mirror, where: tuple[str, str, str], report: ProgressCallback
 ) -> GitRefused:
     """Return the refusal after a branch moved. `where`: branch, where it should stand, where it does. A base
     that moved is taken in by a new round; what others pushed to the branch of a task is for people."""
     branch, onto, now = where
     if order.to == MERGE:
-        return BaseMoved(moved(branch, onto, now), now, _kept(order, mirror, now, report))
+        return BaseMoved(moved_message(branch, onto, now), now, _same_patch_tree(order, mirror, now, report))
     if not now:
         return GitRefused(f"{branch} was deleted while it was pushed to. Deliver again.", BRANCH_CHANGED)
     left = f"this task left it at {onto[:7]}" if onto else "this task has not pushed it yet"
@@ -203,14 +211,14 @@ def elsewhere(
     )
 
 
-def _kept(order: DeliveryOrder, mirror: Mirror, now: str, report: ProgressCallback) -> str:
-    """Return what the approved change makes of the moved base, where the delivery may continue with that;
-    else ""."""
+def _same_patch_tree(order: DeliveryOrder, mirror: Mirror, now: str, report: ProgressCallback) -> str:
+    """Return the tree of the approved change on the moved base, if it is the same patch and the delivery may
+    continue with it; else ""."""
     if order.rebase != SAME_PATCH or not now:
         return ""
     state = order.access.state
     try:
-        tree = same_patch.kept(mirror, state.base, state.head, now)
+        tree = same_patch.same_patch_tree(mirror, state.base, state.head, now)
     except same_patch.NotTheSame as why:
         report(f"People are asked again: {why}")
         return ""
@@ -218,15 +226,15 @@ def _kept(order: DeliveryOrder, mirror: Mirror, now: str, report: ProgressCallba
     return tree
 
 
-def _landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> str:
+def _find_landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> str:
     """The commit of this job on the remote, at its end or below what others pushed since; "" where there is none."""
     if not now or now == since:
         return ""
     history = _history(mirror, now, since)
-    return next((commit.id.decode() for commit in history if ours(commit, job, tree)), "")
+    return next((commit.id.decode() for commit in history if is_own_commit(commit, job, tree)), "")
 
 
-def ours(commit: Commit, job: int, tree: ObjectID) -> bool:
+def is_own_commit(commit: Commit, job: int, tree: ObjectID) -> bool:
     """Return whether Gateline made the commit for this job: its other contents may have changed since, like
     the title of the task."""
     trailer_values = trailers(commit.message.decode(errors="replace"))

@@ -22,17 +22,19 @@ def remote_of(access: RepositoryAccess) -> Remote:
 
 
 @contextmanager
-def mirror_of(access: RepositoryAccess, report: ProgressCallback) -> Iterator[tuple[Mirror, Remote]]:
+def open_task_mirror(access: RepositoryAccess, report: ProgressCallback) -> Iterator[tuple[Mirror, Remote]]:
     """Open the mirror with all that the task committed so far. In a thread. :raises GitRefused"""
     remote = remote_of(access)
-    with Mirrors(access.mirrors).opened(access.order.address) as mirror:
+    with Mirrors(access.mirrors).open_mirror(access.order.address) as mirror:
         # A task that committed nothing needs no objects of its own.
         if access.state.heads:
-            _complete(mirror, remote, access, report)
+            _fetch_missing(mirror, remote, access, report)
         yield mirror, remote
 
 
-def _complete(mirror: Mirror, remote: Remote, access: RepositoryAccess, report: ProgressCallback) -> None:
+def _fetch_missing(
+    mirror: Mirror, remote: Remote, access: RepositoryAccess, report: ProgressCallback
+) -> None:
     """Fetch what another worker committed, or this one before its mirror expired."""
     state = access.state
     for base in dict.fromkeys((state.base, *(branch.base for branch in state.branches))):
@@ -50,7 +52,7 @@ def _complete(mirror: Mirror, remote: Remote, access: RepositoryAccess, report: 
         for number, stored in enumerate(state.packs):
             place = Path(folder) / str(number)
             access.fetch(stored, place)
-            mirror.take_in(place)
+            mirror.add_pack(place)
     for head in state.heads:
         if not mirror.has(head):
             raise GitRefused(f"The commit {head[:7]} of this task was not kept. Start the task anew.")

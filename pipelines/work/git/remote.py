@@ -26,7 +26,7 @@ from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
 from pipelines.work.git.folder_state import SHALLOW, checked_out
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
 from pipelines.work.git.sizes import check_folder, check_pack
-from pipelines.work.git.ssh import connected
+from pipelines.work.git.ssh import open_ssh_client
 from pipelines.work.outgoing.git import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 
@@ -58,13 +58,13 @@ class References:
     refs: Mapping[str, str]
     head: str = ""
 
-    def branch(self, name: str) -> str:
+    def branch_commit(self, name: str) -> str:
         """The commit of a branch; "" where there is none."""
         return self.refs.get(HEADS + name, "")
 
-    def commit(self, name: str) -> str:
+    def commit_of(self, name: str) -> str:
         """Return the commit of a branch or a tag."""
-        return self.branch(name) or self.refs.get(TAGS + name, "")
+        return self.branch_commit(name) or self.refs.get(TAGS + name, "")
 
     @property
     def branches(self) -> list[str]:
@@ -94,7 +94,9 @@ class Remote:
                 # have to be
                 yield LocalGitClient(thin_packs=False, quiet=True), address.path
             elif address.scheme == "ssh":
-                with connected(address, self.guard, self.credential, self.known_hosts, bounds) as client:
+                with open_ssh_client(
+                    address, self.guard, self.credential, self.known_hosts, bounds
+                ) as client:
                     yield client, address.path
             else:
                 url = f"https://{address.host}:{address.port}{address.path}"
@@ -104,7 +106,7 @@ class Remote:
                     self.seconds,
                     TOKEN_USER,
                     self.credential,
-                    bounds.took,
+                    bounds.count_read,
                     total_seconds=bounds.left,
                 )
                 with closing(https):
@@ -112,7 +114,7 @@ class Remote:
         except RefusedAddress as error:
             raise GitRefused(str(error)) from error
         except ERRORS as error:
-            raise GitRefused(self.said(error)) from error
+            raise GitRefused(self.describe_error(error)) from error
 
     def check_folder(self) -> None:
         """A folder may be another one than a moment ago. :raises GitRefused: it is not allowed as it is now"""
@@ -125,7 +127,7 @@ class Remote:
             raise GitRefused(str(refused)) from refused
         raise GitRefused("The folder changed while it was read. Try again.")
 
-    def said(self, error: BaseException) -> str:
+    def describe_error(self, error: BaseException) -> str:
         """Describe what an error of the connection means, and what can be done."""
         if isinstance(error, HTTPUnauthorized):
             return (
@@ -185,7 +187,7 @@ class Remote:
         def write(data: bytes) -> int:
             nonlocal size
             size += len(data)
-            bounds.kept(len(data))
+            bounds.count_object_bytes(len(data))
             if size > most:
                 raise FetchTooLarge
             return file.write(data)
@@ -196,7 +198,7 @@ class Remote:
 
         try:
             if self.address.scheme == "folder":
-                self._bounded_folder()
+                self._check_folder_sizes()
             with self._client(bounds) as (client, path):
                 answer = client.fetch_pack(
                     path.encode(),
@@ -209,25 +211,25 @@ class Remote:
             # Where no depth was asked for, or one below these commits, only a shallow clone has no more.
             if (edge := answer.new_shallow) and (depth is None or edge.intersection(missing)):
                 raise GitRefused(SHALLOW)
-            # Before `commit`, which inflates the objects.
+            # Before `commit_of`, which inflates the objects.
             check_pack(file)
             self.check_folder()
         except ERRORS as error:
             abort()
-            raise GitRefused(self.said(error)) from error
+            raise GitRefused(self.describe_error(error)) from error
         except BaseException:
             abort()
             raise
         commit()
 
-    def _bounded_folder(self) -> None:
+    def _check_folder_sizes(self) -> None:
         """Check the sizes in a folder, since this process reads it itself."""
         self.check_folder()
         try:
             with closing(Repo(self.address.path)) as there:
                 check_folder(there.object_store)
         except ERRORS as error:
-            raise GitRefused(self.said(error)) from error
+            raise GitRefused(self.describe_error(error)) from error
 
     def push(
         self, source: Repo, branch: str, old: str, new: str, last: Callable[[], None] = lambda: None
@@ -243,7 +245,9 @@ class Remote:
             now = refs.get(ref, _id(ZERO))
             # By what the server has now, not by what was read before.
             if now != expected:
-                raise GitRefused(moved(branch, old, "" if _text(now) == ZERO else _text(now)), BASE_MOVED)
+                raise GitRefused(
+                    moved_message(branch, old, "" if _text(now) == ZERO else _text(now)), BASE_MOVED
+                )
             last()
             self.check_folder()
             return {ref: _id(new)}
@@ -286,7 +290,7 @@ class Remote:
                     PUSH_REFUSED,
                 )
 
-    def may_push(self) -> str:
+    def push_refusal(self) -> str:
         """Return why pushing is not allowed; "" where it is, as far as can be known without pushing."""
         if self.address.scheme == "folder":
             folder = Path(self.address.path)
@@ -322,7 +326,7 @@ def _in_turn(push: Callable[[], SendPackResult], branch: str) -> SendPackResult:
             time.sleep(0.05)
 
 
-def moved(branch: str, old: str, now: str) -> str:
+def moved_message(branch: str, old: str, now: str) -> str:
     if not old:
         return f"{branch} is there already, at {now[:7]}."
     if not now:

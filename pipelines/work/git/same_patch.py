@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
-from pipelines.formats.evidence.trees.lines import StepBudget, blocks
+from pipelines.formats.evidence.trees.lines import StepBudget, diff_blocks
 from pipelines.work.git import checkout, joining, trees
 from pipelines.work.git.merging import MOST_STEPS, MOST_TEXT, Files, Lines, Merger
 from pipelines.work.git.mirror import Mirror
@@ -24,15 +24,16 @@ class NotTheSame(Exception):
     """Reason why people are asked again, as the end of a sentence."""
 
 
-def kept(mirror: Mirror, base: str, head: str, onto: str) -> str:
-    """The tree that the approved change, from `base` to `head`, makes of `onto`. :raises NotTheSame"""
-    if not joining.is_above(mirror, base, onto):
+def same_patch_tree(mirror: Mirror, base: str, head: str, onto: str) -> str:
+    """Return the tree that results from applying the approved change, from `base` to `head`, to `onto`. :raises
+    NotTheSame: it would not be the same change"""
+    if not joining.is_ancestor(mirror, base, onto):
         raise NotTheSame("the branch was rewritten")
     store = mirror.repository.object_store
     before, ours, theirs = (trees.leaves(store, checkout.tree_of(store, sha)) for sha in (base, head, onto))
     files, merger = _merged(store, before, ours, theirs)
-    _same(store, merger, (before, ours), (theirs, files))
-    return trees.made(files)[0].decode()
+    _check_same(store, merger, (before, ours), (theirs, files))
+    return trees.build_trees(files)[0].decode()
 
 
 def _merged(store: BaseObjectStore, before: Files, ours: Files, theirs: Files) -> tuple[Files, Merger]:
@@ -43,7 +44,7 @@ def _merged(store: BaseObjectStore, before: Files, ours: Files, theirs: Files) -
     return files, merger
 
 
-def _same(
+def _check_same(
     store: BaseObjectStore, merger: Merger, approved: tuple[Files, Files], landing: tuple[Files, Files]
 ) -> None:
     changed = _changed(*approved)
@@ -62,7 +63,7 @@ def _same(
         if was and now and was[0] != now[0]:
             raise NotTheSame(f"the mode of {path} changes")
         texts = [_lines(store, merger, path, leaf) for leaf in (was, now, onto, then)]
-        if budget.spent:
+        if budget.is_spent:
             raise NotTheSame("the change is too large to compare")
         # A file that did not move on the base has the approved hunks.
         if (was, now) != (onto, then):
@@ -76,7 +77,7 @@ def _changed(before: Files, after: Files) -> list[str]:
 def _same_hunks(path: str, texts: Sequence[Lines], budget: StepBudget) -> None:
     was, now, onto, then = texts
     hunks = _hunks(was, now, budget)
-    if hunks != _hunks(onto, then, budget) or budget.spent:
+    if hunks != _hunks(onto, then, budget) or budget.is_spent:
         raise NotTheSame(f"what changes in {path} is not the same any more")
     for old, _new in hunks:
         if _times(was, old) != 1 or _times(onto, old) != 1:
@@ -87,7 +88,7 @@ def _hunks(old: Lines, new: Lines, budget: StepBudget) -> list[tuple[Lines, Line
     """Return the old and new lines of each hunk, in order, wherever that is: hunks nearer to each other than
     the lines around them are one."""
     spans: list[tuple[int, int, int, int]] = []
-    for block in blocks(old, new, budget):
+    for block in diff_blocks(old, new, budget):
         if block.same:
             continue
         span = (block.old, block.old_end, block.new, block.new_end)

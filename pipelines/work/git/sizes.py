@@ -32,7 +32,7 @@ def check_pack(file: BinaryIO) -> None:
     # Nothing was fetched, and mmap takes no empty file.
     if not file.seek(0, 2):
         return
-    total = Sum()
+    total = LargeObjectTotal()
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pack:
         if pack[:4] != b"PACK":
             raise ValueError("this is no pack")
@@ -43,7 +43,7 @@ def check_pack(file: BinaryIO) -> None:
             raise ValueError("the pack does not end where it should")
 
 
-class Sum:
+class LargeObjectTotal:
     """Total size of the large objects."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Sum:
 
 def check_folder(store: DiskObjectStore) -> None:
     """Check the sizes of a repository in a folder: only each object's own header is read. :raises GitRefused"""
-    total = Sum()
+    total = LargeObjectTotal()
     for place in sorted(Path(store.pack_dir).glob("*.idx")):
         with (
             place.with_suffix(".pack").open("rb") as file,
@@ -92,7 +92,7 @@ def _check(size: int) -> None:
         )
 
 
-def _begin(pack: mmap.mmap, at: int, total: Sum) -> tuple[int, int]:
+def _begin(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> tuple[int, int]:
     """Return where the bytes of an object begin, and how many they are once inflated."""
     byte = pack[at]
     # A bit for more bytes, three for the kind, four of the size
@@ -137,7 +137,7 @@ def _bounded(shift: int) -> int:
     return shift
 
 
-def _past(pack: mmap.mmap, at: int, total: Sum) -> int:
+def _past(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> int:
     """The place after an object. :raises ValueError: it is larger than it says"""
     at, size = _begin(pack, at, total)
     inflating, made = zlib.decompressobj(), 0

@@ -45,7 +45,7 @@ class BoundedSsh(SubprocessSSHVendor):
 
         def read(size: int | None = None, /) -> bytes:
             data = original_read(size)
-            self._bounds.took(len(data))
+            self._bounds.count_read(len(data))
             return data
 
         wrapper.read = read
@@ -60,7 +60,7 @@ class BoundedSsh(SubprocessSSHVendor):
 
 
 @contextmanager
-def connected(
+def open_ssh_client(
     address: RepositoryAddress, guard: Guard, key: str, known_hosts: Path, bounds: Bounds
 ) -> Iterator[SSHGitClient]:
     """`key`: a private key, kept in a file for as long as this goes on."""

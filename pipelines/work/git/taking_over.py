@@ -27,16 +27,16 @@ class PeoplePushed(GitRefused):
         self.commit, self.who = commit, who
 
 
-def look(
+def check_foreign_pushes(
     access: RepositoryAccess, mirror: Mirror, remote: Remote, refs: References, report: ProgressCallback
 ) -> None:
     """:raises PeoplePushed: before anything is delivered"""
     state = access.state
-    now = refs.branch(state.branch)
+    now = refs.branch_commit(state.branch)
     # Not there, or as the task left it
     if not now or now == state.pushed:
         return
-    mirror.bring(remote, [now], report)
+    mirror.fetch_commits(remote, [now], report)
     known = (sha for sha in (state.head, state.base, state.pushed) if sha and mirror.has(sha))
     walker = mirror.repository.get_walker(
         include=[ObjectID(now.encode())],
@@ -85,17 +85,17 @@ def _address(name: bytes) -> str:
     return escaped(address.strip())[:200]
 
 
-def taken(
+def take_over_push(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> GitState:
     """The branch as it stands on the remote, on top of where it left its base. :raises GitRefused"""
     refs = remote.references()
-    now, main = refs.branch(state.branch), refs.branch(state.base_branch)
+    now, main = refs.branch_commit(state.branch), refs.branch_commit(state.base_branch)
     if not now:
         raise GitRefused(f"{state.branch} is not on the remote any more.", BRANCH_CHANGED)
     if not main:
         raise GitRefused(f"The repository has no branch {state.base_branch} any more.")
-    mirror.bring(remote, [now, main], report)
+    mirror.fetch_commits(remote, [now, main], report)
     shared = find_merge_base(mirror.repository, [ObjectID(sha.encode()) for sha in (now, main)])
     if not shared:
         raise GitRefused(

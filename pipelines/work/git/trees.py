@@ -13,10 +13,10 @@ from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID, ShaFile, Tree
 
 from pipelines.work.git.checkout import GIT_LIKE, nodes
-from pipelines.work.git.ignoring import Ignored
+from pipelines.work.git.ignoring import IgnoreFiles
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.measuring import PIECE
-from pipelines.work.results.files import opened
+from pipelines.work.results.files import open_plain_file
 from pipelines.work.workspaces import Entry
 
 FILE, PROGRAM, LINK, FOLDER = 0o100644, 0o100755, 0o120000, 0o040000
@@ -38,7 +38,7 @@ def read(
 
     :raises GitRefused: too much is new
     """
-    ignored, room = Ignored(workspace), MOST_NEW
+    ignored, room = IgnoreFiles(workspace), MOST_NEW
     tree_files: dict[str, Leaf] = {}
     new: list[ShaFile] = []
     for entry in manifest:
@@ -71,7 +71,7 @@ def _leaf(
         return (LINK, blob.id), None if blob.id in store else blob
     # Git knows no more of the mode of a file than whether its owner may execute it.
     mode = PROGRAM if entry["mode"] & 0o100 else FILE
-    with opened(workspace, path) as file:
+    with open_plain_file(workspace, path) as file:
         # The id that git gives these bytes: what is stored already is never held in memory.
         sha = sha1(b"blob %d\x00" % entry["size"], usedforsecurity=False)
         while piece := file.read(PIECE):
@@ -91,7 +91,7 @@ def _leaf(
     return (mode, blob.id), blob
 
 
-def made(tree_files: Mapping[str, Leaf]) -> tuple[ObjectID, list[ShaFile]]:
+def build_trees(tree_files: Mapping[str, Leaf]) -> tuple[ObjectID, list[ShaFile]]:
     """The tree of these files, with the trees of its folders."""
     root: dict[str, object] = {}
     for path, leaf in tree_files.items():
@@ -103,14 +103,14 @@ def made(tree_files: Mapping[str, Leaf]) -> tuple[ObjectID, list[ShaFile]]:
             here = inner
         here[name] = leaf
     trees: list[ShaFile] = []
-    return _made(root, trees), trees
+    return _add_tree(root, trees), trees
 
 
-def _made(folder: Mapping[str, object], trees: list[ShaFile]) -> ObjectID:
+def _add_tree(folder: Mapping[str, object], trees: list[ShaFile]) -> ObjectID:
     tree = Tree()
     for name, value in folder.items():
         if isinstance(value, dict):
-            tree.add(name.encode(), FOLDER, _made(value, trees))
+            tree.add(name.encode(), FOLDER, _add_tree(value, trees))
         else:
             assert isinstance(value, tuple)
             tree.add(name.encode(), *value)

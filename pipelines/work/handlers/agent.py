@@ -18,12 +18,12 @@ from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.routing.basics.values import MISSING
 from pipelines.work.agents import signed_in
-from pipelines.work.agents.call import arguments, can_resume, settings
+from pipelines.work.agents.call import agent_environment, arguments, can_resume
 from pipelines.work.agents.facts import REPORTED, cost_of, facts_of
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers import command
-from pipelines.work.handlers.starting import NotPrepared, starting
+from pipelines.work.handlers.starting import NotPrepared, starting_program
 from pipelines.work.processes.process import CannotStart, ProcessEnd
 from pipelines.work.results import document, output
 from pipelines.work.results.files import remove_path
@@ -65,28 +65,28 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     # A session lies in the agent's HOME: without files there is nothing to continue.
     resumed = can_resume(call) and await asyncio.to_thread(_has_files, spec.attempt.home)
     prompt = call.remark if resumed else spec.prompt
-    made = await asyncio.to_thread(_called, spec, call, prompt, resumed)
+    made = await asyncio.to_thread(_program_spec, spec, call, prompt, resumed)
     if resumed:
         await sink.note("[gateline] The agent's session is continued.")
     try:
-        await asyncio.to_thread(_given_files, spec.attempt.home, call.files)
+        await asyncio.to_thread(_write_files, spec.attempt.home, call.files)
         if call.signed_in is None:
-            outcome = await _watched(made, call, sink)
+            outcome = await _run_watched(made, call, sink)
         else:
-            outcome = await _lent(made, call, call.signed_in, sink)
+            outcome = await _run_signed_in(made, call, call.signed_in, sink)
     finally:
         # Shielded: secrets are taken out also where the call is cancelled.
-        await asyncio.shield(asyncio.to_thread(_taken_files, spec.attempt.home, call.files))
+        await asyncio.shield(asyncio.to_thread(_remove_files, spec.attempt.home, call.files))
     took = {"duration_sec": round(time.monotonic() - began, 3)}
     outcome["usage"] = {**outcome.get("usage", {}), **took}
     return outcome
 
 
-async def _lent(made: Spec, call: AgentCall, lent: LentFiles, sink: Sink) -> Outcome:
+async def _run_signed_in(made: Spec, call: AgentCall, lent: LentFiles, sink: Sink) -> Outcome:
     """Run it with the sign-in of this machine's user, which is taken back however it ends."""
     try:
         await asyncio.to_thread(lent.lend)
-        outcome = await _watched(made, call, sink)
+        outcome = await _run_watched(made, call, sink)
     except signed_in.NotSignedIn as error:
         outcome = {**command.not_started(made, str(error)), "summary": str(error)}
         await sink.note(f"[gateline] {error}")
@@ -98,12 +98,15 @@ async def _lent(made: Spec, call: AgentCall, lent: LentFiles, sink: Sink) -> Out
     return outcome
 
 
-async def _watched(made: Spec, call: AgentCall, sink: Sink) -> Outcome:
+async def _run_watched(made: Spec, call: AgentCall, sink: Sink) -> Outcome:
     try:
-        async with starting(made, sink, command.prepared) as (connected_spec, process):
+        async with starting_program(made, sink, command.launch_of) as (connected_spec, process):
             outcome = await AgentWatch(connected_spec, sink, process, call=call).until_the_end()
     except CannotStart as error:
-        outcome = {**command.not_started(made, str(error)), "summary": not_started(call, made, str(error))}
+        outcome = {
+            **command.not_started(made, str(error)),
+            "summary": not_started_message(call, made, str(error)),
+        }
         await sink.note(f"[gateline] {outcome['summary']}")
     except NotPrepared as error:
         await sink.note(f"[gateline] {error}")
@@ -117,27 +120,27 @@ def nothing_left(call: AgentCall) -> Outcome:
         "budget_exceeded", f"{call.preset.name} was not started: {LIMITS[call.limit]} is spent."
     )
     spent = {"tokens_in": 0, "tokens_out": 0, "cost_usd": 0, "price": REPORTED}
-    return {**failed, "facts": {"usage": {**spent, **_ended_by(call)}}}
+    return {**failed, "facts": {"usage": {**spent, **_limit_fact(call)}}}
 
 
-def _ended_by(call: AgentCall) -> dict[str, str]:
+def _limit_fact(call: AgentCall) -> dict[str, str]:
     return {"limit": call.limit} if call.limit else {}
 
 
-def not_started(call: AgentCall, spec: Spec, why: str) -> str:
+def not_started_message(call: AgentCall, spec: Spec, why: str) -> str:
     return (
         f"{call.preset.name} could not be started: {why}. "
         f"Install {escaped(Path(spec.argv[0]).name)} on the worker, or choose another agent."
     )
 
 
-def _given_files(home: Path, files: Mapping[str, str]) -> None:
+def _write_files(home: Path, files: Mapping[str, str]) -> None:
     """Stored secrets that a program reads from files. What an earlier visit left in their place is not followed."""
     for path, content in files.items():
         signed_in.write(home, path, content.encode())
 
 
-def _taken_files(home: Path, files: Mapping[str, str]) -> None:
+def _remove_files(home: Path, files: Mapping[str, str]) -> None:
     for path in files:
         remove_path(home, path)
 
@@ -146,11 +149,11 @@ def _has_files(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
 
 
-def _called(spec: Spec, call: AgentCall, prompt: str | None, resumed: bool) -> Spec:
+def _program_spec(spec: Spec, call: AgentCall, prompt: str | None, resumed: bool) -> Spec:
     """The spec of the program itself: its arguments, and its prompt by the channel that it takes."""
     preset, attempt = call.preset, spec.attempt
     attempt.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file = attempt.given / PROMPT_FILE
+    file = attempt.inputs_folder / PROMPT_FILE
     if preset.prompt == "file":
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(prompt or "", "utf-8", "backslashreplace")
@@ -165,7 +168,7 @@ def _called(spec: Spec, call: AgentCall, prompt: str | None, resumed: bool) -> S
         spec,
         argv=argv,
         prompt=prompt if preset.prompt == "stdin" else None,
-        env={**spec.env, **settings(call), "HOME": str(attempt.home)},
+        env={**spec.env, **agent_environment(call), "HOME": str(attempt.home)},
         limits=replace(spec.limits, idle=idle),
     )
 
@@ -204,12 +207,12 @@ class AgentWatch(command.Watch):
             self.last_words = (self.last_words + data.decode("utf-8", "replace"))[-4 * LAST_WORDS :]
             await self.sink.write(name, data)
 
-    def _keep(self, data: bytes) -> list[str]:
-        notes = super()._keep(data)
+    def _record_output(self, data: bytes) -> list[str]:
+        notes = super()._record_output(data)
         self._lines.feed(data)
-        return [*notes, *self._judge()]
+        return [*notes, *self._stop_if_due()]
 
-    def _judge(self) -> list[str]:
+    def _stop_if_due(self) -> list[str]:
         """Judge by the stream so far, which may end the program."""
         stream, call = self.stream, self.call
         if self.stopped:
@@ -274,14 +277,14 @@ class AgentWatch(command.Watch):
             outcome.setdefault("summary", escaped(summary[:LONGEST_SUMMARY]))
         # Law §13: what was cancelled is not judged by what it left.
         if outcome.get("result") != "cancelled":
-            outcome |= self._failed(outcome)
+            outcome |= self._failure_fields(outcome)
         used = {"tokens_in": stream.usage.tokens_in, "tokens_out": stream.usage.tokens_out}
         spent = cost_of(stream, self.call.price)
         cost = {} if spent is None else {"cost_usd": round(spent, 6)}
         outcome["usage"] = {**outcome.get("usage", {}), **used, **cost}
         facts = facts_of(preset, stream, self.call.price)
         if outcome.get("failure_type") == "budget_exceeded":
-            facts["usage"] |= _ended_by(self.call)
+            facts["usage"] |= _limit_fact(self.call)
         if (
             # Law §2: an error beside a success is named.
             stream.error
@@ -292,7 +295,7 @@ class AgentWatch(command.Watch):
         outcome["facts"] = {**outcome.get("facts", {}), **facts}
         return outcome
 
-    def _failed(self, outcome: Outcome) -> Outcome:
+    def _failure_fields(self, outcome: Outcome) -> Outcome:
         """Return what Gateline saw of it itself, which decides, whatever the program says and ends with (law §13)."""
         stream, preset = self.stream, self.call.preset
         if stream.over_budget or self.stopped == "budget":
@@ -369,7 +372,7 @@ class LineFeed:
     def _end(self) -> None:
         line = "".join(self._rest) if self._size <= LONGEST_LINE else ""
         if self._size > LONGEST_LINE:
-            self._stream.lose(
+            self._stream.record_unreadable(
                 f"line {self._number + 1} of its stream is longer than {LONGEST_LINE} characters"
             )
         self._rest, self._size = [], 0

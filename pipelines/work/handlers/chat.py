@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.work.handlers.timed import DataCallback, TimeIsUp, stopped, timed
+from pipelines.work.handlers.timed import DataCallback, TimeIsUp, cancelled_outcome, limiting_time
 from pipelines.work.models import conversation
 from pipelines.work.models.completion import CompletionRequest, NoAnswer, Reply, ask
 from pipelines.work.models.conversation import Conversation, NoConversation
@@ -22,19 +22,19 @@ SUMMARY_CHARACTERS = 500
 async def run(spec: Spec, sink: Sink) -> Outcome:
     """The text streams into the log. Output: the text, or the JSON in it; with `history` an object that also holds the
     conversation under that key, which the context keeps for whoever goes on with it."""
-    return await answered(spec, sink, talked)
+    return await ask_with_limits(spec, sink, ask_chat)
 
 
-async def answered(
+async def ask_with_limits(
     spec: Spec, sink: Sink, ask: Callable[[Spec, Sink, DataCallback], Awaitable[Outcome]]
 ) -> Outcome:
     """Return the outcome of asking a model, with its duration; also where it gave no answer, or not in time."""
     began = time.monotonic()
     try:
-        async with timed(spec.limits) as on_data:
+        async with limiting_time(spec.limits) as on_data:
             outcome = await ask(spec, sink, on_data)
     except TimeIsUp as late:
-        outcome = await stopped(late, sink)
+        outcome = await cancelled_outcome(late, sink)
     except NoAnswer as why:
         await sink.note(f"[gateline] {why}")
         outcome = {"result": "failure", "failure_type": why.failure_type, "summary": str(why)}
@@ -42,16 +42,18 @@ async def answered(
     return {**outcome, "usage": usage}
 
 
-async def talked(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
+async def ask_chat(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     work, history = spec.work, str(spec.work.get("history") or "")
     try:
-        before = conversation.read(conversation.found(history, spec.data) if history else None)
+        before = conversation.read(conversation.find_value(history, spec.data) if history else None)
     except NoConversation as error:
         raise NoAnswer("bad_history", f"“{history}” {error}.") from error
-    dialog = conversation.asked(before, str(work.get("system") or ""), spec.prompt or "", spec.feedback)
+    dialog = conversation.next_conversation(
+        before, str(work.get("system") or ""), spec.prompt or "", spec.feedback
+    )
     if not dialog.messages:
         raise NoAnswer("bad_history", "There is nothing to say: neither a prompt nor a conversation.")
-    reply = await ask(question(spec, dialog), spec.outgoing, hearing(sink, on_data))
+    reply = await ask(question(spec, dialog), spec.outgoing, stream_to_log(sink, on_data))
     await sink.write("out", b"\n")
     for call in reply.calls:
         await sink.note(f"[gateline] The model calls {call.name}({call.arguments[:500]})")
@@ -70,7 +72,7 @@ def question(spec: Spec, dialog: Conversation) -> CompletionRequest:
     )
 
 
-def hearing(sink: Sink, on_data: DataCallback) -> Any:
+def stream_to_log(sink: Sink, on_data: DataCallback) -> Any:
     async def hear(text: str) -> None:
         # An empty piece shows as well that the server is there.
         on_data()
@@ -90,7 +92,7 @@ def outcome_of(spec: Spec, dialog: Conversation, reply: Reply, history: str) -> 
         outcome |= {"result": "failure", "failure_type": "content_filter"}
     if reply.text.strip() or reply.refusal:
         outcome["summary"] = (reply.text.strip() or reply.refusal)[:SUMMARY_CHARACTERS]
-    text_output = said(reply, spec.output_keys, spec.prompt or "")
+    text_output = reply_output(reply, spec.output_keys, spec.prompt or "")
     outcome = output.with_output_facts(outcome, {**text_output.facts, **answer_facts(reply)})
     value = text_output.value
     if not history and not reply.calls:
@@ -103,7 +105,7 @@ def outcome_of(spec: Spec, dialog: Conversation, reply: Reply, history: str) -> 
     return {**outcome, "output": full_output}
 
 
-def said(reply: Reply, output_keys: tuple[str, ...], prompt: str = "") -> output.TextOutput:
+def reply_output(reply: Reply, output_keys: tuple[str, ...], prompt: str = "") -> output.TextOutput:
     """The JSON in the text, else, where no keys are wanted, the text (law §2)."""
     cut = "the model stopped at its limit of tokens" if reply.finish == "length" else ""
     text_output = output.from_text(reply.text, output_keys, prompt, reply.unreadable or cut)

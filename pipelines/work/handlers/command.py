@@ -13,12 +13,12 @@ from pathlib import Path
 from pipelines.routing.basics.facts import OUTPUT
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.work.handlers.missing_module import missing_module
-from pipelines.work.handlers.starting import NotPrepared, beside, starting
-from pipelines.work.processes.image_root import has_program, inside
+from pipelines.work.handlers.starting import NotPrepared, argv_with_services, starting_program
+from pipelines.work.processes.image_root import argv_in_root, has_program
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process, ProcessEnd
 from pipelines.work.results import document, output, text_counts
-from pipelines.work.results.signals import MOST, Signal, SignalReader, carried, is_valid
+from pipelines.work.results.signals import MOST, Signal, SignalReader, is_valid, outcome_fields
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.base import Outcome, Sink, Spec
 from pipelines.work.spec.preparation import ServiceProgram
@@ -34,7 +34,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     Cancelling the call kills everything that the command started, and returns only then."""
     began = time.monotonic()
     try:
-        async with starting(spec, sink, prepared) as (connected_spec, process):
+        async with starting_program(spec, sink, launch_of) as (connected_spec, process):
             watch = Watch(connected_spec, sink, process)
             outcome = await watch.until_the_end()
     except CannotStart as error:
@@ -66,20 +66,22 @@ def not_prepared(why: str) -> Outcome:
 
 def over_limit(spec: Spec, limit: str) -> Outcome:
     """The outcome of a command that exceeded a limit, whatever it reported before it was killed."""
-    summary = spec.resources.exceeded(limit)
+    summary = spec.resources.exceeded_message(limit)
     fields = {"result": "failure", "verdict": "fail", "eval": "error"}
     return {**fields, "failure_type": "resource_limit", "summary": summary}
 
 
-def prepared(spec: Spec) -> Launch:
+def launch_of(spec: Spec) -> Launch:
     """:raises CannotStart: no such program or folder; the isolation cannot be set up"""
-    cwd = confined(spec)
+    cwd = working_folder(spec)
     argv, access = (program(spec, cwd), *spec.argv[1:]), spec.access
     try:
         if spec.image:
             argv = in_image(spec, spec.image, argv, cwd)
         if spec.services:
-            argv = beside(argv, [_served(spec, service, cwd) for service in spec.services], spec.attempt)
+            argv = argv_with_services(
+                argv, [_service_in_image(spec, service, cwd) for service in spec.services], spec.attempt
+            )
         if spec.images:
             access = replace(access, roots=tuple(image.root for image in spec.images.values()))
         wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd, access)
@@ -101,10 +103,10 @@ def prepared(spec: Spec) -> Launch:
 
 def in_image(spec: Spec, name: str, argv: Sequence[str], cwd: Path) -> tuple[str, ...]:
     """:raises CannotIsolate"""
-    return inside(argv, spec.images[name], spec.attempt.root, cwd, spec.isolation)
+    return argv_in_root(argv, spec.images[name], spec.attempt.root, cwd, spec.isolation)
 
 
-def _served(spec: Spec, service: ServiceProgram, cwd: Path) -> ServiceProgram:
+def _service_in_image(spec: Spec, service: ServiceProgram, cwd: Path) -> ServiceProgram:
     """A service with what puts it, and its health command, into its image."""
     if not service.image:
         return service
@@ -115,7 +117,7 @@ def _served(spec: Spec, service: ServiceProgram, cwd: Path) -> ServiceProgram:
     return replace(service, argv=argv, health=health)
 
 
-def confined(spec: Spec) -> Path:
+def working_folder(spec: Spec) -> Path:
     """The working folder, links resolved, inside the workspace."""
     workspace = spec.attempt.workspace.resolve()
     cwd = (workspace / spec.cwd).resolve()
@@ -165,7 +167,7 @@ class Watch:
 
     async def until_the_end(self) -> Outcome:
         clocks = asyncio.create_task(self._clocks())
-        prompt = asyncio.create_task(self._prompt())
+        prompt = asyncio.create_task(self._write_prompt())
         try:
             # Read to the end before the wait: a full pipe would hold up the program.
             async with asyncio.TaskGroup() as streams:
@@ -181,7 +183,7 @@ class Watch:
         if ended.survivors:
             await self.sink.note(f"[gateline] Could not be killed: {ended.survivors}")
         if ended.limit:
-            await self.sink.note(f"[gateline] {self.spec.resources.exceeded(ended.limit)}")
+            await self.sink.note(f"[gateline] {self.spec.resources.exceeded_message(ended.limit)}")
         result_document = await asyncio.to_thread(
             document.read_document,
             self.spec.attempt,
@@ -198,21 +200,21 @@ class Watch:
             self.heard_at = time.monotonic()
             self.tails[name] = (self.tails.get(name, b"") + data)[-text_counts.TAIL :]
             # Before the log, which may lag behind: an abort takes effect at once.
-            notes = self._keep(data) if name == "out" else []
+            notes = self._record_output(data) if name == "out" else []
             await self.sink.write(name, data)
             for note in notes:
                 await self.sink.note(note)
         if name == "out":
-            for note in self._follow(self._reader.end()):
+            for note in self._record_signals(self._reader.end()):
                 await self.sink.note(note)
 
-    def _keep(self, data: bytes) -> list[str]:
+    def _record_output(self, data: bytes) -> list[str]:
         room = self.spec.limits.text_bytes - len(self.text)
         self.text += data[:room]
         self.text_cut = self.text_cut or len(data) > room
-        return self._follow(self._reader.feed(data))
+        return self._record_signals(self._reader.feed(data))
 
-    def _follow(self, signals: list[Signal]) -> list[str]:
+    def _record_signals(self, signals: list[Signal]) -> list[str]:
         """Record signals, as many as an outcome has room for; lines for the log."""
         notes = []
         for signal in signals if self.spec.heeds_signals else ():
@@ -225,10 +227,10 @@ class Watch:
             if not is_valid(signal):
                 notes.append("[gateline] A signal without a known verdict was ignored.")
             elif not decided:
-                notes.append(self._obey(str(signal["verdict"])))
+                notes.append(self._apply_signal(str(signal["verdict"])))
         return notes
 
-    def _obey(self, verdict: str) -> str:
+    def _apply_signal(self, verdict: str) -> str:
         """Apply the first valid signal: on abort the command is killed at once, otherwise it has some time to end by
         itself (law §5 step 3)."""
         if verdict == "abort":
@@ -258,7 +260,7 @@ class Watch:
             await self.sink.note(f"[gateline] Stopped: {reason} after {seconds:g} s.")
             return
 
-    async def _prompt(self) -> None:
+    async def _write_prompt(self) -> None:
         if self.process.stdin is None or self.spec.prompt is None:
             return
         try:
@@ -274,7 +276,7 @@ class Watch:
         if self.signals:
             # Those on standard output came while it ran, before the result document was read.
             outcome["signals"] = [*self.signals, *outcome.get("signals", [])]
-            self._carry(outcome)
+            self._add_signal_fields(outcome)
         if result_document.error:
             outcome["output_error"] = result_document.error
             outcome = output.with_output_facts(
@@ -300,7 +302,7 @@ class Watch:
         if (
             code == 0
             and self.spec.kind == COMMAND.key
-            and (passed := text_counts.counted(*self.tails.values()))
+            and (passed := text_counts.passed_tests_text(*self.tails.values()))
         ):
             outcome.setdefault("summary", passed)
         return outcome
@@ -323,8 +325,8 @@ class Watch:
             why.append(f"Signals beyond the first {MOST} that were left out: {self.signals_left_out}")
         return [f"[gateline] {remark}" for remark in (*why, *self.text_output.remarks)]
 
-    def _carry(self, outcome: Outcome) -> None:
+    def _add_signal_fields(self, outcome: Outcome) -> None:
         """Fields of the deciding signal besides its verdict; the result document takes precedence."""
-        signal_fields = carried(next(filter(is_valid, self.signals), {}))
+        signal_fields = outcome_fields(next(filter(is_valid, self.signals), {}))
         usage = {**signal_fields.pop("usage", {}), **outcome.get("usage", {})}
         outcome |= {**signal_fields, **outcome, **({"usage": usage} if usage else {})}

@@ -7,10 +7,10 @@ import threading
 import time
 
 from pipelines.routing.document.kinds.deliver import REQUEST
-from pipelines.work.git.pushing import BaseMoved, Permission, Waits, deliver
+from pipelines.work.git.pushing import BaseMoved, DeliveryQueued, Permission, deliver
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.taking_over import PeoplePushed
-from pipelines.work.handlers.merging import SOONEST, HostDelivery, way_of
+from pipelines.work.handlers.merging import SOONEST, HostDelivery, delivery_way
 from pipelines.work.handlers.requesting import open_request
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.hosts.table import host_at
@@ -28,7 +28,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     :raises LookAgain: another delivery to the branch comes first"""
     order = spec.delivery
     if order is None:
-        return refused("prepare_failed", "This line works in no repository.")
+        return refused_outcome("prepare_failed", "This line works in no repository.")
     port, loop, stop = order.port, asyncio.get_running_loop(), threading.Event()
 
     def clear() -> Clearance:
@@ -36,26 +36,26 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         return asyncio.run_coroutine_threadsafe(_cleared(port), loop).result()
 
     # Before anything is fetched for nothing
-    if wait := await port.queued():
+    if wait := await port.seconds_to_wait():
         raise LookAgain(wait)
     notes = Notes(sink)
     try:
-        host, way = await way_of(order)
+        host, way = await delivery_way(order)
         if host is not None and way != "push":
-            return await _by_host(HostDelivery(order, host, way, stop.is_set, sink, notes))
+            return await _deliver_by_host(HostDelivery(order, host, way, stop.is_set, sink, notes))
         landed = await asyncio.to_thread(deliver, order, Permission(clear, stop.is_set), notes)
     except asyncio.CancelledError:
         # The thread cannot be cancelled: it looks at this before it pushes.
         stop.set()
         raise
-    except Waits as later:
+    except DeliveryQueued as later:
         raise LookAgain(later.seconds) from later
     except (HostError, GitRefused) as error:
-        return await _stopped_by(error, order, sink)
+        return await _outcome_of_error(error, order, sink)
     finally:
         await notes.settle()
     # Before the request: what landed is known, even if none can be opened.
-    await order.port.landed(landed.commit, base=landed.base)
+    await order.port.report_landed(landed.commit, base=landed.base)
     landing_text = "was there already" if landed.found else "landed"
     await sink.note(f"[gateline] {landed.commit} {landing_text} on {landed.branch}")
     state, summary = order.access.state, f"{landed.commit[:7]} is on {landed.branch}."
@@ -65,8 +65,8 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
             request, opened = await open_request(order, landed.branch, sink)
         except HostError as error:
             await sink.note(f"[gateline] {error}")
-            return refused(error.failure_type, f"{summary} {error}")
-        await order.port.landed(landed.commit, request)
+            return refused_outcome(error.failure_type, f"{summary} {error}")
+        await order.port.report_landed(landed.commit, request)
         summary = f"{opened} {summary}"
     return {
         "result": "success",
@@ -83,16 +83,16 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     }
 
 
-async def _stopped_by(error: HostError | GitRefused, order: DeliveryOrder, sink: Sink) -> Outcome:
+async def _outcome_of_error(error: HostError | GitRefused, order: DeliveryOrder, sink: Sink) -> Outcome:
     """:raises LookAgain: its host is away, and that may pass"""
     await sink.note(f"[gateline] {error}")
     if isinstance(error, HostAway) and time.time() - order.begun < AWAY:
         raise LookAgain(max(SOONEST, error.wait)) from error
     if isinstance(error, PeoplePushed):
-        await order.port.pushed(error.commit, error.who, await _pushers(order, error.commit, sink))
+        await order.port.report_push(error.commit, error.who, await _pushers(order, error.commit, sink))
     if isinstance(error, BaseMoved):
-        await order.port.moved(error.onto, error.tree)
-    return refused(error.failure_type, str(error))
+        await order.port.report_base_moved(error.onto, error.tree)
+    return refused_outcome(error.failure_type, str(error))
 
 
 async def _pushers(order: DeliveryOrder, commit: str, sink: Sink) -> list[str]:
@@ -109,7 +109,7 @@ async def _pushers(order: DeliveryOrder, commit: str, sink: Sink) -> list[str]:
         return []
 
 
-async def _by_host(through: HostDelivery) -> Outcome:
+async def _deliver_by_host(through: HostDelivery) -> Outcome:
     """Merge by the host: exactly what was approved, or with what landed there meanwhile."""
     merged, order, host = await through.run(), through.order, through.host
     state = order.access.state
@@ -139,5 +139,5 @@ async def _cleared(port: DeliveryPort) -> Clearance:
     return await port.clear()
 
 
-def refused(failure_type: str, summary: str) -> Outcome:
+def refused_outcome(failure_type: str, summary: str) -> Outcome:
     return {"result": "failure", "eval": failure_type, "failure_type": failure_type, "summary": summary}

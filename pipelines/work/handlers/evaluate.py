@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 
 from pipelines.work.handlers import command
-from pipelines.work.handlers.reaching import reaching
+from pipelines.work.handlers.reaching import proxying_hosts
 from pipelines.work.models.answer_text import answer_in
 from pipelines.work.processes.process import CannotStart, Process
 from pipelines.work.results.output import Unreadable, parse
@@ -47,7 +47,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT_CHARACTERS else text[:TEXT_CHARACTERS] + "\n[the rest was cut]"
 
 
-async def hook(spec: Spec, sink: Sink) -> Outcome:
+async def run_hook(spec: Spec, sink: Sink) -> Outcome:
     """Exit code 0 passes; anything else, a hook that is missing or one that takes too long blocks."""
     began = time.monotonic()
     answer = await _run(spec, sink, confined=True)
@@ -55,7 +55,7 @@ async def hook(spec: Spec, sink: Sink) -> Outcome:
     return _outcome(answer, began) | {"result": "success", "eval": word, "feedback": answer.text}
 
 
-async def evaluator(spec: Spec, sink: Sink) -> Outcome:
+async def run_evaluator(spec: Spec, sink: Sink) -> Outcome:
     """The last yes or no on standard output; without one, or if the program fails, nobody has answered."""
     began = time.monotonic()
     answer = await _run(spec, sink, confined=False)
@@ -72,9 +72,9 @@ async def evaluator(spec: Spec, sink: Sink) -> Outcome:
 
 
 @dataclass(frozen=True)
-class Try:
-    """Rules for a tool's run: how it is read, and how often it is repeated after trouble. `backoff`: seconds
-    before a repeat."""
+class ToolRules:
+    """Rules by which the run of a gate's tool is read and repeated. `parse`: exit_code, text or json;
+    `success_on`: exit codes after which the output is read; `backoff`: seconds before a repeat."""
 
     parse: str
     success_on: tuple[int, ...]
@@ -82,7 +82,7 @@ class Try:
     backoff: float
 
 
-async def tool(spec: Spec, sink: Sink, how: Try) -> Outcome:
+async def run_tool(spec: Spec, sink: Sink, how: ToolRules) -> Outcome:
     """The raw result of a gate's tool; `routing.decide.steps.gates` decides what it means. `failure_type`: timeout,
     not_started or parse_error."""
     began = time.monotonic()
@@ -97,7 +97,7 @@ async def tool(spec: Spec, sink: Sink, how: Try) -> Outcome:
     return outcome
 
 
-def _read(answer: ProgramAnswer, how: Try) -> Outcome:
+def _read(answer: ProgramAnswer, how: ToolRules) -> Outcome:
     if answer.trouble:
         kind = "timeout" if answer.started else "not_started"
         return {"result": "failure", "failure_type": kind, "summary": answer.trouble[:2000]}
@@ -128,10 +128,10 @@ async def _run(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnswer:
     try:
         # Hooks and tools are of the workspace; an evaluator is the worker's own command.
         if confined:
-            inside(spec)
+            check_in_workspace(spec)
         async with (
-            reaching(spec, sink) as connected_spec,
-            Process(command.prepared(connected_spec)) as process,
+            proxying_hosts(spec, sink) as connected_spec,
+            Process(command.launch_of(connected_spec)) as process,
         ):
             # By this a time-out differs from a program that could not be started.
             answer.started = True
@@ -143,18 +143,18 @@ async def _run(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnswer:
     return answer
 
 
-def inside(spec: Spec) -> None:
+def check_in_workspace(spec: Spec) -> None:
     """A path that names the program lies in the workspace, links resolved; a bare name is looked up as for commands.
 
     :raises CannotStart: it leads out of it"""
     name, workspace = spec.argv[0], spec.attempt.workspace.resolve()
-    if "/" in name and not (command.confined(spec) / name).resolve().is_relative_to(workspace):
+    if "/" in name and not (command.working_folder(spec) / name).resolve().is_relative_to(workspace):
         raise CannotStart(f"the program {escaped(name)} lies outside the workspace")
 
 
 async def _until_the_end(spec: Spec, sink: Sink, process: Process, answer: ProgramAnswer) -> None:
     clock = asyncio.create_task(_clock(spec, process, answer))
-    prompt = asyncio.create_task(_question(spec, process))
+    prompt = asyncio.create_task(_write_question(spec, process))
     try:
         async with asyncio.TaskGroup() as streams:
             streams.create_task(_copy("out", process.stdout, sink, answer))
@@ -162,7 +162,7 @@ async def _until_the_end(spec: Spec, sink: Sink, process: Process, answer: Progr
         ended = await process.wait()
         answer.code = ended.code
         if ended.limit:
-            answer.trouble = spec.resources.exceeded(ended.limit)
+            answer.trouble = spec.resources.exceeded_message(ended.limit)
     finally:
         for task in (clock, prompt):
             task.cancel()
@@ -180,7 +180,7 @@ async def _copy(name: str, stream: asyncio.StreamReader, sink: Sink, answer: Pro
         await sink.write(name, data)
 
 
-async def _question(spec: Spec, process: Process) -> None:
+async def _write_question(spec: Spec, process: Process) -> None:
     if process.stdin is None or spec.prompt is None:
         return
     with contextlib.suppress(

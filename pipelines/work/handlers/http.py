@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
+from pipelines.work.handlers.timed import TimeIsUp, cancelled_outcome, limiting_time
 from pipelines.work.outgoing.fetching import MOST_BYTES, Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import RefusedAddress
 from pipelines.work.results import output
@@ -25,25 +25,25 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     """The result follows from the status: 2xx is success. The eval is the status, so that a range can be asked for."""
     began = time.monotonic()
     try:
-        async with timed(spec.limits):
-            outcome = await asked(spec, sink)
+        async with limiting_time(spec.limits):
+            outcome = await make_call(spec, sink)
     except TimeIsUp as late:
-        outcome = await stopped(late, sink)
+        outcome = await cancelled_outcome(late, sink)
     return {**outcome, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
 
 
-async def asked(spec: Spec, sink: Sink) -> Outcome:
+async def make_call(spec: Spec, sink: Sink) -> Outcome:
     call = call_of(spec.work)
-    await sink.note(f"[gateline] {call.method} {shown(call.url)}")
+    await sink.note(f"[gateline] {call.method} {loggable_url(call.url)}")
     try:
         answer = await fetch(call, spec.outgoing.guard, spec.limits.idle or SILENT_SECONDS)
     except RefusedAddress as refused:
         return await _failed(sink, "address_refused", str(refused))
     except httpx2.TimeoutException:
-        return await _failed(sink, "http_timeout", f"{shown(call.url)} did not answer in time.")
+        return await _failed(sink, "http_timeout", f"{loggable_url(call.url)} did not answer in time.")
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        return await _failed(sink, "http_error", f"{shown(call.url)}: {error or type(error).__name__}")
-    await sink.note(f"[gateline] {answer.status}, {len(answer.body)} bytes from {shown(answer.url)}")
+        return await _failed(sink, "http_error", f"{loggable_url(call.url)}: {error or type(error).__name__}")
+    await sink.note(f"[gateline] {answer.status}, {len(answer.body)} bytes from {loggable_url(answer.url)}")
     return outcome_of(call, answer, spec.output_keys)
 
 
@@ -64,7 +64,7 @@ def call_of(work: Mapping[str, Any]) -> Call:
     return Call(str(work.get("method") or "GET"), str(work.get("url", "")).strip(), headers, body)
 
 
-def shown(url: str) -> str:
+def loggable_url(url: str) -> str:
     """An address as a log may tell it: without a password, and without what follows the path."""
     try:
         parsed = httpx2.URL(url)
@@ -78,7 +78,7 @@ def outcome_of(call: Call, answer: HttpAnswer, output_keys: tuple[str, ...]) -> 
     outcome: Outcome = {
         "result": "success" if good else "failure",
         "eval": str(answer.status),
-        "summary": f"{call.method} {shown(call.url)} was answered with {answer.status}.",
+        "summary": f"{call.method} {loggable_url(call.url)} was answered with {answer.status}.",
         **({} if good else {"failure_type": f"http_{answer.status}"}),
     }
     return {**outcome, **output_of(answer, output_keys)}

@@ -19,8 +19,8 @@ LOG_BYTES = 10 * 1024 * 1024
 
 
 class JobLog:
-    """A `Sink`. `store(text)` is called with whole lines, one call at a time. `found`: secrets that are known only
-    while the work runs; asked before anything is kept."""
+    """A `Sink` that stores whole lines by `store(text)`, one call at a time. `find_secrets`: returns secrets
+    that become known only while the work runs; it is called before anything is stored."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class JobLog:
         """Hide in a line secrets that became known after it was written. Only behind the time, which a secret
         of digits may not touch."""
         at, tab, message = line.partition("\t")
-        return f"{at}{tab}{self._more.all(message)}"
+        return f"{at}{tab}{self._more.mask(message)}"
 
     async def _flush(self) -> None:
         lines, size = [], 0

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.work.git.proposing import merged_as, propose
+from pipelines.work.git.proposing import merged_tree, propose
 from pipelines.work.git.pushing import MERGE, SQUASH, Permission
 from pipelines.work.git.refusals import NOT_APPROVED
 from pipelines.work.hosts.errors import HostAway, HostError, NotCleared
-from pipelines.work.hosts.host import Host, MergeStanding, OpenedRequest, Way
-from pipelines.work.hosts.requesting import cleared, requested
+from pipelines.work.hosts.host import Host, MergeStatus, OpenedRequest, Way
+from pipelines.work.hosts.requesting import check_cleared, ensure_request
 from pipelines.work.hosts.table import host_at
 from pipelines.work.spec.base import LookAgain, Sink
 from pipelines.work.spec.notes import Notes
@@ -34,14 +34,14 @@ class MergedByHost:
     request: dict[str, Any]
 
 
-async def way_of(order: DeliveryOrder) -> tuple[Host | None, Way]:
+async def delivery_way(order: DeliveryOrder) -> tuple[Host | None, Way]:
     """Return how a delivery lands: by a push where it is no merge, or Gateline has no token of a host.
     :raises HostError"""
     access = order.access.host
     if order.to != MERGE or access is None or not access.credential or not order.access.state.base_branch:
         return None, "push"
     host = await host_at(access, order.access.guard)
-    return host, await host.way(order.access.state.base_branch)
+    return host, await host.landing_way(order.access.state.base_branch)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class HostDelivery:
     async def run(self) -> MergedByHost:
         """:raises GitRefused, HostError, Waits, LookAgain: it is not merged yet"""
         state, port = self.order.access.state, self.order.port
-        clearance = await cleared(port.clear)
+        clearance = await check_cleared(port.clear)
         if clearance.wait:
             raise LookAgain(clearance.wait)
         if clearance.request is None:
@@ -70,28 +70,30 @@ class HostDelivery:
             may = Permission(self._clear(), self.stopped)
             proposed = await asyncio.to_thread(propose, self.order, may, self.notes)
             # Before the host is called: whoever comes after a crash knows what was pushed.
-            await port.at_host(AtHost(proposed.head, self.way, before.waits))
-            request, _there = await requested(
+            await port.report_host_progress(AtHost(proposed.head, self.way, before.waits))
+            request, _there = await ensure_request(
                 self.host, state.branch, state.base_branch, clearance.request, port.clear
             )
             if request.state == "closed":
                 raise HostError(
-                    f"{self._named(request.number)} was closed there. Open it again, and deliver again."
+                    f"{self._request_label(request.number)} was closed there. Open it again, and deliver again."
                 )
-            request_record = self._kept(request)
-            await port.at_host(AtHost(proposed.head, self.way, before.waits, request_record))
+            request_record = self._request_record(request)
+            await port.report_host_progress(AtHost(proposed.head, self.way, before.waits, request_record))
             merge_status = await self._merge(request, proposed.head, before, clearance, request_record)
             there = (request, merge_status, proposed.head)
         request, merge_status, head = there
         if not merge_status.head:
-            raise HostError(f"{self.host.name} does not say what {self._named(request.number)} merged.")
+            raise HostError(
+                f"{self.host.name} does not say what {self._request_label(request.number)} merged."
+            )
         # The host merged another end of the branch than it was asked to.
         other = "" if merge_status.head == head else merge_status.head
         landed = await asyncio.to_thread(
-            merged_as, self.order.access, other, merge_status.commit, clearance.tree, self.notes
+            merged_tree, self.order.access, other, merge_status.commit, clearance.tree, self.notes
         )
-        request_record = self._kept(request)
-        await port.at_host(
+        request_record = self._request_record(request)
+        await port.report_host_progress(
             AtHost(head or merge_status.head, self.way, False, request_record, merge_status.commit, landed)
         )
         return MergedByHost(merge_status.commit, landed, clearance.tree, request_record)
@@ -99,14 +101,14 @@ class HostDelivery:
     def _clear(self) -> Callable[[], Clearance]:
         loop, clear = asyncio.get_running_loop(), self.order.port.clear
 
-        async def asked() -> Clearance:
+        async def clear_on_loop() -> Clearance:
             return await clear()
 
-        return lambda: asyncio.run_coroutine_threadsafe(asked(), loop).result()
+        return lambda: asyncio.run_coroutine_threadsafe(clear_on_loop(), loop).result()
 
     async def _merged(
         self, clearance: Clearance, before: AtHost
-    ) -> tuple[OpenedRequest, MergeStanding, str] | None:
+    ) -> tuple[OpenedRequest, MergeStatus, str] | None:
         """Return what an earlier attempt, or people with its request, brought about: (request, how it stands,
         what we asked)."""
         state, request_text = self.order.access.state, clearance.request
@@ -116,7 +118,7 @@ class HostDelivery:
             if request.state == "merged" and (request.number == number or request_text.mark in request.body):
                 return (
                     request,
-                    await self.host.standing(request.number, self.way, state.base_branch),
+                    await self.host.merge_status(request.number, self.way, state.base_branch),
                     before.head,
                 )
         return None
@@ -128,17 +130,17 @@ class HostDelivery:
         before: AtHost,
         clearance: Clearance,
         request_record: dict[str, Any],
-    ) -> MergeStanding:
+    ) -> MergeStatus:
         """:raises LookAgain: not yet; HostError: a rule of the host, or it took it out of its queue"""
-        base, request_name = self.order.access.state.base_branch, self._named(request.number)
+        base, request_name = self.order.access.state.base_branch, self._request_label(request.number)
         # `waits`: an earlier look has given it to the queue.
         if not before.waits:
             await self._status(head, clearance)
-        merge_status = await self.host.standing(request.number, self.way, base)
+        merge_status = await self.host.merge_status(request.number, self.way, base)
         if merge_status.state == "merged":
             return merge_status
         if merge_status.state == "queued":
-            await self.order.port.at_host(AtHost(head, self.way, True, request_record))
+            await self.order.port.report_host_progress(AtHost(head, self.way, True, request_record))
             raise await self._later(request.number, f"{request_name} is in the queue of {self.host.name}")
         if before.waits:
             why = f" {merge_status.why}." if merge_status.why else ""
@@ -149,7 +151,7 @@ class HostDelivery:
             raise await self._later(request.number, f"{request_name} {merge_status.why}")
         self._check(merge_status, request_name, head)
         # What was approved may have become something else while the host was asked.
-        now = await cleared(self.order.port.clear)
+        now = await check_cleared(self.order.port.clear)
         if now.tree != clearance.tree or self.stopped():
             raise NotCleared(
                 "The files changed meanwhile, so nothing was merged. Deliver again.", NOT_APPROVED
@@ -166,13 +168,15 @@ class HostDelivery:
             raise LookAgain(error.wait) from error
         except HostError as error:
             raise HostError(self._rule(request_name, str(error)), error.status) from error
-        merge_status = await self.host.standing(request.number, self.way, base)
+        merge_status = await self.host.merge_status(request.number, self.way, base)
         if merge_status.state != "merged":
-            await self.order.port.at_host(AtHost(head, self.way, self.way == "queue", request_record))
+            await self.order.port.report_host_progress(
+                AtHost(head, self.way, self.way == "queue", request_record)
+            )
             raise await self._later(request.number, f"{request_name} was given to {self.host.name}")
         return merge_status
 
-    def _check(self, merge_status: MergeStanding, request_name: str, head: str) -> None:
+    def _check(self, merge_status: MergeStatus, request_name: str, head: str) -> None:
         """:raises HostError: why it cannot be merged as it is"""
         if merge_status.state == "closed":
             raise HostError(f"{request_name} was closed there. Open it again, and deliver again.")
@@ -204,7 +208,7 @@ class HostDelivery:
         await self.host.withdraw(number, self.way)
         return HostError(f"{what}, and did not land within {MOST[self.way] / 3600:g} h. Deliver again.")
 
-    def _named(self, number: int) -> str:
+    def _request_label(self, number: int) -> str:
         return f"{self.host.request[:1].upper()}{self.host.request[1:]} {self.host.sign}{number}"
 
     def _rule(self, request_name: str, why: str) -> str:
@@ -214,7 +218,7 @@ class HostDelivery:
             f"Meet this rule of {base} on {self.host.name}, or change it there, and deliver again."
         )
 
-    def _kept(self, request: OpenedRequest) -> dict[str, Any]:
+    def _request_record(self, request: OpenedRequest) -> dict[str, Any]:
         identity = {"host": self.host.key, "number": request.number, "sign": self.host.sign}
         return {**identity, "url": request.url}
 

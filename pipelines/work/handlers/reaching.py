@@ -26,7 +26,7 @@ CANNOT: Final = (
 
 
 @asynccontextmanager
-async def reaching(spec: Spec, sink: Sink) -> AsyncIterator[Spec]:
+async def proxying_hosts(spec: Spec, sink: Sink) -> AsyncIterator[Spec]:
     """The spec with the door to its hosts, where it has a list; the proxy is there as long as the block.
 
     :raises CannotStart: this machine could cut the network, but let nothing through"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.work.hosts.errors import HostError
-from pipelines.work.hosts.requesting import cleared, requested
+from pipelines.work.hosts.requesting import check_cleared, ensure_request
 from pipelines.work.hosts.table import host_at
 from pipelines.work.spec.base import Sink
 from pipelines.work.spec.repository import DeliveryOrder
@@ -18,10 +18,10 @@ async def open_request(order: DeliveryOrder, branch: str, sink: Sink) -> tuple[d
         raise HostError("A request needs a token of the host. Choose a secret under Settings, Repositories.")
     host = await host_at(access, order.access.guard)
     # The server says what it reads, under the lock of the task, and is asked again before one is opened.
-    request_text = (await cleared(order.port.clear)).request
+    request_text = (await check_cleared(order.port.clear)).request
     if request_text is None:
         raise HostError("The server does not say what the request reads.")
-    opened, there = await requested(host, branch, state.base_branch, request_text, order.port.clear)
+    opened, there = await ensure_request(host, branch, state.base_branch, request_text, order.port.clear)
     request_name = f"{host.request[:1].upper()}{host.request[1:]} {host.sign}{opened.number}"
     done = "was there already" if there else "is open"
     await sink.note(f"[gateline] {request_name} {done}: {opened.url}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pipelines.work.handlers.chat import answer_facts, answered, hearing
+from pipelines.work.handlers.chat import answer_facts, ask_with_limits, stream_to_log
 from pipelines.work.handlers.timed import DataCallback
 from pipelines.work.models.completion import CompletionRequest, Reply, ask
 from pipelines.work.results import output
@@ -16,10 +16,10 @@ ANSWER_CHARACTERS = 200
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
-    return await answered(spec, sink, picked)
+    return await ask_with_limits(spec, sink, pick_label)
 
 
-async def picked(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
+async def pick_label(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     work = spec.work
     listed = "\n".join(f"- {label}" for label in spec.labels)
     prompt = f"{(spec.prompt or '').rstrip()}\n\nAnswer with exactly one of these labels, and nothing else:\n{listed}\n"
@@ -30,7 +30,7 @@ async def picked(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
         temperature=work.get("temperature"),
         max_tokens=work.get("max_tokens"),
     )
-    reply = await ask(completion_request, spec.outgoing, hearing(sink, on_data))
+    reply = await ask(completion_request, spec.outgoing, stream_to_log(sink, on_data))
     await sink.write("out", b"\n")
     return outcome_of(reply, spec.labels, strict=bool(work.get("strict")))
 
@@ -39,7 +39,7 @@ def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
     """Return the outcome of a reply. Without a label the answer itself becomes the eval, so that the default
     rule matches; under `strict` it is a failure."""
     answer = reply.text.strip()[:ANSWER_CHARACTERS]
-    label = equal(answer, labels) if strict else chosen(reply.text, labels)
+    label = equal_label(answer, labels) if strict else label_in_answer(reply.text, labels)
     unread = {"unreadable": output.shortened(reply.unreadable)} if reply.unreadable else {}
     outcome: Outcome = {"result": "success", "usage": reply.usage}
     outcome = output.with_output_facts(outcome, {**unread, **answer_facts(reply)})
@@ -52,18 +52,18 @@ def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
     return {**outcome, "eval": answer, "summary": why}
 
 
-def chosen(answer: str, labels: Sequence[str]) -> str | None:
+def label_in_answer(answer: str, labels: Sequence[str]) -> str | None:
     """The label that equals the answer, or else the only one it contains as a whole word; None if there is none or
     several."""
-    exact = equal(answer, labels)
+    exact = equal_label(answer, labels)
     if exact is not None:
         return exact
-    names = named(answer, labels)
+    names = labels_in_answer(answer, labels)
     alike = [label for label in labels if label.strip().casefold() in names]
     return alike[0] if len(alike) == 1 else None
 
 
-def equal(answer: str, labels: Sequence[str]) -> str | None:
+def equal_label(answer: str, labels: Sequence[str]) -> str | None:
     """The label that equals the whole answer; case only matters between labels that differ in nothing else."""
     stripped = answer.strip()
     alike = [label for label in labels if label.strip() and label.strip().casefold() == stripped.casefold()]
@@ -72,7 +72,7 @@ def equal(answer: str, labels: Sequence[str]) -> str | None:
     )
 
 
-def named(answer: str, labels: Sequence[str]) -> set[str]:
+def labels_in_answer(answer: str, labels: Sequence[str]) -> set[str]:
     """The labels, case folded, that stand in the answer as whole words: "valid" is not in "invalid", and where "bug
     report" stands, the label "bug" does not."""
     # The longest first: of several that fit a regular expression takes the first.

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from pipelines.work.handlers.reaching import reaching
+from pipelines.work.handlers.reaching import proxying_hosts
 from pipelines.work.processes import services as script
 from pipelines.work.processes.process import Launch, Process
 from pipelines.work.results.text import escaped
@@ -30,17 +30,17 @@ class NotPrepared(Exception):
 
 
 @asynccontextmanager
-async def starting(spec: Spec, sink: Sink, prepared: Any) -> AsyncIterator[tuple[Spec, Process]]:
+async def starting_program(spec: Spec, sink: Sink, prepared: Any) -> AsyncIterator[tuple[Spec, Process]]:
     """The running program. `prepared`: makes the launch of a spec.
 
     :raises CannotStart: NotPrepared: a service is missing"""
     if spec.isolation.without_ports(spec.access):
         refuse_ports(spec.services)
-    async with reaching(spec, sink) as connected_spec:
+    async with proxying_hosts(spec, sink) as connected_spec:
         launch: Launch = prepared(connected_spec)
         async with Process(launch) as process:
             if connected_spec.services:
-                await _there(process, sink)
+                await _wait_for_services(process, sink)
             yield connected_spec, process
 
 
@@ -51,7 +51,9 @@ def refuse_ports(services: Sequence[ServiceProgram]) -> None:
             raise NotPrepared(WITHOUT_PORTS % {"name": service.name, "port": service.port})
 
 
-def beside(argv: Sequence[str], services: Sequence[ServiceProgram], attempt: Attempt) -> tuple[str, ...]:
+def argv_with_services(
+    argv: Sequence[str], services: Sequence[ServiceProgram], attempt: Attempt
+) -> tuple[str, ...]:
     """The command with its services before it. The script lies in the attempt, where every isolation shows it."""
     folder = attempt.root / "services"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -65,7 +67,7 @@ def beside(argv: Sequence[str], services: Sequence[ServiceProgram], attempt: Att
     return (sys.executable, "-I", "-S", str(program), json.dumps(instructions), "--", *argv)
 
 
-async def _there(process: Process, sink: Sink) -> None:
+async def _wait_for_services(process: Process, sink: Sink) -> None:
     """Read the script's message from before the program starts."""
     try:
         line = await process.stdout.readuntil(b"\n")

@@ -20,20 +20,20 @@ class TimeIsUp(Exception):
 
 
 @asynccontextmanager
-async def timed(limits: ProcessLimits) -> AsyncIterator[DataCallback]:
+async def limiting_time(limits: ProcessLimits) -> AsyncIterator[DataCallback]:
     """Yields a function to call whenever data arrives.
     :raises TimeIsUp: from the block"""
     loop = asyncio.get_running_loop()
     total, idle = asyncio.timeout(limits.total or None), asyncio.timeout(limits.idle or None)
 
-    def heard() -> None:
+    def extend_idle() -> None:
         # One that has expired cannot be set anew.
         if limits.idle and not idle.expired():
             idle.reschedule(loop.time() + limits.idle)
 
     try:
         async with total, idle:
-            yield heard
+            yield extend_idle
     except TimeoutError:
         if total.expired():
             raise TimeIsUp("max_timeout", limits.total or 0) from None
@@ -43,6 +43,6 @@ async def timed(limits: ProcessLimits) -> AsyncIterator[DataCallback]:
         raise
 
 
-async def stopped(late: TimeIsUp, sink: Sink) -> Outcome:
+async def cancelled_outcome(late: TimeIsUp, sink: Sink) -> Outcome:
     await sink.note(f"[gateline] Stopped: {late}.")
     return {"result": "cancelled", "reason": late.reason}

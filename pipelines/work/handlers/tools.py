@@ -16,8 +16,8 @@ from typing import Any
 import httpx2
 
 from pipelines.work.handlers import command
-from pipelines.work.handlers.http import SILENT_SECONDS, shown
-from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
+from pipelines.work.handlers.http import SILENT_SECONDS, loggable_url
+from pipelines.work.handlers.timed import TimeIsUp, cancelled_outcome, limiting_time
 from pipelines.work.models import conversation
 from pipelines.work.models.conversation import Conversation, NoConversation, ToolCall
 from pipelines.work.outgoing.fetching import fetch
@@ -82,40 +82,40 @@ class KeepingSink:
 async def run(spec: Spec, sink: Sink) -> Outcome:
     began = time.monotonic()
     try:
-        async with timed(replace(spec.limits, idle=None)):
-            outcome = await called(spec, sink)
+        async with limiting_time(replace(spec.limits, idle=None)):
+            outcome = await run_calls(spec, sink)
     except TimeIsUp as late:
-        outcome = await stopped(late, sink)
+        outcome = await cancelled_outcome(late, sink)
     except NoConversation as error:
         why = f"“{spec.work.get('history')}” {error}."
         outcome = {"result": "failure", "failure_type": "bad_history", "summary": why}
     return {**outcome, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
 
 
-async def called(spec: Spec, sink: Sink) -> Outcome:
+async def run_calls(spec: Spec, sink: Sink) -> Outcome:
     history = str(spec.work.get("history") or "")
-    before = conversation.read(conversation.found(history, spec.data) if history else None)
-    calls = asked_for(spec, before)
+    before = conversation.read(conversation.find_value(history, spec.data) if history else None)
+    calls = calls_to_run(spec, before)
     if len(calls) > MOST_CALLS:
         why = f"{len(calls)} calls at once are more than {MOST_CALLS}."
         return {"result": "failure", "failure_type": "too_many_calls", "summary": why}
-    actions = [judged(spec, call) for call in calls]
+    actions = [decide_action(spec, call) for call in calls]
     waiting = [call for call, what in zip(calls, actions, strict=True) if what == APPROVE]
-    word = answered(spec, waiting) if waiting else ""
+    word = read_approval(spec, waiting) if waiting else ""
     if waiting and word is None:
         await sink.note(f"[gateline] {len(waiting)} of {len(calls)} calls wait for a person.")
-        return held(waiting)
+        return approval_outcome(waiting)
     results = []
     for call, what in zip(calls, actions, strict=True):
         refusal = "The policy denies this call." if what == DENY else ""
         if what == APPROVE and word:
             refusal = f"A person denied this call: {word}"
-        results.append(ToolResult(call, DENIED, refusal) if refusal else await one(spec, sink, call))
+        results.append(ToolResult(call, DENIED, refusal) if refusal else await run_call(spec, sink, call))
         await sink.note(f"[gateline] {call.name}: {results[-1].status}")
     return outcome_of(results, before, history)
 
 
-def asked_for(spec: Spec, before: Conversation) -> list[ToolCall]:
+def calls_to_run(spec: Spec, before: Conversation) -> list[ToolCall]:
     """The fixed list, else the calls of the conversation that nobody answered, else those that the last output told."""
     fixed = spec.work.get("calls")
     if fixed:
@@ -128,21 +128,21 @@ def asked_for(spec: Spec, before: Conversation) -> list[ToolCall]:
     return conversation.calls_of((spec.data.get("context") or {}).get("tool_calls"))
 
 
-def judged(spec: Spec, call: ToolCall) -> str:
+def decide_action(spec: Spec, call: ToolCall) -> str:
     """Undeclared tools and calls that do not fit their tool are not run, and need no approval."""
-    tool, arguments = named(spec, call), conversation.parsed(call.arguments)
+    tool, arguments = tool_by_name(spec, call), conversation.parsed(call.arguments)
     if tool is None:
         # Without a policy it is let through, and answered with an error.
         return DENY if spec.work.get("policy") else ALLOW
     decision = action(spec.work.get("policy"), call.name, arguments)
-    return ALLOW if decision == APPROVE and unfit(tool, arguments) else decision
+    return ALLOW if decision == APPROVE and misfit_reason(tool, arguments) else decision
 
 
-def named(spec: Spec, call: ToolCall) -> OfferedTool | None:
+def tool_by_name(spec: Spec, call: ToolCall) -> OfferedTool | None:
     return next((tool for tool in spec.tools if tool.name == call.name), None)
 
 
-def unfit(tool: OfferedTool, arguments: Any) -> str:
+def misfit_reason(tool: OfferedTool, arguments: Any) -> str:
     """Return why the tool cannot be run with these arguments, or ""."""
     return misfit(tool, arguments) if isinstance(arguments, dict) else "The arguments are no JSON object."
 
@@ -170,13 +170,13 @@ def question_of(calls: list[ToolCall]) -> str:
     )
 
 
-def held(calls: list[ToolCall]) -> Outcome:
+def approval_outcome(calls: list[ToolCall]) -> Outcome:
     meta = {"question": question_of(calls), "calls": [call.to_dict() for call in calls]}
     signal = {"verdict": "hold", "reason": "needs_human", "meta": meta}
     return {"result": "blocked", "signals": [signal], "summary": f"{len(calls)} calls wait for a person."}
 
 
-def answered(spec: Spec, calls: list[ToolCall]) -> str | None:
+def read_approval(spec: Spec, calls: list[ToolCall]) -> str | None:
     """ "" when a person approved these calls, the reason when one denied them, None when nobody was asked yet."""
     # The answer was to another question: the calls are others now.
     if spec.question != question_of(calls):
@@ -190,11 +190,11 @@ def answered(spec: Spec, calls: list[ToolCall]) -> str | None:
 # One call
 
 
-async def one(spec: Spec, sink: Sink, call: ToolCall) -> ToolResult:
-    tool, arguments = named(spec, call), conversation.parsed(call.arguments)
+async def run_call(spec: Spec, sink: Sink, call: ToolCall) -> ToolResult:
+    tool, arguments = tool_by_name(spec, call), conversation.parsed(call.arguments)
     if tool is None:
         return ToolResult(call, ERROR, f"There is no tool {call.name[:64]}.")
-    why = unfit(tool, arguments)
+    why = misfit_reason(tool, arguments)
     if why:
         return ToolResult(call, ERROR, why)
     await sink.note(f"[gateline] {call.name}({call.arguments[:500]})")
@@ -224,9 +224,7 @@ async def _ran(
         heeds_signals=False,
     )
     outcome = await command.run(made, collector)
-    text, errors = (
-        shown_text(bytes(part).decode(errors="replace")) for part in (collector.out, collector.err)
-    )
+    text, errors = (cut_text(bytes(part).decode(errors="replace")) for part in (collector.out, collector.err))
     code = outcome.get("exit_code")
     if outcome.get("result") == "cancelled":
         return ToolResult(call, ERROR, f"{text}\n{outcome.get('reason')}".strip(), code)
@@ -235,7 +233,7 @@ async def _ran(
     return ToolResult(call, OK, text, code)
 
 
-def shown_text(text: str) -> str:
+def cut_text(text: str) -> str:
     """Return a tool's output, cut to what a model and an outcome get of it, with a note where it was cut."""
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}\n{CUT}"
 
@@ -255,15 +253,15 @@ async def _fetched(
 ) -> ToolResult:
     made = call_of(request, arguments)
     try:
-        async with timed(ProcessLimits(total=tool.timeout)):
+        async with limiting_time(ProcessLimits(total=tool.timeout)):
             answer = await fetch(made, spec.outgoing.guard, SILENT_SECONDS)
     except TimeIsUp:
-        return ToolResult(call, ERROR, f"{shown(made.url)} did not answer in time.")
+        return ToolResult(call, ERROR, f"{loggable_url(made.url)} did not answer in time.")
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        return ToolResult(call, ERROR, f"{shown(made.url)}: {error or type(error).__name__}")
+        return ToolResult(call, ERROR, f"{loggable_url(made.url)}: {error or type(error).__name__}")
     await sink.write("out", answer.body + b"\n")
     good = 200 <= answer.status < 300
-    return ToolResult(call, OK if good else ERROR, shown_text(answer.text()), answer.status)
+    return ToolResult(call, OK if good else ERROR, cut_text(answer.text()), answer.status)
 
 
 def outcome_of(results: list[ToolResult], before: Conversation, history: str) -> Outcome:

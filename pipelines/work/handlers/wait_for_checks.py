@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pipelines.work.handlers.deliver import refused
+from pipelines.work.handlers.deliver import refused_outcome
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.hosts.host import Host, HostCheck
 from pipelines.work.hosts.table import host_at
@@ -24,23 +24,23 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     """:raises LookAgain: not all of them are through"""
     order = spec.checks
     if order is None:
-        return refused("prepare_failed", "This line works in no repository.")
+        return refused_outcome("prepare_failed", "This line works in no repository.")
     access, state = order.access, order.access.state
     if not state.shown:
         why = "Nothing of this task is on the host yet, so there are no checks. Deliver it first."
-        return refused("not_pushed", why)
+        return refused_outcome("not_pushed", why)
     if state.tree and state.tree != state.shown_tree:
         why = f"The host has {state.shown[:7]}, and the files changed since. Deliver them before their checks are read."
-        return refused("not_pushed", why)
+        return refused_outcome("not_pushed", why)
     if access.host is None or not access.host.credential:
         why = "Checks need a token of the host. Choose a secret under Settings, Repositories."
-        return refused("host_refused", why)
+        return refused_outcome("host_refused", why)
     left = order.begun + order.timeout - time.time()
     try:
         host = await host_at(access.host, access.guard)
-        required = order.contexts or tuple(await host.required(state.base_branch))
+        required = order.contexts or tuple(await host.required_checks(state.base_branch))
         if not required:
-            return refused(
+            return refused_outcome(
                 "none_required",
                 f"{host.name} requires no checks for {state.base_branch}. Name those to wait for.",
             )
@@ -52,18 +52,18 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     except HostAway as error:
         await sink.note(f"[gateline] {error}")
         if left <= 0 or order.rerun:
-            return refused(error.failure_type, str(error))
+            return refused_outcome(error.failure_type, str(error))
         raise LookAgain(max(error.wait, _pause(order, left))) from error
     except HostError as error:
         await sink.note(f"[gateline] {error}")
-        return refused(error.failure_type, str(error))
-    return await _judged(order, host, required, checks, left, sink)
+        return refused_outcome(error.failure_type, str(error))
+    return await _judge_checks(order, host, required, checks, left, sink)
 
 
 async def _rerun(order: ChecksOrder, host: Host, failed: Sequence[str], sink: Sink) -> Outcome:
     """:raises LookAgain: the host runs them again; HostError: it does not"""
     if not await host.rerun(order.access.state.shown):
-        return refused(
+        return refused_outcome(
             "host_refused",
             f"{host.name} cannot run {_some(failed)} again: another service reports it. Run it again there.",
         )
@@ -71,7 +71,7 @@ async def _rerun(order: ChecksOrder, host: Host, failed: Sequence[str], sink: Si
     raise LookAgain(SOONEST)
 
 
-async def _judged(
+async def _judge_checks(
     order: ChecksOrder,
     host: Host,
     required: Sequence[str],
@@ -103,13 +103,13 @@ async def _judged(
     }
     # One that failed decides, whatever is still to come.
     if failed:
-        return {**refused("checks_failed", f"{_some(failed)} failed: {on}."), **more}
+        return {**refused_outcome("checks_failed", f"{_some(failed)} failed: {on}."), **more}
     if not pending and not missing:
         summary = f"{len(passed)} checks passed: {on}." if len(passed) > 1 else f"{passed[0]} passed: {on}."
         return {"result": "success", "eval": "checks_passed", "summary": summary, **more}
     if left <= 0:
         late = f"{_some([*pending, *missing])} did not come in time: {on}."
-        return {**refused("checks_timed_out", late), **more}
+        return {**refused_outcome("checks_timed_out", late), **more}
     raise LookAgain(_pause(order, left))
 
 

@@ -27,7 +27,7 @@ def rows(payload: Any) -> list[Mapping[str, Any]]:
     return [row for row in payload if isinstance(row, Mapping)] if isinstance(payload, list) else []
 
 
-def differs(source: int, target: int) -> bool:
+def is_other_repository(source: int, target: int) -> bool:
     """Return whether they are two repositories; an unknown one may be anybody's."""
     return source != target or not source
 
@@ -36,7 +36,7 @@ def of_fork(pull_request: Mapping[str, Any]) -> bool:
     """Return whether a pull request comes from another repository, or from one that is gone: anybody may name
     a branch there like ours. As GitHub, Gitea and Forgejo report it."""
     ids = [number(inner(inner(pull_request, side), "repo"), "id") for side in ("head", "base")]
-    return differs(ids[0], ids[1])
+    return is_other_repository(ids[0], ids[1])
 
 
 def link(address: str, otherwise: str) -> str:

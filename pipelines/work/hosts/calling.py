@@ -47,12 +47,12 @@ class HostCaller:
         """The answer as JSON; None where it has none. :raises HostError"""
         return self._read(await self._answer(method, path, body, query))
 
-    async def asked(self, path: str) -> tuple[Any, Mapping[str, str]]:
+    async def get_with_headers(self, path: str) -> tuple[Any, Mapping[str, str]]:
         """Return the answer to a GET, and its headers, their names in small letters. :raises HostError"""
         answer = await self._answer("GET", path, None, {})
         return self._read(answer), answer.headers
 
-    async def listed(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
+    async def list_all(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
         """Return all pages of a list: each host says by a link whether there is another one, whatever the
         page size. `key`: the key of the rows, where the answer is an object.
 
@@ -95,7 +95,7 @@ class HostCaller:
             why = f"{self.name} answers {answer.status} at the moment. Try again later."
             raise HostAway(why, answer.status, _wait(answer))
         if not 200 <= answer.status < 300:
-            why = told(payload) if len(answer.body) <= MAX_ERROR_BYTES else ""
+            why = error_text(payload) if len(answer.body) <= MAX_ERROR_BYTES else ""
             # A host may repeat the token that it refuses.
             for own in filter(None, self.headers.get("authorization", "").split()[1:]):
                 why = why.replace(own, MASK)
@@ -115,17 +115,17 @@ class HostCaller:
         return f"{self.name} refused it with {status}.{more}"
 
 
-def told(payload: Any, deep: int = DEEP) -> str:
+def error_text(payload: Any, deep: int = DEEP) -> str:
     """Return a host's text about a refusal: each puts it elsewhere. Every part is read once."""
     if isinstance(payload, str):
         return payload
     if not deep:
         return ""
     if isinstance(payload, list):
-        return "; ".join(filter(None, (told(entry, deep - 1) for entry in payload)))
+        return "; ".join(filter(None, (error_text(entry, deep - 1) for entry in payload)))
     if not isinstance(payload, dict):
         return ""
-    parts = {key: words for key, value in payload.items() if (words := told(value, deep - 1))}
+    parts = {key: words for key, value in payload.items() if (words := error_text(value, deep - 1))}
     own = next((parts[key] for key in ("message", "error_description", "error") if key in parts), "")
     inner = parts.get("errors", "") if isinstance(payload.get("errors"), list) else ""
     if not own and not inner:

@@ -43,7 +43,7 @@ class CheckupScope:
     page: str = ""
 
 
-async def examined(host: Host, scope: CheckupScope) -> AsyncIterator[CheckupLine]:
+async def check_host(host: Host, scope: CheckupScope) -> AsyncIterator[CheckupLine]:
     """Line by line, as they are found. After the first that cannot be read there are no more."""
     try:
         token = await host.token()
@@ -65,10 +65,10 @@ def _steps(host: Host, scope: CheckupScope, base: str) -> list[Step]:
     """Name, what is asked, and what to do where that is refused."""
 
     async def rules() -> str:
-        return f"{base}: {WAYS[await host.way(base)]}"
+        return f"{base}: {WAYS[await host.landing_way(base)]}"
 
     async def required() -> str:
-        check_names = await host.required(base)
+        check_names = await host.required_checks(base)
         return (
             f"required for {base}: {', '.join(check_names)}"
             if check_names

@@ -10,20 +10,20 @@ from urllib.parse import quote
 from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.github import branch_pushed, issue_heard
-from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard, hexed
+from pipelines.work.hosts.github import github_issue_event, github_push_event
+from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, is_hmac_of
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,
     CommitState,
     HostCheck,
     HostToken,
-    MergeStanding,
+    MergeStatus,
     OpenedRequest,
     RequestState,
     Thing,
     Way,
-    checked,
+    worst_by_name,
 )
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
@@ -42,7 +42,7 @@ class Gitea:
         own = {"authorization": f"token {token}"} if token else {}
         self._host = HostCaller(self.name, f"{page.origin}/api/v1", page.path, guard, own)
 
-    async def look(self) -> bool:
+    async def can_push(self) -> bool:
         return inner(await self._host.call("GET", self._repo), "permissions").get("push") is True
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
@@ -58,7 +58,9 @@ class Gitea:
             raise
         if text(one, "state") == "open" and not of_fork(one):
             return [self._request(one)]
-        pulls = await self._host.listed(path, state="all", sort="recentupdate", base_branch=base, limit=LIMIT)
+        pulls = await self._host.list_all(
+            path, state="all", sort="recentupdate", base_branch=base, limit=LIMIT
+        )
         return [self._request(pull) for pull in pulls if _between(pull, head, base)]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
@@ -88,13 +90,13 @@ class Gitea:
         await self._host.call("POST", f"{self._repo}/statuses/{commit}", status)
 
     async def checks(self, commit: str) -> list[HostCheck]:
-        statuses = await self._host.listed(f"{self._repo}/commits/{commit}/status", "statuses", limit=LIMIT)
-        return checked(
+        statuses = await self._host.list_all(f"{self._repo}/commits/{commit}/status", "statuses", limit=LIMIT)
+        return worst_by_name(
             HostCheck(text(status, "context"), _state(status), text(status, "target_url"))
             for status in statuses
         )
 
-    async def required(self, branch: str) -> list[str]:
+    async def required_checks(self, branch: str) -> list[str]:
         branch_info = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
         contexts = branch_info.get("status_check_contexts") if isinstance(branch_info, Mapping) else None
         if not isinstance(contexts, list) or branch_info.get("enable_status_check") is not True:
@@ -106,8 +108,8 @@ class Gitea:
             if isinstance(context, str) and context and context != CONTEXT
         ]
 
-    async def demanded(self, branch: str) -> list[str]:
-        return await self.required(branch)
+    async def enforced_checks(self, branch: str) -> list[str]:
+        return await self.required_checks(branch)
 
     async def rerun(self, commit: str) -> int:
         """Return 0: the statuses that Gitea knows of a commit are set by others."""
@@ -133,11 +135,11 @@ class Gitea:
         """Only its webhook tells of that."""
         return []
 
-    async def way(self, branch: str) -> Way:
+    async def landing_way(self, branch: str) -> Way:
         """Its merge call is not built yet: what a rule refuses of a push is said."""
         return "push"
 
-    async def standing(self, number: int, way: Way, base: str) -> MergeStanding:
+    async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus:
         raise HostError(NO_MERGE)
 
     async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
@@ -147,31 +149,31 @@ class Gitea:
         raise HostError(NO_MERGE)
 
     @staticmethod
-    def signed(headers: Headers, body: bytes, secret: str) -> bool:
+    def is_signed(headers: Headers, body: bytes, secret: str) -> bool:
         signature = headers.get("x-gitea-signature") or headers.get("x-forgejo-signature") or ""
-        return hexed(body, secret, signature)
+        return is_hmac_of(body, secret, signature)
 
     @staticmethod
-    def heard(headers: Headers, payload: Any) -> list[IssueHeard]:
+    def issue_events(headers: Headers, payload: Any) -> list[IssueEvent]:
         """It says which labels an issue has, and only newer ones which of them are new."""
         if (headers.get("x-gitea-event") or headers.get("x-forgejo-event")) != "issues":
             return []
         action, issue = text(payload, "action"), inner(payload, "issue")
         labels = [text(label, "name") for label in rows(issue.get("labels"))]
         people = [text(assignee, "login") for assignee in rows(issue.get("assignees"))]
-        events: list[IssueHeard] = []
+        events: list[IssueEvent] = []
         if action in ("opened", "label_updated"):
             added = rows(inner(payload, "changes").get("added_labels")) + rows([payload.get("label")])
             new = [text(label, "name") for label in added]
-            events += [issue_heard(payload, "label", label, exact=label in new) for label in labels]
+            events += [github_issue_event(payload, "label", label, exact=label in new) for label in labels]
         if action in ("opened", "assigned"):
-            events += [issue_heard(payload, "assignee", person, exact=False) for person in people]
+            events += [github_issue_event(payload, "assignee", person, exact=False) for person in people]
         return events
 
     @staticmethod
-    def pushed(headers: Headers, payload: Any) -> PushHeard | None:
+    def push_event(headers: Headers, payload: Any) -> PushEvent | None:
         event = headers.get("x-gitea-event") or headers.get("x-forgejo-event")
-        return branch_pushed(payload) if event == "push" else None
+        return github_push_event(payload) if event == "push" else None
 
     def _request(self, pull: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if pull.get("state") == "open" else "closed"

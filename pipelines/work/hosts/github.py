@@ -9,24 +9,24 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
-from pipelines.work.hosts.calling import HostCaller, told
+from pipelines.work.hosts.calling import HostCaller, error_text
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard, hexed, moment, push_heard
+from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, is_hmac_of, moment, push_event_of
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,
     CommitState,
     HostCheck,
     HostToken,
-    MergeStanding,
+    MergeStatus,
     OpenedRequest,
-    PushTold,
+    ReportedPush,
     RequestState,
     Thing,
     Way,
-    checked,
+    merge_status_of,
     pushers_between,
-    waiting,
+    worst_by_name,
 )
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
@@ -62,7 +62,7 @@ class GitHub:
         # GraphQL is /api/graphql beside /api/v3 of a server, /graphql of api.github.com
         self._graphs = replace(self._host, base=api_of(page).removesuffix("/v3"))
 
-    async def look(self) -> bool:
+    async def can_push(self) -> bool:
         repository = await self._host.call("GET", self._repo)
         if self._granted is not None:
             return all(
@@ -72,7 +72,7 @@ class GitHub:
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
         """An owner may have forks of its own, whose branches are called alike."""
-        pulls = await self._host.listed(
+        pulls = await self._host.list_all(
             f"{self._repo}/pulls", head=f"{self._page.owner}:{head}", base=base, state="all", per_page=100
         )
         return [self._request(pull) for pull in pulls if not of_fork(pull)]
@@ -93,7 +93,7 @@ class GitHub:
 
     async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
         path = f"{self._repo}/issues/{number}/comments"
-        comments = await self._host.listed(
+        comments = await self._host.list_all(
             path, since=since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), per_page=100
         )
         return [text(comment, "body") for comment in comments]
@@ -106,22 +106,22 @@ class GitHub:
         await self._host.call("POST", f"{self._repo}/statuses/{commit}", status)
 
     async def checks(self, commit: str) -> list[HostCheck]:
-        """HostCheck runs of apps, the latest of each, and statuses."""
+        """Return the check runs of apps, the latest of each, and the statuses of a commit."""
         at = f"{self._repo}/commits/{commit}"
-        runs = await self._host.listed(f"{at}/check-runs", "check_runs", filter="latest", per_page=100)
-        statuses = await self._host.listed(f"{at}/status", "statuses", per_page=100)
-        checks = [HostCheck(text(run, "name"), _ran(run), text(run, "html_url")) for run in runs]
+        runs = await self._host.list_all(f"{at}/check-runs", "check_runs", filter="latest", per_page=100)
+        statuses = await self._host.list_all(f"{at}/status", "statuses", per_page=100)
+        checks = [HostCheck(text(run, "name"), _run_state(run), text(run, "html_url")) for run in runs]
         checks += [
             HostCheck(text(status, "context"), _state(status), text(status, "target_url"))
             for status in statuses
         ]
-        return checked(checks)
+        return worst_by_name(checks)
 
-    async def required(self, branch: str) -> list[str]:
+    async def required_checks(self, branch: str) -> list[str]:
         """Return the required checks by rules, and by the protection of the branch; whoever may not see one
         of them sees the other."""
         name, checks = quote(branch, safe=""), []
-        for rule in await self._host.listed(f"{self._repo}/rules/branches/{name}", per_page=100):
+        for rule in await self._host.list_all(f"{self._repo}/rules/branches/{name}", per_page=100):
             if text(rule, "type") == "required_status_checks":
                 checks += rows(inner(rule, "parameters").get("required_status_checks"))
         protection = inner(await self._host.call("GET", f"{self._repo}/branches/{name}"), "protection")
@@ -134,8 +134,8 @@ class GitHub:
             if isinstance(context, str) and context and context != CONTEXT
         ]
 
-    async def demanded(self, branch: str) -> list[str]:
-        return await self.required(branch)
+    async def enforced_checks(self, branch: str) -> list[str]:
+        return await self.required_checks(branch)
 
     async def rerun(self, commit: str) -> int:
         """Run again the failed jobs alone of GitHub's own workflows, and the whole suite of other apps: how
@@ -143,7 +143,7 @@ class GitHub:
         path = f"{self._repo}/commits/{commit}/check-suites"
         suites = [
             suite
-            for suite in await self._host.listed(path, "check_suites", per_page=100)
+            for suite in await self._host.list_all(path, "check_suites", per_page=100)
             if _ended_badly(suite)
         ]
         others = [suite for suite in suites if text(inner(suite, "app"), "slug") != ACTIONS]
@@ -151,7 +151,7 @@ class GitHub:
         # The rest are of GitHub's own workflows, of which the failed jobs alone run again.
         if len(others) < len(suites):
             path = f"{self._repo}/actions/runs"
-            runs = await self._host.listed(path, "workflow_runs", head_sha=commit, per_page=100)
+            runs = await self._host.list_all(path, "workflow_runs", head_sha=commit, per_page=100)
             again += [
                 f"actions/runs/{number(run, 'id')}/rerun-failed-jobs" for run in runs if _ended_badly(run)
             ]
@@ -162,7 +162,7 @@ class GitHub:
     async def token(self) -> HostToken:
         """Return the token's rights. Of a classic token the answer's headers name its scopes; of a
         fine-grained one GitHub says nothing."""
-        repository, headers = await self._host.asked(self._repo)
+        repository, headers = await self._host.get_with_headers(self._repo)
         branch = text(repository, "default_branch")
         if self._granted is not None:
             granted = tuple(f"{name}: {how}" for name, how in sorted(self._granted.items()))
@@ -190,39 +190,39 @@ class GitHub:
             "GET", f"{self._repo}/activity", ref=f"refs/heads/{branch}", per_page=MOST_PUSHES
         )
         pushes = (
-            PushTold(
+            ReportedPush(
                 text(inner(activity, "actor"), "login"), text(activity, "before"), text(activity, "after")
             )
             for activity in rows(activities)
         )
         return pushers_between(pushes, since, until)
 
-    async def way(self, branch: str) -> Way:
+    async def landing_way(self, branch: str) -> Way:
         """A rule that only keeps the branch from being deleted or rewritten is no hindrance to a push."""
         name = quote(branch, safe="")
-        rules = await self._host.listed(f"{self._repo}/rules/branches/{name}", per_page=100)
+        rules = await self._host.list_all(f"{self._repo}/rules/branches/{name}", per_page=100)
         kinds = {text(rule, "type") for rule in rules}
         if "merge_queue" in kinds:
             return "queue"
         old = inner(await self._host.call("GET", f"{self._repo}/branches/{name}"), "protection")
         return "merge" if kinds & PROTECTS or old.get("enabled") is True else "push"
 
-    async def standing(self, number: int, way: Way, base: str) -> MergeStanding:
+    async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus:
         pull = await self._host.call("GET", f"{self._repo}/pulls/{number}")
         head = text(inner(pull, "head"), "sha")
         if pull.get("merged") is True:
-            return MergeStanding("merged", head, text(pull, "merge_commit_sha"))
+            return MergeStatus("merged", head, text(pull, "merge_commit_sha"))
         if text(pull, "state") != "open":
-            return MergeStanding("closed", head)
+            return MergeStatus("closed", head)
         if way == "queue" and await self._queued(number):
-            return MergeStanding("queued", head)
+            return MergeStatus("queued", head)
         if pull.get("mergeable") is None:
-            return MergeStanding("waits", head, why="GitHub does not know yet whether it can be merged")
+            return MergeStatus("waits", head, why="GitHub does not know yet whether it can be merged")
         if pull.get("draft") is True:
-            return MergeStanding("refused", head, why="it is a draft")
+            return MergeStatus("refused", head, why="it is a draft")
         if pull.get("mergeable") is False:
-            return MergeStanding("refused", head, why=f"it conflicts with {base}")
-        return waiting(await self.required(base), await self.checks(head), head)
+            return MergeStatus("refused", head, why=f"it conflicts with {base}")
+        return merge_status_of(await self.required_checks(base), await self.checks(head), head)
 
     async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         if way == "queue":
@@ -256,30 +256,30 @@ class GitHub:
         variables = {"owner": owner, "name": name, **arguments} if "$owner" in query else arguments
         response = await self._graphs.call("POST", "/graphql", {"query": query, "variables": variables})
         if faults := response.get("errors") if isinstance(response, Mapping) else None:
-            raise HostError(f"{self.name} refused it. It says: {told(faults)}", 422)
+            raise HostError(f"{self.name} refused it. It says: {error_text(faults)}", 422)
         return inner(inner(inner(response, "data"), "repository"), "pullRequest")
 
     @staticmethod
-    def signed(headers: Headers, body: bytes, secret: str) -> bool:
+    def is_signed(headers: Headers, body: bytes, secret: str) -> bool:
         # `sha256=`, then the digest
         way, _, signature = headers.get("x-hub-signature-256", "").partition("=")
-        return way == "sha256" and hexed(body, secret, signature)
+        return way == "sha256" and is_hmac_of(body, secret, signature)
 
     @staticmethod
-    def heard(headers: Headers, payload: Any) -> list[IssueHeard]:
+    def issue_events(headers: Headers, payload: Any) -> list[IssueEvent]:
         """Return the news of an issue: one that is opened with labels is reported once per label."""
         if headers.get("x-github-event") != "issues":
             return []
         action = text(payload, "action")
         if action == "labeled":
-            return [issue_heard(payload, "label", text(inner(payload, "label"), "name"))]
+            return [github_issue_event(payload, "label", text(inner(payload, "label"), "name"))]
         if action == "assigned":
-            return [issue_heard(payload, "assignee", text(inner(payload, "assignee"), "login"))]
+            return [github_issue_event(payload, "assignee", text(inner(payload, "assignee"), "login"))]
         return []
 
     @staticmethod
-    def pushed(headers: Headers, payload: Any) -> PushHeard | None:
-        return branch_pushed(payload) if headers.get("x-github-event") == "push" else None
+    def push_event(headers: Headers, payload: Any) -> PushEvent | None:
+        return github_push_event(payload) if headers.get("x-github-event") == "push" else None
 
     def _request(self, pull: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if pull.get("state") == "open" else "closed"
@@ -290,7 +290,7 @@ class GitHub:
         return OpenedRequest(which, url, state, text(pull, "title"), text(pull, "body"))
 
 
-def _ran(run: Mapping[str, Any]) -> CheckState:
+def _run_state(run: Mapping[str, Any]) -> CheckState:
     """Skipped and neutral count as passed, as for GitHub's own rule; every other end is none."""
     if text(run, "status") != "completed":
         return "pending"
@@ -307,20 +307,22 @@ def _state(status: Mapping[str, Any]) -> CheckState:
     return "passed" if state == "success" else "pending" if state == "pending" else "failed"
 
 
-def branch_pushed(payload: Any) -> PushHeard | None:
+def github_push_event(payload: Any) -> PushEvent | None:
     """Read a push from a body as GitHub, Gitea and Forgejo send it."""
     pusher, sender = inner(payload, "pusher"), inner(payload, "sender")
     logins = (text(sender, "login"), text(pusher, "login"))
-    return push_heard(
+    return push_event_of(
         payload, text(inner(payload, "repository"), "full_name"), logins, (text(pusher, "email"),)
     )
 
 
-def issue_heard(payload: Any, on: Literal["label", "assignee"], value: str, exact: bool = True) -> IssueHeard:
+def github_issue_event(
+    payload: Any, on: Literal["label", "assignee"], value: str, exact: bool = True
+) -> IssueEvent:
     """Read an issue from a body as GitHub, Gitea and Forgejo send it."""
     issue, sender = inner(payload, "issue"), inner(payload, "sender")
     author = inner(issue, "user")
-    return IssueHeard(
+    return IssueEvent(
         path=text(inner(payload, "repository"), "full_name"),
         number=number(issue, "number"),
         url=text(issue, "html_url"),

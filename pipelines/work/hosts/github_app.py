@@ -46,7 +46,7 @@ _known: dict[str, Installation] = {}
 """Of this process, by what they were asked with."""
 
 
-async def installed(access: HostAccess, guard: Guard) -> Installation:
+async def installation_of(access: HostAccess, guard: Guard) -> Installation:
     """:raises HostError"""
     page = page_at(access.page)
     identity = "\0".join((access.app, str(page), access.credential))
@@ -54,7 +54,7 @@ async def installed(access: HostAccess, guard: Guard) -> Installation:
     key = hashlib.sha256(identity.encode()).hexdigest()
     installation = _known.get(key)
     if installation is None or installation.until - SPARE < time.time():
-        installation = _known[key] = await _asked(access, page, guard)
+        installation = _known[key] = await _request_installation(access, page, guard)
     return installation
 
 
@@ -68,11 +68,11 @@ async def git_credential(access: HostAccess | None, https: bool, credential: str
         return credential
     if credential and not credential.startswith(PEM):
         return credential
-    return (await installed(access, guard)).token
+    return (await installation_of(access, guard)).token
 
 
-async def _asked(access: HostAccess, page: HostPage, guard: Guard) -> Installation:
-    signed = headers(_signed(access.app, access.credential))
+async def _request_installation(access: HostAccess, page: HostPage, guard: Guard) -> Installation:
+    signed = headers(_signed_token(access.app, access.credential))
     host = HostCaller(GitHub.name, api_of(page), page.path, guard, signed)
     try:
         where = number(await host.call("GET", f"/repos/{page.quoted}/installation"), "id")
@@ -91,7 +91,7 @@ async def _asked(access: HostAccess, page: HostPage, guard: Guard) -> Installati
     return Installation(token, inner(response, "permissions"), until)
 
 
-def _signed(app: str, key: str) -> str:
+def _signed_token(app: str, key: str) -> str:
     """:raises HostError: it is no key that could sign"""
     try:
         private_key = load_pem_private_key(key.encode(), None)

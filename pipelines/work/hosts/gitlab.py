@@ -12,25 +12,25 @@ from urllib.parse import quote
 
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook, WebhookVerificationError
 
-from pipelines.work.hosts.answers import differs, inner, link, number, rows, text
+from pipelines.work.hosts.answers import inner, is_other_repository, link, number, rows, text
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard, moment, push_heard
+from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, moment, push_event_of
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,
     CommitState,
     HostCheck,
     HostToken,
-    MergeStanding,
+    MergeStatus,
     OpenedRequest,
-    PushTold,
+    ReportedPush,
     RequestState,
     Thing,
     Way,
-    checked,
+    merge_status_of,
     pushers_between,
-    waiting,
+    worst_by_name,
 )
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
@@ -75,7 +75,7 @@ class GitLab:
         own = {"authorization": f"Bearer {token}"} if token else {}
         self._host = HostCaller(self.name, f"{page.origin}/api/v4", page.path, guard, own)
 
-    async def look(self) -> bool:
+    async def can_push(self) -> bool:
         permissions = inner(await self._host.call("GET", self._project), "permissions")
         levels = (
             number(inner(permissions, access_kind), "access_level")
@@ -86,7 +86,7 @@ class GitLab:
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
         """A fork may have a branch of that name too: what comes from there is not ours."""
         path = f"{self._project}/merge_requests"
-        merge_requests = await self._host.listed(
+        merge_requests = await self._host.list_all(
             path, source_branch=head, target_branch=base, state="all", per_page=100
         )
         return [
@@ -134,7 +134,7 @@ class GitLab:
     async def checks(self, commit: str) -> list[HostCheck]:
         """The jobs and statuses of a commit, and as `pipeline` its latest pipeline."""
         path = f"{self._project}/repository/commits/{commit}/statuses"
-        statuses = await self._host.listed(path, per_page=100)
+        statuses = await self._host.list_all(path, per_page=100)
         jobs = [
             HostCheck(text(status, "name"), _state(status), text(status, "target_url")) for status in statuses
         ]
@@ -148,13 +148,13 @@ class GitLab:
             latest = [
                 replace(check, state="passed") for check in latest if check.state == "pending"
             ] or latest
-        return checked([*jobs, *latest])
+        return worst_by_name([*jobs, *latest])
 
-    async def required(self, branch: str) -> list[str]:
+    async def required_checks(self, branch: str) -> list[str]:
         """GitLab names no checks: what has to pass is the pipeline."""
         return [PIPELINE]
 
-    async def demanded(self, branch: str) -> list[str]:
+    async def enforced_checks(self, branch: str) -> list[str]:
         project = await self._host.call("GET", self._project)
         return [PIPELINE] if project.get("only_allow_merge_if_pipeline_succeeds") is True else []
 
@@ -202,44 +202,44 @@ class GitLab:
             "GET", f"{self._project}/events", action="pushed", per_page=MOST_PUSHES, sort="desc"
         )
         pushes = (
-            PushTold(text(event, "author_username"), text(data, "commit_from"), text(data, "commit_to"))
+            ReportedPush(text(event, "author_username"), text(data, "commit_from"), text(data, "commit_to"))
             for event in rows(events)
             if text(data := inner(event, "push_data"), "ref") == branch and text(data, "ref_type") == "branch"
         )
         return pushers_between(pushes, since, until)
 
-    async def way(self, branch: str) -> Way:
+    async def landing_way(self, branch: str) -> Way:
         path = f"{self._project}/repository/branches/{quote(branch, safe='')}"
         if (await self._host.call("GET", path)).get("protected") is not True:
             return "push"
         project = await self._host.call("GET", self._project)
         return "queue" if project.get("merge_trains_enabled") is True else "merge"
 
-    async def standing(self, number: int, way: Way, base: str) -> MergeStanding:
+    async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus:
         merge_request = await self._host.call("GET", f"{self._project}/merge_requests/{number}")
         head, state = text(merge_request, "sha"), text(merge_request, "state")
         if state == "merged":  # by fast-forward there is no commit of its own
             landed = (text(merge_request, key) for key in ("merge_commit_sha", "squash_commit_sha", "sha"))
-            return MergeStanding("merged", head, next(filter(None, landed), ""))
+            return MergeStatus("merged", head, next(filter(None, landed), ""))
         if state == "closed":
-            return MergeStanding("closed", head)
+            return MergeStatus("closed", head)
         if way == "queue" and await self._in_train(number):
-            return MergeStanding("queued", head)
+            return MergeStatus("queued", head)
         why = text(merge_request, "detailed_merge_status")
         if state == "locked" or why in UNKNOWN:
-            return MergeStanding("waits", head, why="GitLab does not know yet whether it can be merged")
+            return MergeStatus("waits", head, why="GitLab does not know yet whether it can be merged")
         if why in CHECKS:
-            merge_status = waiting([PIPELINE], await self.checks(head), head)
+            merge_status = merge_status_of([PIPELINE], await self.checks(head), head)
             return (
                 # GitLab still waits although no check of ours does: its word counts
-                MergeStanding("waits", head, why=merge_status.why or why)
+                MergeStatus("waits", head, why=merge_status.why or why)
                 if merge_status.state == "ready"
                 else merge_status
             )
         # Empty where this GitLab does not tell `detailed_merge_status`: then only merging shows it
         if why not in ("mergeable", ""):
-            return MergeStanding("refused", head, why=RULES.get(why, why.replace("_", " ")))
-        return MergeStanding("ready", head)
+            return MergeStatus("refused", head, why=RULES.get(why, why.replace("_", " ")))
+        return MergeStatus("ready", head)
 
     async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         if way == "queue":
@@ -270,7 +270,7 @@ class GitLab:
         return text(train_entry, "status") in ("idle", "fresh", "stale", "merging")
 
     @staticmethod
-    def signed(headers: Headers, body: bytes, secret: str) -> bool:
+    def is_signed(headers: Headers, body: bytes, secret: str) -> bool:
         """Return whether the sender knows the secret: by a signing token (`whsec_…`); a secret token alone is
         sent along, and signs nothing."""
         if not secret.startswith(SIGNING):
@@ -285,7 +285,7 @@ class GitLab:
         return True
 
     @staticmethod
-    def heard(headers: Headers, payload: Any) -> list[IssueHeard]:
+    def issue_events(headers: Headers, payload: Any) -> list[IssueEvent]:
         if text(payload, "object_kind") != "issue":
             return []
         issue, changes = inner(payload, "object_attributes"), inner(payload, "changes")
@@ -298,7 +298,7 @@ class GitLab:
         triggers: list[tuple[Literal["label", "assignee"], str]] = [("label", label) for label in labels]
         triggers += [("assignee", person) for person in people]
         return [
-            IssueHeard(
+            IssueEvent(
                 path=text(inner(payload, "project"), "path_with_namespace"),
                 number=number(issue, "iid"),
                 url=text(issue, "url"),
@@ -315,11 +315,11 @@ class GitLab:
         ]
 
     @staticmethod
-    def pushed(headers: Headers, payload: Any) -> PushHeard | None:
+    def push_event(headers: Headers, payload: Any) -> PushEvent | None:
         if text(payload, "object_kind") != "push":
             return None
         path = text(inner(payload, "project"), "path_with_namespace")
-        return push_heard(payload, path, (text(payload, "user_username"),), (text(payload, "user_email"),))
+        return push_event_of(payload, path, (text(payload, "user_username"),), (text(payload, "user_email"),))
 
     def _request(self, merge_request: Mapping[str, Any]) -> OpenedRequest:
         which = number(merge_request, "iid")
@@ -342,7 +342,9 @@ def _state(status: Mapping[str, Any]) -> CheckState:
 
 
 def _of_fork(merge_request: Mapping[str, Any]) -> bool:
-    return differs(number(merge_request, "source_project_id"), number(merge_request, "target_project_id"))
+    return is_other_repository(
+        number(merge_request, "source_project_id"), number(merge_request, "target_project_id")
+    )
 
 
 def _author(payload: Any) -> str:

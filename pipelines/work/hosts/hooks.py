@@ -20,7 +20,7 @@ MOST, ROLES = 100, ("author", "committer")
 
 
 @dataclass(frozen=True)
-class IssueHeard:
+class IssueEvent:
     """An issue got a label, or was assigned. `by`: who did that; `author`: who wrote the issue, "" where the host does
     not say; `addresses`: of both, as the host knows them. `exact` False: it has it now, and the host does not say since
     when. `at`: when it changed last, None where it says nothing that can be read."""
@@ -40,7 +40,7 @@ class IssueHeard:
 
 
 @dataclass(frozen=True)
-class PushHeard:
+class PushEvent:
     """A branch was pushed. `logins`, `addresses`: of who pushed, as the host knows them. `authors`: addresses that the
     commits name, which is what their authors wrote."""
 
@@ -52,7 +52,9 @@ class PushHeard:
     authors: tuple[str, ...] = ()
 
 
-def push_heard(payload: Any, path: str, logins: Iterable[str], addresses: Iterable[str]) -> PushHeard | None:
+def push_event_of(
+    payload: Any, path: str, logins: Iterable[str], addresses: Iterable[str]
+) -> PushEvent | None:
     """None of a tag, or of a branch that was deleted."""
     ref, commit = text(payload, "ref"), text(payload, "after")
     # Of a deleted branch a host tells forty zeros as its commit
@@ -64,10 +66,10 @@ def push_heard(payload: Any, path: str, logins: Iterable[str], addresses: Iterab
         for role in ROLES
     )
     known = [tuple(filter(None, names)) for names in (logins, addresses, of_commits)]
-    return PushHeard(path, ref.removeprefix(HEADS), commit, *known)
+    return PushEvent(path, ref.removeprefix(HEADS), commit, *known)
 
 
-def hexed(body: bytes, secret: str, signature: str) -> bool:
+def is_hmac_of(body: bytes, secret: str, signature: str) -> bool:
     """Return whether this is the HMAC-SHA256 of the body, in hexadecimal."""
     made = hmac.new(secret.encode(), body, "sha256").hexdigest()
     # As bytes: of texts compare_digest takes ASCII only, and raises for what anybody may send

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard
+from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent
 
 RequestState = Literal["open", "closed", "merged"]
 CommitState = Literal["pending", "success", "failure"]
@@ -54,7 +54,7 @@ MergeState = Literal["ready", "waits", "queued", "merged", "closed", "refused"]
 
 
 @dataclass(frozen=True)
-class MergeStanding:
+class MergeStatus:
     """State of a request to be merged. `waits`: for its checks, or until the host knows; `why`: in its words,
     or the rule by name. `head`: what it merges; `commit`: what it landed as."""
 
@@ -74,8 +74,8 @@ class Host(Protocol):
     sign: str
     """Before the number of a request: # or !"""
 
-    async def look(self) -> bool:
-        """It is there; whether the token may push."""
+    async def can_push(self) -> bool:
+        """Return whether the token may push. :raises HostError: the repository cannot be read"""
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
         """Return the requests from one branch to another, in whatever state; open ones are never left out."""
@@ -96,11 +96,12 @@ class Host(Protocol):
     async def checks(self, commit: str) -> list[HostCheck]:
         """Return the checks of a commit, each by its name once, except ours."""
 
-    async def required(self, branch: str) -> list[str]:
+    async def required_checks(self, branch: str) -> list[str]:
         """Names of the checks that it requires before anything is merged into a branch."""
 
-    async def demanded(self, branch: str) -> list[str]:
-        """The same, without what is only waited for where it requires nothing."""
+    async def enforced_checks(self, branch: str) -> list[str]:
+        """Return the checks that the host itself enforces for a branch, without those that Gateline waits for
+        where nothing is required."""
 
     async def rerun(self, commit: str) -> int:
         """Ask it to run again what failed of a commit; of how many suites, runs or pipelines that was. What others
@@ -116,29 +117,29 @@ class Host(Protocol):
         """User names of who pushed to a branch since it stood at one commit, and until it stood at another, as the host
         authenticated them; nobody where it does not tell of that."""
 
-    async def way(self, branch: str) -> Way:
+    async def landing_way(self, branch: str) -> Way:
         """Return how something lands on a branch: by a push, or, where it is protected, by the host's merge
         call or queue."""
 
-    async def standing(self, number: int, way: Way, base: str) -> MergeStanding: ...
+    async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus: ...
 
     async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
-        """Merge a request, or put it into the queue, if it still ends with `head`. `said`: the message of the commit,
-        where one is made. :raises HostError: the rule that forbids it, as the host says it"""
+        """Merge a request, or put it into the queue, if its branch still ends with `head`. `message`: of the
+        commit, where one is made. :raises HostError: the rule that forbids it, as the host says it"""
 
     async def withdraw(self, number: int, way: Way) -> None:
         """Out of the queue, if it is there."""
 
     @staticmethod
-    def signed(headers: Headers, body: bytes, secret: str) -> bool:
+    def is_signed(headers: Headers, body: bytes, secret: str) -> bool:
         """Return whether the sender of this knows the secret."""
 
     @staticmethod
-    def heard(headers: Headers, payload: Any) -> list[IssueHeard]:
+    def issue_events(headers: Headers, payload: Any) -> list[IssueEvent]:
         """Return the host's news of an issue; nothing for any other event."""
 
     @staticmethod
-    def pushed(headers: Headers, payload: Any) -> PushHeard | None:
+    def push_event(headers: Headers, payload: Any) -> PushEvent | None:
         """The branch that was pushed; None of all else."""
 
 
@@ -147,7 +148,7 @@ CONTEXT = "gateline"
 
 
 @dataclass(frozen=True)
-class PushTold:
+class ReportedPush:
     """Push to a branch, as its host reports it."""
 
     login: str
@@ -155,7 +156,7 @@ class PushTold:
     after: str
 
 
-def pushers_between(pushes: Iterable[PushTold], since: str, until: str) -> list[str]:
+def pushers_between(pushes: Iterable[ReportedPush], since: str, until: str) -> list[str]:
     """Return the pushers of these pushes, the newest first: nobody where the last one is not there yet."""
     logins: list[str] = []
     inside = False
@@ -172,7 +173,7 @@ def pushers_between(pushes: Iterable[PushTold], since: str, until: str) -> list[
     return list(dict.fromkeys(logins))
 
 
-def checked(checks: Iterable[HostCheck]) -> list[HostCheck]:
+def worst_by_name(checks: Iterable[HostCheck]) -> list[HostCheck]:
     """Return the checks with each name once: where two share a name, the worse one counts. Gateline's own
     check is left out."""
     worst: dict[str, HostCheck] = {}
@@ -186,16 +187,14 @@ def checked(checks: Iterable[HostCheck]) -> list[HostCheck]:
 BAD: Mapping[CheckState, int] = {"passed": 0, "pending": 1, "failed": 2}
 
 
-def waiting(required: Iterable[str], checks: Iterable[HostCheck], head: str) -> MergeStanding:
-    """Return whether a host may merge, judged by the checks that it requires."""
+def merge_status_of(required: Iterable[str], checks: Iterable[HostCheck], head: str) -> MergeStatus:
+    """Return the merge status that follows from the required checks of a commit: ready, waiting or refused."""
     known = {check.name: check.state for check in checks}
     failed = [name for name in required if known.get(name) == "failed"]
     if failed:
-        return MergeStanding("refused", head, why=f"{', '.join(failed)} failed")
+        return MergeStatus("refused", head, why=f"{', '.join(failed)} failed")
     # A required check that has not reported yet is waited for like one that runs
     left = [name for name in required if known.get(name, "pending") == "pending"]
     return (
-        MergeStanding("waits", head, why=f"waits for {', '.join(left)}")
-        if left
-        else MergeStanding("ready", head)
+        MergeStatus("waits", head, why=f"waits for {', '.join(left)}") if left else MergeStatus("ready", head)
     )

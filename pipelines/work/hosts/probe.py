@@ -12,7 +12,7 @@ from pipelines.work.spec.hosting import HostAccess
 
 
 @dataclass(frozen=True)
-class HostFound:
+class HostProbeResult:
     """Result of a connection test: whether it works, and the fact or the reason. `required`: the checks that
     the host requires of `branch`; none where that cannot be read."""
 
@@ -22,23 +22,25 @@ class HostFound:
     required: tuple[str, ...] = ()
 
 
-def probe_host(access: HostAccess, guard: Guard, missing: str = "", branch: str = "") -> HostFound:
+def probe_host(access: HostAccess, guard: Guard, missing: str = "", branch: str = "") -> HostProbeResult:
     """Test a connection, in a thread, without changing anything. `missing`: why its secret is not there.
     `branch`: "" is the default one."""
-    return HostFound(False, missing) if missing else asyncio.run(_looked(access, guard, branch))
+    return HostProbeResult(False, missing) if missing else asyncio.run(_probe(access, guard, branch))
 
 
-async def _looked(access: HostAccess, guard: Guard, branch: str) -> HostFound:
+async def _probe(access: HostAccess, guard: Guard, branch: str) -> HostProbeResult:
     try:
         host = await host_at(access, guard)
-        pushes = await host.look()
+        pushes = await host.can_push()
     except HostError as error:
-        return HostFound(False, str(error))
+        return HostProbeResult(False, str(error))
     if not pushes:
-        return HostFound(False, f"The token may read {access.page}, and not write to it.")
+        return HostProbeResult(False, f"The token may read {access.page}, and not write to it.")
     try:
         branch = branch or (await host.token()).default_branch
-        return HostFound(True, host.name, branch, tuple(await host.demanded(branch)) if branch else ())
+        return HostProbeResult(
+            True, host.name, branch, tuple(await host.enforced_checks(branch)) if branch else ()
+        )
     except HostError:
         # The connection works: its branch and checks are only told besides
-        return HostFound(True, host.name)
+        return HostProbeResult(True, host.name)

@@ -16,7 +16,7 @@ BEGIN, END = "<!-- gateline: written anew with each delivery -->", "<!-- gatelin
 May = Callable[[], Awaitable[Clearance]]
 
 
-async def requested(
+async def ensure_request(
     host: Host, head: str, base: str, request_text: RequestText, may: May
 ) -> tuple[OpenedRequest, bool]:
     """It, and whether it was there already. Looked for before anything is opened, and again where an answer got lost;
@@ -26,7 +26,7 @@ async def requested(
     one is opened. :raises HostError"""
     for left in reversed(range(TIMES)):
         try:
-            return await _once(host, head, base, request_text, may)
+            return await _try_request(host, head, base, request_text, may)
         # Opened between our look and our call: the next round finds and updates it
         except AlreadyOpen:
             if not left:
@@ -38,24 +38,24 @@ async def requested(
     raise HostError(f"{host.name} has no answer.")
 
 
-async def _once(
+async def _try_request(
     host: Host, head: str, base: str, request_text: RequestText, may: May
 ) -> tuple[OpenedRequest, bool]:
     known = await host.requests(head, base)
     now = next((request for request in known if request.state == "open"), None)
     if now is not None:
-        body = renewed(now.body, request_text.body)
+        body = with_own_section(now.body, request_text.body)
         # By lines: a host may return other line ends (\r\n), which are no change
         same = body.splitlines() == now.body.splitlines()
         return (now if same else await host.update(now.number, body)), True
     ours = next((request for request in known if request_text.mark in request.body), None)
     if ours is not None:
         return ours, True
-    await cleared(may)
-    return await host.open(head, base, request_text.title, section(request_text.body)), False
+    await check_cleared(may)
+    return await host.open(head, base, request_text.title, own_section(request_text.body)), False
 
 
-async def cleared(may: May) -> Clearance:
+async def check_cleared(may: May) -> Clearance:
     """:raises NotCleared"""
     clearance = await may()
     if clearance.refused:
@@ -63,15 +63,15 @@ async def cleared(may: May) -> Clearance:
     return clearance
 
 
-def section(body: str) -> str:
+def own_section(body: str) -> str:
     return f"{BEGIN}\n{body}\n{END}"
 
 
-def renewed(before: str, body: str) -> str:
+def with_own_section(before: str, body: str) -> str:
     """Replace our section of a description; what people wrote beside it stays."""
     # No pattern: it would look for the end from each beginning anew.
     begin = before.find(BEGIN)
     end = before.find(END, begin) if begin >= 0 else -1
     if end >= 0:
-        return f"{before[:begin]}{section(body)}{before[end + len(END) :]}"
-    return f"{before.rstrip()}\n\n{section(body)}" if before.strip() else section(body)
+        return f"{before[:begin]}{own_section(body)}{before[end + len(END) :]}"
+    return f"{before.rstrip()}\n\n{own_section(body)}" if before.strip() else own_section(body)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.gitea import Gitea
 from pipelines.work.hosts.github import GitHub
-from pipelines.work.hosts.github_app import installed
+from pipelines.work.hosts.github_app import installation_of
 from pipelines.work.hosts.gitlab import GitLab
 from pipelines.work.hosts.host import Host
 from pipelines.work.hosts.page import HostPage, page_at
@@ -23,7 +23,7 @@ HOSTS: dict[str, Callable[[HostPage, str, Guard], Host]] = {
 NONE = "none"
 
 
-def found(host: str, address: str, page: str) -> tuple[str, HostPage] | None:
+def find_host(host: str, address: str, page: str) -> tuple[str, HostPage] | None:
     """Return the host that keeps a repository, and its page there. `host` "" and `page` "": as its address
     says.
 
@@ -49,6 +49,6 @@ async def host_at(access: HostAccess, guard: Guard) -> Host:
     if access.host not in HOSTS:
         raise HostError(f"This worker knows no host {access.host}. Start a newer one.")
     if access.app and access.host == GitHub.key:
-        app = await installed(access, guard)
+        app = await installation_of(access, guard)
         return GitHub(page_at(access.page), app.token, guard, app.granted)
     return HOSTS[access.host](page_at(access.page), access.credential, guard)

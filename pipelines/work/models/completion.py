@@ -87,7 +87,7 @@ async def ask(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Re
         raise _not_reached(error.__cause__ or error) from error
     except openai.APIStatusError as error:
         raise NoAnswer(
-            _status(error.status_code), f"The model's server said {error.status_code}: {error.message}"
+            _failure_type(error.status_code), f"The model's server said {error.status_code}: {error.message}"
         ) from error
     except openai.APIError as error:
         raise NoAnswer("model_error", f"The model's server said: {error.message}") from error
@@ -104,7 +104,7 @@ def _not_reached(error: BaseException) -> NoAnswer:
     )
 
 
-def _status(code: int) -> str:
+def _failure_type(code: int) -> str:
     known = {401: "model_denied", 403: "model_denied", 408: "model_timeout", 429: "model_rate_limited"}
     return known.get(code, "model_error" if code >= 500 else "model_refused")
 
@@ -114,7 +114,7 @@ async def _answer(
 ) -> Reply:
     if not question.stream:
         completion = await client.chat.completions.create(**body)
-        reply = _whole(_plain(completion))
+        reply = _reply_of(_plain(completion))
         await hear(reply.text)
         return reply
     import openai  # noqa: PLC0415
@@ -169,21 +169,21 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def _noted(reply: Reply, answer: dict[str, Any]) -> None:
+def _record_usage(reply: Reply, answer: dict[str, Any]) -> None:
     usage = _object(answer.get("usage"))
     reply.model = _text(answer.get("model")) or reply.model
     reply.tokens_in = _count(usage.get("prompt_tokens")) or reply.tokens_in
     reply.tokens_out = _count(usage.get("completion_tokens")) or reply.tokens_out
 
 
-def _whole(answer: dict[str, Any]) -> Reply:
+def _reply_of(answer: dict[str, Any]) -> Reply:
     first = _first(answer)
     message = first.get("message")
     if not isinstance(message, dict):
         raise ValueError("it holds no message")
     reply = Reply(_text(message.get("content")), finish=_text(first.get("finish_reason")))
     reply.refusal, reply.unreadable = _text(message.get("refusal")), _not_read(message)
-    _noted(reply, answer)
+    _record_usage(reply, answer)
     calls = message.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         function = _object(_object(call).get("function"))
@@ -215,7 +215,7 @@ class StreamedAnswer:
 
     def add(self, chunk: dict[str, Any]) -> str:
         """The text that a piece brings."""
-        _noted(self._reply, chunk)
+        _record_usage(self._reply, chunk)
         first = _first(chunk)
         self._reply.finish = _text(first.get("finish_reason")) or self._reply.finish
         delta = _object(first.get("delta"))

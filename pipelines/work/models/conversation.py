@@ -87,7 +87,7 @@ def read(value: Any) -> Conversation:
     return Conversation(messages, {key: entry for key, entry in value.items() if key != "messages"})
 
 
-def found(key: str, data: Mapping[str, Any]) -> Any:
+def find_value(key: str, data: Mapping[str, Any]) -> Any:
     """Look up a key: in the context, where stations store it, else in a variable that a rule composed."""
     for family in ("context", "variables"):
         value = (data.get(family) or {}).get(key)
@@ -96,7 +96,7 @@ def found(key: str, data: Mapping[str, Any]) -> Any:
     return None
 
 
-def asked(before: Conversation, system: str, prompt: str, feedback: str) -> Conversation:
+def next_conversation(before: Conversation, system: str, prompt: str, feedback: str) -> Conversation:
     """The conversation as the model gets it next. After the answers of tools the model goes on by itself, else the
     prompt is what is said. A call that nobody answered is told so: servers refuse one that hangs in the air."""
     answered = before.adding(

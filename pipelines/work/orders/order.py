@@ -20,7 +20,7 @@ from pipelines.routing.document.templates import TemplateError, UndefinedVariabl
 from pipelines.routing.document.work.network import OPEN, host_of
 from pipelines.routing.document.work.references import SECRET, VARIABLE, resolve_secret_name
 from pipelines.work.config import WorkerConfig
-from pipelines.work.outgoing.authorities import for_programs
+from pipelines.work.outgoing.authorities import program_variables
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.document import FLUX, NATIVE
 from pipelines.work.results.output import example
@@ -46,8 +46,8 @@ class Unrenderable(Exception):
 
 @dataclass(frozen=True)
 class QuestionOrder:
-    """Order of a question's job: the question as the decision asks it, about this outcome. None where the
-    token no longer waits for it; then its report will be refused, too."""
+    """A question about an outcome, for the job that answers it. `outcome` is None where the token no longer
+    waits for the answer; a report is refused then."""
 
     asked: Mapping[str, Any]
     outcome: Mapping[str, Any] | None = field(repr=False)
@@ -118,7 +118,7 @@ class Orders:
     # Of the agent that worked here before, where it is to go on with it.
     session: str = ""
     # Of this worker, at the moment at which it gets the job.
-    machine: Mapping[str, Any] = field(default_factory=lambda: here(), repr=False, compare=False)
+    machine: Mapping[str, Any] = field(default_factory=lambda: machine_values(), repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return the orders as JSON, to be written, not to be changed: it shares its values with the orders."""
@@ -143,7 +143,7 @@ def _git_order(plain: Mapping[str, Any] | None) -> GitOrder | None:
     return GitOrder(**{**plain, "sensitive": tuple(plain["sensitive"])}) if plain else None
 
 
-def here() -> dict[str, Any]:
+def machine_values() -> dict[str, Any]:
     """Values of this worker now: when, and on which machine, the job starts."""
     return {"now": datetime.now(UTC), "os": platform.system().lower(), "arch": platform.machine().lower()}
 
@@ -161,7 +161,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         argv=argv,
         prompt=prompt(orders),
         # The last one wins: a station cannot replace PATH, HOME or a GATELINE_ variable
-        env={**trust(attempt, config), **own, **environment(orders, attempt, config)},
+        env={**certificate_variables(attempt, config), **own, **environment(orders, attempt, config)},
         cwd=rendered(orders, "cwd", str(work.get("cwd", "."))),
         limits=ProcessLimits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
         result_document=station.result_document,
@@ -241,18 +241,18 @@ def prompt(orders: Orders) -> str | None:
     parts = [rendered(orders, "prompt", str(text))]
     if orders.preset == VIBE_FACTORY and orders.scope["context"]:
         parts.append(context_so_far(orders.scope["context"]))
-    parts += _expected(orders)
+    parts += _expected_sections(orders)
     if orders.feedback:
-        parts.append(last_said(orders))
+        parts.append(feedback_section(orders))
     return _joined(parts)
 
 
 def remark(orders: Orders) -> str:
     """The next message to an agent that already knows its task: the feedback and what is expected of it."""
-    return _joined([last_said(orders), *_expected(orders)])
+    return _joined([feedback_section(orders), *_expected_sections(orders)])
 
 
-def _expected(orders: Orders) -> list[str]:
+def _expected_sections(orders: Orders) -> list[str]:
     """None or one. What changed in git is found, not said."""
     expected = tuple(key for key in orders.station.output_keys if key != "git")
     return [expected_outputs(expected)] if expected else []
@@ -268,7 +268,7 @@ def context_so_far(context: Mapping[str, Any]) -> str:
     return f"## Context from previous stations\n\n```json\n{text}\n```"
 
 
-def last_said(orders: Orders) -> str:
+def feedback_section(orders: Orders) -> str:
     """The latest feedback to the station, or the answer to its question (law §5 step 3)."""
     if orders.asked:
         return f"{QUESTION}\n{orders.asked}\n\n{ANSWER}\n{orders.feedback}"
@@ -283,10 +283,10 @@ def expected_outputs(keys: tuple[str, ...]) -> str:
     return f"## Expected outputs\n\n{listed}\n\n{how}\n\n```json\n{example_json}\n```"
 
 
-def trust(attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
+def certificate_variables(attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
     """Return the variables that tell programs whom to trust besides the public authorities. A station's own
     variables take precedence."""
-    return for_programs(attempt.certificates) if config.authorities.own else {}
+    return program_variables(attempt.certificates) if config.authorities.own else {}
 
 
 PROGRAMS_AS_THEY_ARE: Final = {"npm_config_manage_package_manager_versions": "false"}
@@ -303,10 +303,10 @@ def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[
         **PROGRAMS_AS_THEY_ARE,
         **config.variables,
         "GATELINE_RESULT": str(attempt.result),
-        "GATELINE_CONTEXT": str(attempt.given / CONTEXT),
-        **({"GATELINE_HANDOFF": str(attempt.given / HANDOFF)} if orders.handoff is not None else {}),
-        "GATELINE_ARTIFACTS": str(attempt.given / ARTIFACTS),
-        "GATELINE_INPUTS": str(attempt.given / INPUTS),
+        "GATELINE_CONTEXT": str(attempt.inputs_folder / CONTEXT),
+        **({"GATELINE_HANDOFF": str(attempt.inputs_folder / HANDOFF)} if orders.handoff is not None else {}),
+        "GATELINE_ARTIFACTS": str(attempt.inputs_folder / ARTIFACTS),
+        "GATELINE_INPUTS": str(attempt.inputs_folder / INPUTS),
         "GATELINE_TASK": orders.task,
         "GATELINE_STATION": orders.station.key,
         "GATELINE_FEEDBACK": orders.feedback[:LONGEST_FEEDBACK],

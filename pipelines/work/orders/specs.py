@@ -28,8 +28,8 @@ from pipelines.work.orders.order import (
     Orders,
     Unrenderable,
     command_spec,
+    feedback_section,
     filled_in,
-    last_said,
     prompt,
     remark,
     rendered,
@@ -37,7 +37,7 @@ from pipelines.work.orders.order import (
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
-from pipelines.work.spec.toolbox import Argument, OfferedTool, RequestTemplate, Text, offered
+from pipelines.work.spec.toolbox import Argument, OfferedTool, RequestTemplate, Text, tool_definitions
 
 # `{{ … }}`, over several lines, too
 PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -83,7 +83,7 @@ def of_texts(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     made, work = plain(orders, attempt, config), dict(orders.station.work)
     for name, key in KINDS[orders.kind].keys.items():
         if isinstance(key, TextKey | JsonKey) and any(key.templates(work.get(name), name)):
-            work[name] = each_text(work[name], partial(rendered, orders, name))
+            work[name] = map_texts(work[name], partial(rendered, orders, name))
     return replace(made, work=work)
 
 
@@ -91,9 +91,9 @@ def of_a_chat(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     return replace(
         of_texts(orders, attempt, config),
         prompt=prompt(orders),
-        feedback=last_said(orders) if orders.feedback else "",
+        feedback=feedback_section(orders) if orders.feedback else "",
         labels=orders.station.labels,
-        offered=tuple(offered(orders.declared)),
+        offered=tuple(tool_definitions(orders.declared)),
     )
 
 
@@ -162,7 +162,7 @@ def of_a_call(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     if "body" in work:
         rendered_work["body"] = rendered(orders, "body", str(work["body"]))
     if "json" in work:
-        rendered_work["json"] = each_text(work["json"], lambda text: rendered(orders, "json", text))
+        rendered_work["json"] = map_texts(work["json"], lambda text: rendered(orders, "json", text))
     return replace(made, work=rendered_work)
 
 
@@ -176,14 +176,14 @@ def address(orders: Orders, text: str) -> str:
     return PLACE.sub(insert, text.strip())
 
 
-def each_text(value: Any, change: Callable[[str], Any]) -> Any:
+def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
     """A JSON value with every text in it changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list | tuple):
-        return [each_text(member, change) for member in value]
+        return [map_texts(member, change) for member in value]
     if isinstance(value, Mapping):
-        return {key: each_text(member, change) for key, member in value.items()}
+        return {key: map_texts(member, change) for key, member in value.items()}
     return value
 
 
@@ -196,7 +196,7 @@ def of_tools(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     work["calls"] = [
         {
             **call,
-            "arguments": each_text(call.get("arguments") or {}, lambda text: rendered(orders, "calls", text)),
+            "arguments": map_texts(call.get("arguments") or {}, lambda text: rendered(orders, "calls", text)),
         }
         for call in work.get("calls") or ()
     ]
@@ -216,9 +216,9 @@ def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Offe
     return OfferedTool(
         name=tool["name"],
         parameters=tool.get("parameters") or {},
-        argv=tuple(_open(orders, f"{place}.argv", part) for part in tool.get("argv") or ()),
+        argv=tuple(_parts_of_text(orders, f"{place}.argv", part) for part in tool.get("argv") or ()),
         env={
-            name: _opened(orders, f"{place}.env", value, config)
+            name: _parts_of_value(orders, f"{place}.env", value, config)
             for name, value in (tool.get("env") or {}).items()
         },
         cwd=rendered(orders, f"{place}.cwd", tool.get("cwd") or "."),
@@ -229,28 +229,30 @@ def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Offe
 
 def _request(orders: Orders, place: str, call: Mapping[str, Any], config: WorkerConfig) -> RequestTemplate:
     header_items = (call.get("headers") or {}).items()
-    headers = {name: _opened(orders, f"{place}.headers", value, config) for name, value in header_items}
+    headers = {
+        name: _parts_of_value(orders, f"{place}.headers", value, config) for name, value in header_items
+    }
     value = call.get("json", MISSING)
     return RequestTemplate(
         method=str(call.get("method") or "GET"),
-        url=_open(orders, f"{place}.url", call["url"].strip(), in_address=True),
+        url=_parts_of_text(orders, f"{place}.url", call["url"].strip(), in_address=True),
         headers=headers,
-        body=_open(orders, f"{place}.body", call.get("body") or ""),
+        body=_parts_of_text(orders, f"{place}.body", call.get("body") or ""),
         json=value
         if value is MISSING
-        else each_text(value, lambda text: _open(orders, f"{place}.json", text)),
+        else map_texts(value, lambda text: _parts_of_text(orders, f"{place}.json", text)),
     )
 
 
-def _opened(orders: Orders, place: str, value: Any, config: WorkerConfig) -> Text:
-    """Open a value as `_open` does; or the secret or variable that is named in its stead, in which no
+def _parts_of_value(orders: Orders, place: str, value: Any, config: WorkerConfig) -> Text:
+    """Open a value as `_parts_of_text` does; or the secret or variable that is named in its stead, in which no
     argument is looked for."""
     if isinstance(value, str):
-        return _open(orders, place, value)
+        return _parts_of_text(orders, place, value)
     return (filled_in(orders, place, value, config),)
 
 
-def _open(orders: Orders, place: str, text: str, *, in_address: bool = False) -> Text:
+def _parts_of_text(orders: Orders, place: str, text: str, *, in_address: bool = False) -> Text:
     """A text with everything rendered but the places of arguments."""
     parts: list[str | Argument] = []
     end = 0

@@ -32,7 +32,7 @@ CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----[^-]+-----END CERTI
 REMEDY: Final = f"An operator can add its authority in {SETTING}."
 
 
-def for_programs(bundle: Path) -> dict[str, str]:
+def program_variables(bundle: Path) -> dict[str, str]:
     """Return the variables that tell programs to trust only the authorities in this file."""
     return dict.fromkeys(PROGRAMS, str(bundle))
 

@@ -101,8 +101,8 @@ class HostProxy:
         try:
             if len(self._open) > self.limits.connections:
                 raise NotPassed(BUSY, f"more than {self.limits.connections} connections at once")
-            host, port = await self._asked(reader)
-            upstream = await self._reached(host, port)
+            host, port = await self._read_target(reader)
+            upstream = await self._connect(host, port)
         except NotPassed as refused:
             await self._refuse(writer, refused)
             return
@@ -112,7 +112,7 @@ class HostProxy:
         finally:
             upstream[1].transport.abort()
 
-    async def _asked(self, reader: asyncio.StreamReader) -> tuple[str, int]:
+    async def _read_target(self, reader: asyncio.StreamReader) -> tuple[str, int]:
         """Name and port that are asked for, which are on the list."""
         try:
             async with asyncio.timeout(self.limits.head):
@@ -127,10 +127,10 @@ class HostProxy:
             raise NotPassed(BAD, "a request broke off") from None
         host, port = target_of(head)
         if (host, port) not in self.hosts:
-            raise NotPassed(FORBIDDEN, not_listed(host, port, self.hosts, self.whose))
+            raise NotPassed(FORBIDDEN, not_listed_message(host, port, self.hosts, self.whose))
         return host, port
 
-    async def _reached(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the address that was checked."""
         try:
             async with asyncio.timeout(self.limits.connect):
@@ -185,7 +185,7 @@ def target_of(head: bytes) -> tuple[str, int]:
         if METHOD.match(first) and not first.startswith(b"CONNECT "):
             raise NotPassed(ONLY_CONNECT, "a request without TLS was refused; use https")
         raise NotPassed(BAD, "a request could not be read")
-    host, port = named(match[1].decode())
+    host, port = parse_target(match[1].decode())
     for line in lines:
         header = HEADER.fullmatch(line)
         if header is None:
@@ -198,7 +198,7 @@ def target_of(head: bytes) -> tuple[str, int]:
     return host, port
 
 
-def named(target: str) -> tuple[str, int]:
+def parse_target(target: str) -> tuple[str, int]:
     """:raises NotPassed: no `name:port`"""
     match = TARGET.fullmatch(target)
     host = match[1].lower().removesuffix(".") if match else ""
@@ -220,7 +220,7 @@ def is_address(host: str) -> bool:
     return last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last) is not None
 
 
-def not_listed(host: str, port: int, hosts: Collection[tuple[str, int]], whose: str) -> str:
+def not_listed_message(host: str, port: int, hosts: Collection[tuple[str, int]], whose: str) -> str:
     ports = sorted(other for name, other in hosts if name == host)
     if ports:
         listed = ", ".join(map(str, ports))

@@ -37,7 +37,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 return await self._inner.handle_async_request(_to(request, address, name))
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue  # Nothing was sent yet.
-        with _explained(name):
+        with _explaining_certificates(name):
             return await self._inner.handle_async_request(_to(request, last, name))
 
     async def aclose(self) -> None:
@@ -61,7 +61,7 @@ class GuardedBlockingTransport(httpx2.BaseTransport):
                 return self._inner.handle_request(_to(request, address, name))
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue  # Nothing was sent yet.
-        with _explained(name):
+        with _explaining_certificates(name):
             return self._inner.handle_request(_to(request, last, name))
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class GuardedBlockingTransport(httpx2.BaseTransport):
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _explaining_certificates(name: str) -> Iterator[None]:
     """:raises httpx2.ConnectError: the certificate is not trusted, and what can be done"""
     try:
         yield

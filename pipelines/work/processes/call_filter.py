@@ -94,7 +94,7 @@ REFUSED, PASSED = (RETURN, 0, 0, ERRNO | EACCES), (RETURN, 0, 0, ALLOW)
 FORBIDDEN, ABSENT, NO_FAMILY = ((RETURN, 0, 0, ERRNO | number) for number in (EPERM, ENOSYS, EAFNOSUPPORT))
 
 
-def beginning(calls: CallNumbers) -> Steps:
+def common_steps(calls: CallNumbers) -> Steps:
     """Take away what could make sockets past a filter: io_uring, and the calls of other machines (32-bit programs). The
     number of the call is loaded after it."""
     return (
@@ -109,7 +109,7 @@ def beginning(calls: CallNumbers) -> Steps:
     )
 
 
-def refusing(calls: CallNumbers, *, namespaces: bool, outside: bool) -> Steps:
+def refusal_steps(calls: CallNumbers, *, namespaces: bool, outside: bool) -> Steps:
     """Refuse what no station needs, and an attack does: keyrings, bpf, and sockets but those of files, IPv4 and IPv6.
 
     :param namespaces: whether it also makes and enters none; without `clone3`, whose flags cannot be seen, libraries
@@ -118,7 +118,7 @@ def refusing(calls: CallNumbers, *, namespaces: bool, outside: bool) -> Steps:
         no namespace of its own"""
     forbidden = [*calls.kernel, *(calls.shared if outside else ())]
     forbidden += [calls.unshare, calls.setns] if namespaces else []
-    steps: list[tuple[int, int, int, int]] = [*beginning(calls)]
+    steps: list[tuple[int, int, int, int]] = [*common_steps(calls)]
     steps += [step for call in forbidden for step in ((EQUAL, 0, 1, call), FORBIDDEN)]
     if namespaces:
         steps += [(EQUAL, 0, 1, CLONE3), ABSENT, (EQUAL, 0, 4, calls.clone), (LOAD, 0, 0, ARGUMENTS[0])]
@@ -137,17 +137,17 @@ def refusing(calls: CallNumbers, *, namespaces: bool, outside: bool) -> Steps:
     return (*steps, *((EQUAL, 3 - n, 0, family) for n, family in enumerate(FAMILIES)), NO_FAMILY, PASSED)
 
 
-def without_network(calls: CallNumbers) -> Steps:
+def network_refusal_steps(calls: CallNumbers) -> Steps:
     """Permit `socket` for AF_UNIX only."""
     family = ((LOAD, 0, 0, ARGUMENTS[0]), (EQUAL, 0, 1, AF_UNIX), PASSED, REFUSED)
-    return (*beginning(calls), (EQUAL, 1, 0, calls.socket), PASSED, *family)
+    return (*common_steps(calls), (EQUAL, 1, 0, calls.socket), PASSED, *family)
 
 
-def handing_over(calls: CallNumbers) -> Steps:
+def handover_steps(calls: CallNumbers) -> Steps:
     """Make `connect` and `listen` wait for the answer of another process. No connection is made besides, as data that
     is sent at once could; a socket is of the file system or of TCP over IPv4."""
     waits = (RETURN, 0, 0, NOTIFY)
-    steps: list[tuple[int, int, int, int]] = [*beginning(calls)]
+    steps: list[tuple[int, int, int, int]] = [*common_steps(calls)]
     steps += [(EQUAL, 1, 0, calls.connect), (EQUAL, 0, 1, calls.listen), waits]
     # `flags`: which argument has them; with MSG_FASTOPEN a send connects, too
     for call, flags in ((calls.sendto, 3), (calls.sendmsg, 2), (calls.sendmmsg, 3)):
@@ -177,27 +177,27 @@ def in_bytes(steps: Steps) -> bytes:
     return b"".join(struct.pack("HBBI", *step) for step in steps)
 
 
-def put(steps: Steps) -> None:
+def install_filter(steps: Steps) -> None:
     """Put a filter over this process and all that come from it. :raises OSError: the kernel has none"""
     libc, filtering = ctypes.CDLL(None, use_errno=True), call_filter(steps)
     checked(libc.prctl(PR_SET_SECCOMP, FILTER_MODE, ctypes.byref(filtering), 0, 0), "seccomp")
 
 
-def refuse() -> None:
+def refuse_needless_calls() -> None:
     """Refuse what no station behind Landlock needs, on the machines whose calls are known."""
     if platform.machine() in MACHINES:
-        put(refusing(numbers(), namespaces=True, outside=True))
+        install_filter(refusal_steps(numbers(), namespaces=True, outside=True))
 
 
 def cut_network() -> None:
     """:raises OSError: the kernel or the machine has no filter of system calls"""
-    put(without_network(numbers()))
+    install_filter(network_refusal_steps(numbers()))
 
 
 def hand_over() -> int:
     """:return: the descriptor from which another process takes the calls. :raises OSError: the kernel has no such"""
     calls, flags = numbers(), NEW_LISTENER | WAIT_KILLABLE
-    filtering = call_filter(handing_over(calls))
+    filtering = call_filter(handover_steps(calls))
     return checked(syscall(calls.seccomp, SET_MODE_FILTER, flags, ctypes.byref(filtering)), "seccomp")
 
 
@@ -206,7 +206,7 @@ def main() -> int:
     if platform.machine() in MACHINES:
         # Flags 0, without close-on-exec: bubblewrap reads the filter from it
         filtering = os.memfd_create("filter", 0)
-        os.write(filtering, in_bytes(refusing(numbers(), namespaces=namespaces, outside=False)))
+        os.write(filtering, in_bytes(refusal_steps(numbers(), namespaces=namespaces, outside=False)))
         os.lseek(filtering, 0, os.SEEK_SET)
         argv[1:1] = ["--seccomp", str(filtering)]
     try:

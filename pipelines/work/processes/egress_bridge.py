@@ -56,7 +56,7 @@ async def serve(listener: socket.socket, path: str) -> None:
     await server.serve_forever()
 
 
-def beside(listener: socket.socket, path: str) -> None:
+def serve_in_background(listener: socket.socket, path: str) -> None:
     """Serve in a process that is nobody's child: the command waits for its own alone."""
     child = os.fork()
     if child:
@@ -83,7 +83,7 @@ def main() -> int:
     try:
         with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
             os.environ.update(variables(listener.getsockname()[1]))
-            beside(listener, path)
+            serve_in_background(listener, path)
         os.execvp(argv[0], argv)
     except OSError as error:
         print(f"egress_bridge: {error}", file=sys.stderr)

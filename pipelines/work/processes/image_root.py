@@ -27,7 +27,7 @@ class ImageRoot:
     path: str
 
 
-def inside(
+def argv_in_root(
     argv: Sequence[str], image: ImageRoot, attempt: Path, cwd: Path, isolation: Isolation
 ) -> tuple[str, ...]:
     """The command with what puts it into the files of an image. They are read only; it sees nothing of the machine.

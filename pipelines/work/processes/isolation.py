@@ -58,12 +58,12 @@ class Places:
     secret: tuple[Path, ...] = ()
     installation: tuple[Path, ...] = ()
 
-    def seen(self, access: Access) -> tuple[Path, ...]:
+    def visible_places(self, access: Access) -> tuple[Path, ...]:
         """Name what every station may read, and what this one is allowed of folders."""
         allowed = [folder for folder in access.repositories if not within(folder, self.secret)]
-        return (*self.readable, *(place for folder in allowed for place in self.shown(folder)))
+        return (*self.readable, *(place for folder in allowed for place in self.visible_parts(folder)))
 
-    def shown(self, folder: Path) -> tuple[Path, ...]:
+    def visible_parts(self, folder: Path) -> tuple[Path, ...]:
         """Name what is seen of an allowed folder: of the installation, as of one with something secret, its commits."""
         own = [base / ".git" for base in self.installation]
         if within(folder, own):
@@ -71,9 +71,9 @@ class Places:
         holds_secrets = any(place.is_relative_to(folder) for place in (*self.secret, *self.installation))
         return tuple(folder / ".git" / name for name in COMMITS) if holds_secrets else (folder,)
 
-    def shows(self, path: Path) -> bool:
+    def is_readable(self, path: Path) -> bool:
         """Say whether some station can read this file: of the places around it the innermost decides."""
-        visible = dict.fromkeys((*map(Path, SYSTEM), *self.seen(OPEN)), True)
+        visible = dict.fromkeys((*map(Path, SYSTEM), *self.visible_places(OPEN)), True)
         around = visible | dict.fromkeys(self.hidden, False)
         holding = [place for place in around if path.is_relative_to(place)]
         return bool(holding) and around[max(holding, key=lambda place: len(place.parts))]
@@ -135,7 +135,7 @@ class Isolation:
             raise CannotIsolate("programs of an image take bubblewrap")
         if self.name == "landlock":
             rules = {
-                "read": [*map(str, without(self.places, access)), *ETC],
+                "read": [*map(str, readable_without_hidden(self.places, access)), *ETC],
                 "write": [str(attempt), *DEVICES],
                 "network": network,
             }
@@ -203,7 +203,7 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, n
 
 def mounts(places: Places, access: Access) -> tuple[list[str], list[str]]:
     """The listed places with the hidden ones covered, outer ones first: of two, the deeper holds. And the covers."""
-    visible = places.seen(access)
+    visible = places.visible_places(access)
     argv: list[str] = []
     covers: list[str] = []
     for place in shallow_first((*visible, *places.hidden)):
@@ -234,11 +234,11 @@ def within(place: Path, roots: Iterable[Path]) -> bool:
     return any(place.is_relative_to(root) for root in roots)
 
 
-def without(places: Places, access: Access = OPEN) -> list[Path]:
+def readable_without_hidden(places: Places, access: Access = OPEN) -> list[Path]:
     """The readable places with the hidden ones cut out: Landlock can only allow. A folder on the way to a hidden one is
     replaced by its other children, as they are at this moment."""
     allowed: list[Path] = []
-    for root in shallow_first((*places.seen(access), *(Path(place).resolve() for place in SYSTEM))):
+    for root in shallow_first((*places.visible_places(access), *(Path(place).resolve() for place in SYSTEM))):
         allowed += cut(
             root, [place for place in places.hidden if place.is_relative_to(root) and place.exists()]
         )
@@ -251,7 +251,7 @@ def unlistable(isolation: Isolation) -> list[tuple[Path, Path]]:
     if isolation.name != "landlock":
         return []
     places = isolation.places
-    roots = [root for root in shallow_first(places.seen(OPEN)) if root not in places.hidden]
+    roots = [root for root in shallow_first(places.visible_places(OPEN)) if root not in places.hidden]
     holding = ((root, next((place for place in places.hidden if holds(root, place)), None)) for root in roots)
     return [(root, place) for root, place in holding if place is not None]
 
@@ -289,9 +289,9 @@ def places(
 ) -> Places:
     """Absolute, by their names and with links resolved. Nothing inside a `hidden` place is seen, nor are the secrets of
     `home` and the `.git` of the `installation`; inside of that, what is listed besides."""
-    secret, bases = both(hidden, (home / name for name in HOME_SECRETS)), both(installation)
+    secret, bases = with_resolved(hidden, (home / name for name in HOME_SECRETS)), with_resolved(installation)
     closed = (*secret, *(base / ".git" for base in bases))
-    included = [place for place in both(there(readable)) if not within(place, closed)]
+    included = [place for place in with_resolved(existing(readable)) if not within(place, closed)]
     roots = (*included, *map(Path, SYSTEM))
     cover = dict.fromkeys((*secret, *bases))
     # Also around what is listed: where it lies in /tmp, a station could write beside it into its own folder.
@@ -303,11 +303,11 @@ def places(
     return Places(tuple(included), tuple(hiding), secret, bases)
 
 
-def there(places: Iterable[Path]) -> Iterable[Path]:
+def existing(places: Iterable[Path]) -> Iterable[Path]:
     return (place for place in places if place.exists())
 
 
-def both(*groups: Iterable[Path]) -> tuple[Path, ...]:
+def with_resolved(*groups: Iterable[Path]) -> tuple[Path, ...]:
     """Name each place as it is called and with links resolved, once."""
     absolute = [place.absolute() for group in groups for place in group]
     return tuple(dict.fromkeys((*absolute, *(place.resolve() for place in absolute))))

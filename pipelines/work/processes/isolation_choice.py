@@ -38,9 +38,9 @@ DEMANDED = frozenset({"secret", "neighbour", "environment"})
 
 
 @dataclass(frozen=True)
-class InForce:
-    """The isolation, and what a station can do in spite of it: of secret, neighbour, environment, signal, socket,
-    network (the last unless its station goes without)."""
+class ChosenIsolation:
+    """The isolation that was chosen. `open`: what a station can still do in spite of it: secret, neighbour,
+    environment, signal, socket, network."""
 
     isolation: Isolation
     open: frozenset[str]
@@ -52,7 +52,7 @@ class InForce:
 
 async def choose(
     setting: str | Sequence[str], places: Places, workspaces: Path, socket: Path | None
-) -> InForce:
+) -> ChosenIsolation:
     """`auto`: bubblewrap where it works, else Landlock, else none. One of these by name, or an argv prefix: that one.
 
     A test station is run behind it, which tries what a hostile one would.
@@ -62,40 +62,42 @@ async def choose(
     :raises CannotIsolate: what was asked for by name does not isolate here
     """
     if setting == "none":
-        return InForce(Isolation("none", places), frozenset({*DEMANDED, "signal", "socket", "network"}))
+        return ChosenIsolation(
+            Isolation("none", places), frozenset({*DEMANDED, "signal", "socket", "network"})
+        )
     reasons = []
     for isolation in candidates(setting, places):
         try:
-            leaks = await opened(isolation, workspaces, socket)
+            leaks = await find_leaks(isolation, workspaces, socket)
         except CannotIsolate as error:
             reasons.append(f"{label(isolation)}: {error}")
             continue
         if not leaks & DEMANDED:
-            return InForce(await without_network(isolation, workspaces), leaks)
+            return ChosenIsolation(await try_without_network(isolation, workspaces), leaks)
         reasons.append(f"{label(isolation)} leaves open: {', '.join(sorted(leaks & DEMANDED))}")
     if setting == "auto":
         return await choose("none", places, workspaces, socket)
     raise CannotIsolate("; ".join(reasons) or f"there is no {setting} on this machine")
 
 
-async def without_network(isolation: Isolation, workspaces: Path) -> Isolation:
+async def try_without_network(isolation: Isolation, workspaces: Path) -> Isolation:
     """The same, which knows whether it can keep a station from the network: a test station tries to reach a port."""
     if isolation.name not in ("bubblewrap", "landlock"):
         return isolation  # an administrator's own prefix decides by itself what it lets through
     cutting = replace(isolation, cuts_network=True)
     try:
-        leaks = await opened(cutting, workspaces, None, Access(network=False))
+        leaks = await find_leaks(cutting, workspaces, None, Access(network=False))
     except CannotIsolate:
         return isolation
-    return isolation if "network" in leaks else await with_hosts(cutting, workspaces)
+    return isolation if "network" in leaks else await try_host_limits(cutting, workspaces)
 
 
-async def with_hosts(isolation: Isolation, workspaces: Path) -> Isolation:
+async def try_host_limits(isolation: Isolation, workspaces: Path) -> Isolation:
     """The same, which knows whether it can keep a station to some hosts: a test station tries its proxy, and a port."""
     limiting, door = replace(isolation, limits_hosts=True), await asyncio.to_thread(mkdtemp, prefix=DOOR)
     try:
         async with await asyncio.start_unix_server(greet, Path(door) / PROXY):
-            leaks = await opened(limiting, workspaces, None, Access(network=False, door=Path(door)))
+            leaks = await find_leaks(limiting, workspaces, None, Access(network=False, door=Path(door)))
     except (CannotIsolate, OSError):
         return isolation
     finally:
@@ -131,7 +133,7 @@ def label(isolation: Isolation) -> str:
     return f"{isolation.name} ({isolation.program})" if isolation.program else isolation.name
 
 
-async def opened(
+async def find_leaks(
     isolation: Isolation, workspaces: Path, socket: Path | None, access: Access = OPEN
 ) -> frozenset[str]:
     """Find out what a station can do behind this isolation, by doing it.

@@ -23,7 +23,7 @@ from pathlib import Path
 # A script without site: where the package lies is told here. Standard library only, there too.
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
-from pipelines.work.processes.call_filter import ENOSYS, checked, cut_network, refuse, syscall
+from pipelines.work.processes.call_filter import ENOSYS, checked, cut_network, refuse_needless_calls, syscall
 
 # Numbers of system calls, the same on every machine that `call_filter` knows
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -82,7 +82,7 @@ def restrict(read: list[str], write: list[str], *, tcp: bool = True) -> None:
     # The kernel's structure grew: files alone, from ABI 4 on TCP, from ABI 6 on scopes
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     ruleset = checked(syscall(CREATE_RULESET, attributes[:size], size, 0), "landlock_create_ruleset")
-    for paths, rights in (((*read, *of_no_process()), READ), (write, handled)):
+    for paths, rights in (((*read, *shared_proc_paths()), READ), (write, handled)):
         for path in paths:
             allow(ruleset, path, rights & handled)
     # Of processes this one's alone: kept open, for the kernel forgets the folder else, and the rule with it.
@@ -92,10 +92,10 @@ def restrict(read: list[str], write: list[str], *, tcp: bool = True) -> None:
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     checked(syscall(RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
     os.close(ruleset)
-    refuse()
+    refuse_needless_calls()
 
 
-def of_no_process() -> Iterator[str]:
+def shared_proc_paths() -> Iterator[str]:
     """Paths in /proc besides the folders of processes, and links into these."""
     with os.scandir(PROC) as entries:
         for entry in entries:

@@ -42,7 +42,7 @@ class ResourceMeter:
         self._next = now + TICK_SECONDS / 2
         pids = tree(os.getpid())
         checks = ((PROCESSES, self._processes), (CPU, self._cpu), (MEMORY, self._memory), (DISK, self._disk))
-        return next((name for name, check in checks if self._turn(name, check, pids)), "")
+        return next((name for name, check in checks if self._run_check(name, check, pids)), "")
 
     def exceeded_at_the_end(self) -> str:
         """Return the limit exceeded by processes of the command that ended before they could be measured."""
@@ -50,7 +50,7 @@ class ResourceMeter:
             return CPU
         return DISK if self._disk([]) else ""
 
-    def _turn(self, name: str, check: Any, pids: list[int]) -> bool:
+    def _run_check(self, name: str, check: Any, pids: list[int]) -> bool:
         began = time.monotonic()
         if began < self._due.get(name, 0):
             return False
@@ -65,31 +65,39 @@ class ResourceMeter:
         if len(pids) - self.wrappers > most:
             return True
         return (
-            sum(figures(pid).get("threads", 0) for pid in pids) > THREADS_PER_PROCESS * most + self.wrappers
+            sum(process_figures(pid).get("threads", 0) for pid in pids)
+            > THREADS_PER_PROCESS * most + self.wrappers
         )
 
     def _cpu(self, pids: list[int]) -> bool:
         done = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used = done.ru_utime + done.ru_stime + sum(figures(pid).get("ticks", 0) for pid in pids) / TICKS
+        used = (
+            done.ru_utime + done.ru_stime + sum(process_figures(pid).get("ticks", 0) for pid in pids) / TICKS
+        )
         return used >= float(self.limits["cpu_seconds"])
 
     def _memory(self, pids: list[int]) -> bool:
         """Pages that processes share count once; that is slow to find out, so only where it matters. Twice in a row:
         while processes fork, a shared page may count in full for several of them."""
         most = int(self.limits["memory_bytes"])
-        roughly = sum(lines(f"/proc/{pid}/status", "RssAnon", "RssShmem") for pid in pids)
+        roughly = sum(sum_of_lines(f"/proc/{pid}/status", "RssAnon", "RssShmem") for pid in pids)
         exact = 0
         if roughly > most:
             exact = (
                 # Where the kernel does not tell it, the rough sum counts
-                sum(lines(f"/proc/{pid}/smaps_rollup", "Pss_Anon", "Pss_Shmem") for pid in pids) or roughly
+                sum(sum_of_lines(f"/proc/{pid}/smaps_rollup", "Pss_Anon", "Pss_Shmem") for pid in pids)
+                or roughly
             )
         before, self._over = self._over, exact > most
         return before and self._over
 
     def _disk(self, pids: list[int]) -> bool:
         used = sum(
-            size for _, size in {**dict(stored(self.limits["folder"])), **dict(unlinked(pids))}.items()
+            size
+            for _, size in {
+                **dict(file_sizes(self.limits["folder"])),
+                **dict(unlinked_file_sizes(pids)),
+            }.items()
         )
         return used >= int(self.limits["disk_bytes"])
 
@@ -122,7 +130,7 @@ def read(path: str) -> bytes:
         return b""
 
 
-def figures(pid: int) -> dict[str, int]:
+def process_figures(pid: int) -> dict[str, int]:
     """`ticks` of processor time, its ended children included, and `threads`; {} of a process that has ended."""
     # Behind the last `)`: the name before it may itself hold spaces and brackets
     fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
@@ -132,7 +140,7 @@ def figures(pid: int) -> dict[str, int]:
     return {"ticks": sum(map(int, fields[11:15])), "threads": int(fields[17])}
 
 
-def lines(path: str, *names: str) -> int:
+def sum_of_lines(path: str, *names: str) -> int:
     """The sum, in bytes, of the lines `Name:  123 kB` with these names."""
     total = 0
     for line in read(path).splitlines():
@@ -142,7 +150,7 @@ def lines(path: str, *names: str) -> int:
     return total
 
 
-def stored(folder: str) -> Iterator[tuple[tuple[int, int], int]]:
+def file_sizes(folder: str) -> Iterator[tuple[tuple[int, int], int]]:
     """((device, inode), bytes) of every file below the folder, no link followed: a hard link counts once."""
     folders = [folder]
     while folders:
@@ -152,12 +160,12 @@ def stored(folder: str) -> Iterator[tuple[tuple[int, int], int]]:
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
                     elif entry.is_file(follow_symlinks=False):
-                        yield sized(entry.stat(follow_symlinks=False))
+                        yield inode_and_size(entry.stat(follow_symlinks=False))
         except OSError:
             continue  # it was removed meanwhile, or cannot be read
 
 
-def unlinked(pids: list[int]) -> Iterator[tuple[tuple[int, int], int]]:
+def unlinked_file_sizes(pids: list[int]) -> Iterator[tuple[tuple[int, int], int]]:
     """Files without a name that a process still holds open: they fill the disk, or the memory, all the same."""
     for pid in pids:
         try:
@@ -170,10 +178,10 @@ def unlinked(pids: list[int]) -> Iterator[tuple[tuple[int, int], int]]:
             except OSError:
                 continue
             if stat.S_ISREG(file_stat.st_mode) and file_stat.st_nlink == 0:
-                yield sized(file_stat)
+                yield inode_and_size(file_stat)
 
 
-def sized(file_stat: os.stat_result) -> tuple[tuple[int, int], int]:
+def inode_and_size(file_stat: os.stat_result) -> tuple[tuple[int, int], int]:
     # A sparse file takes less than its size, a small one more: the larger number counts
     return (file_stat.st_dev, file_stat.st_ino), max(file_stat.st_size, file_stat.st_blocks * 512)
 

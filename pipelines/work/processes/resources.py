@@ -37,7 +37,7 @@ class Resources:
             "folder": str(attempt),
         }
 
-    def exceeded(self, limit: str) -> str:
+    def exceeded_message(self, limit: str) -> str:
         """A sentence for the limit that the supervisor names."""
         words = {
             "cpu": f"more than {self.cpu_seconds} s of processor time (cpu_seconds)",

@@ -28,7 +28,7 @@ class ServiceAbsent(Exception):
     """A service is not there."""
 
 
-def started(service: dict[str, Any], folder: str) -> subprocess.Popen[bytes]:
+def start_service(service: dict[str, Any], folder: str) -> subprocess.Popen[bytes]:
     with open(log_of(service, folder), "wb") as log:
         try:
             return subprocess.Popen(
@@ -91,13 +91,15 @@ def tail(service: dict[str, Any], folder: str) -> str:
         return ""
 
 
-def keep(services: list[dict[str, Any]], folder: str, write_end: int) -> None:
+def run_services(services: list[dict[str, Any]], folder: str, write_end: int) -> None:
     """Run the services in a process of its own: start them in order, each when the previous one answers, and
     reap them."""
     ready = []
     for service in services:
         try:
-            ready.append({"name": service["name"], "seconds": wait_for(service, started(service, folder))})
+            ready.append(
+                {"name": service["name"], "seconds": wait_for(service, start_service(service, folder))}
+            )
         except ServiceAbsent as absent:
             say(write_end, {"failed": str(absent), "name": service["name"], "log": tail(service, folder)})
             return
@@ -111,13 +113,13 @@ def keep(services: list[dict[str, Any]], folder: str, write_end: int) -> None:
 
 
 def say(write_end: int, message: dict[str, Any]) -> None:
-    # Closing it ends the answer: `beside` reads until then
+    # Closing it ends the answer: `start_keeper` reads until then
     with os.fdopen(write_end, "wb") as pipe:
         pipe.write(json.dumps(message).encode() + b"\n")
 
 
-def beside(services: list[dict[str, Any]], folder: str) -> bytes:
-    """The answer of the keeper, which is nobody's child."""
+def start_keeper(services: list[dict[str, Any]], folder: str) -> bytes:
+    """Start the process that runs the services, detached from this one, and return its answer."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -131,7 +133,7 @@ def beside(services: list[dict[str, Any]], folder: str) -> bytes:
         for descriptor in (0, 1, 2):
             os.dup2(nothing, descriptor)
         try:
-            keep(services, folder, write_end)
+            run_services(services, folder, write_end)
         finally:
             # Never back from here: a second process would become the command
             os._exit(0)
@@ -144,7 +146,7 @@ def beside(services: list[dict[str, Any]], folder: str) -> bytes:
 
 def main() -> int:
     instructions, argv = json.loads(sys.argv[1]), sys.argv[3:]
-    answer = beside(instructions["services"], instructions["folder"])
+    answer = start_keeper(instructions["services"], instructions["folder"])
     sys.stdout.buffer.write(answer)
     sys.stdout.buffer.flush()
     if MARK not in json.loads(answer):

@@ -74,7 +74,7 @@ def descendants(root: int) -> dict[int, int]:
     return depths
 
 
-def send(pids: Any, number: int) -> None:
+def signal_processes(pids: Any, number: int) -> None:
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -92,7 +92,7 @@ class Supervisor:
         self.meter: meter.ResourceMeter | None = None
         self.limit = ""
 
-    def tell(self, **message: Any) -> None:
+    def write_status(self, **message: Any) -> None:
         with contextlib.suppress(OSError):  # the worker is gone; the control pipe says so too
             os.write(self.status, json.dumps(message).encode() + b"\n")
 
@@ -117,9 +117,9 @@ class Supervisor:
         if failure:
             os.waitpid(self.child, 0)
             number = int(failure)
-            self.tell(failed=os.strerror(number), errno=number)
+            self.write_status(failed=os.strerror(number), errno=number)
             return False
-        self.tell(started=self.child)
+        self.write_status(started=self.child)
         return True
 
     def execute(self, work: dict[str, Any], failed: int) -> None:
@@ -173,7 +173,7 @@ class Supervisor:
             depths = descendants(os.getpid())
             inner = [pid for pid, depth in depths.items() if depth > self.levels]
             # Where nothing but wrappers is left, these
-            send(inner or depths, signal.SIGTERM)
+            signal_processes(inner or depths, signal.SIGTERM)
         else:
             self.signal_group(signal.SIGTERM)
 
@@ -191,13 +191,13 @@ class Supervisor:
             return
         frozen: set[int] = set()
         while (fresh := set(descendants(os.getpid())) - frozen) and time.monotonic() < until:
-            send(fresh, signal.SIGSTOP)
+            signal_processes(fresh, signal.SIGSTOP)
             frozen |= fresh
         while self.reap():
             left = descendants(os.getpid())
-            send(left, signal.SIGKILL)
+            signal_processes(left, signal.SIGKILL)
             if time.monotonic() > until:
-                self.tell(survivors=sorted(left))
+                self.write_status(survivors=sorted(left))
                 return
             time.sleep(0.002)
 
@@ -207,7 +207,7 @@ class Supervisor:
             return bool(self.limit)
         self.limit = self.meter.exceeded_at_the_end() if ended else self.meter.exceeded()
         if self.limit:
-            self.tell(limit=self.limit)
+            self.write_status(limit=self.limit)
         return bool(self.limit)
 
     def pause(self) -> float | None:
@@ -281,7 +281,7 @@ def main() -> int:
     if code is not None:
         # Again: the processor time of processes that ended between two measurements counts, too
         supervisor.over_limit(ended=True)
-        supervisor.tell(**({"exit": code} if code >= 0 else {"signal": -code}))
+        supervisor.write_status(**({"exit": code} if code >= 0 else {"signal": -code}))
     return 0
 
 

@@ -27,7 +27,7 @@ from pipelines.work.processes.isolation import CannotIsolate, Isolation
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.program.options import Options, WrongOptions, options
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
-from pipelines.work.transport.http.polling import Polling
+from pipelines.work.transport.http.polling import JobPoller
 from pipelines.work.transport.http.transport import HttpTransport
 from pipelines.work.worker.service import Service
 from pipelines.work.workspace_folder.choice import of_runner
@@ -46,7 +46,7 @@ def main(words: Sequence[str]) -> int:
     try:
         settings = options(words, os.environ)
         settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with own_id(settings.state) as runner:
+        with open_runner_id(settings.state) as runner:
             return asyncio.run(_run(settings, runner))
     except (WrongOptions, CallRefused, CannotIsolate) as error:
         print(f"gateline runner: {error}", file=sys.stderr)
@@ -56,7 +56,7 @@ def main(words: Sequence[str]) -> int:
 
 
 @contextmanager
-def own_id(state: Path) -> Iterator[uuid.UUID]:
+def open_runner_id(state: Path) -> Iterator[uuid.UUID]:
     """The same each time it starts here, so that its server knows at once what an earlier process cannot do any more.
     One process at a time has it. :raises WrongOptions: another one has it"""
     # a+ leaves what is there: another process may be working under this id
@@ -97,7 +97,9 @@ async def _run(settings: Options, runner: uuid.UUID) -> int:
     calls = ServerCalls(settings.server, settings.token, runner, on_refused)
     transport = HttpTransport(calls, machine())
     # Another id than the runner's, which stays: folders of an earlier process are those of a dead worker
-    service = Service(uuid.uuid4(), config, settings.name, transport, Polling(transport, config.concurrency))
+    service = Service(
+        uuid.uuid4(), config, settings.name, transport, JobPoller(transport, config.concurrency)
+    )
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, service.stop)
     await service.run()
@@ -146,7 +148,7 @@ def config_of(settings: Options, isolation: Isolation, workspaces: Path) -> Work
     return WorkerConfig(
         workspaces=workspaces,
         isolation=isolation,
-        images=images.found(isolation, workspaces, settings.path),
+        images=images.find_image_program(isolation, workspaces, settings.path),
         station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *settings.path))),
         repository_roots=settings.roots,
         protected=(str(settings.state), *map(str, of_runner(settings.state, os.environ).neighbours())),

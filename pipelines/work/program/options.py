@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from pipelines.work.agents.signed_in import NotSignedIn, folders
+from pipelines.work.agents.signed_in import NotSignedIn, sign_in_folders
 from pipelines.work.outgoing.authorities import Authorities, WrongBundle, of_environment
 
 SECRET: Final = "GATELINE_SECRET_"
@@ -149,7 +149,7 @@ def _authorities(environment: Mapping[str, str]) -> Authorities:
 
 def _signed_in(words: Sequence[str], environment: Mapping[str, str]) -> Mapping[str, Path]:
     try:
-        return folders(words, environment)
+        return sign_in_folders(words, environment)
     except NotSignedIn as error:
         raise WrongOptions(str(error)) from error
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.routing.basics.facts import with_claim
 from pipelines.routing.basics.outcome import OutcomeError, is_signal, read_outcome
-from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.files import FileRefused, open_plain_file
 from pipelines.work.results.strict_json import Unreadable, parse
 from pipelines.work.spec.base import Attempt, Outcome
 
@@ -46,7 +46,7 @@ def read_document(attempt: Attempt, limit: int, style: str = NATIVE) -> Document
     if not attempt.result.is_symlink() and not attempt.result.exists():
         return Document()
     try:
-        with opened(attempt.root, relative) as file:
+        with open_plain_file(attempt.root, relative) as file:
             # One more than is allowed shows that there is more
             data = file.read(limit + 1)
         if len(data) > limit:

@@ -16,11 +16,9 @@ class FileRefused(Exception):
 
 
 @contextmanager
-def opened(root: Path, relative: str) -> Iterator[BinaryIO]:
-    """Open a plain file below `root` for reading. No step of the way may be a link: the station could turn it.
-
-    :raises Refused: absolute, with `..`, through a link, missing, or no plain file
-    """
+def open_plain_file(root: Path, relative: str) -> Iterator[BinaryIO]:
+    """Open a plain file below `root` for reading. No part of the path may be a link: the station could redirect
+    it. :raises FileRefused: absolute, with `..`, through a link, missing, or no plain file"""
     descriptor = _walk(root, _parts(relative))
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

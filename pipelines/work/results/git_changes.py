@@ -39,10 +39,10 @@ def read(workspace: str, heads: dict[str, str]) -> dict[str, Any]:
     for folder, before in sorted(heads.items()):
         with closing(Repo(os.path.join(workspace, folder))) as repository:
             made = list(new_commits(repository, before))
-            commits += [told(commit, folder) for commit in made]
-            for path, change in committed(repository, made, before):
+            commits += [commit_fields(commit, folder) for commit in made]
+            for path, change in committed_changes(repository, made, before):
                 files[below(folder, path)] = {"change": change, "committed": True}
-            for path, change in uncommitted(repository):
+            for path, change in uncommitted_changes(repository):
                 files[below(folder, path)] = {"change": change, "committed": False}
     if not files and not commits:
         return {}
@@ -52,8 +52,8 @@ def read(workspace: str, heads: dict[str, str]) -> dict[str, Any]:
         "file_count": len(listed),
         "commits": commits[:MOST_COMMITS],
         "commit_count": len(commits),
-        "trailers": together(commits),
-        "ai_metadata": of_every(commits),
+        "trailers": merged_trailers(commits),
+        "ai_metadata": shared_metadata(commits),
     }
 
 
@@ -76,7 +76,7 @@ def new_commits(repository: Repo, before: str) -> Iterator[Commit]:
         yield entry.commit
 
 
-def committed(repository: Repo, made: list[Commit], before: str) -> Iterator[tuple[str, str]]:
+def committed_changes(repository: Repo, made: list[Commit], before: str) -> Iterator[tuple[str, str]]:
     """The paths in which the state before and the last commit differ."""
     if not made:
         return
@@ -91,7 +91,7 @@ def committed(repository: Repo, made: list[Commit], before: str) -> Iterator[tup
             yield text(where.path), CHANGES.get(change.type, "modified")
 
 
-def uncommitted(repository: Repo) -> Iterator[tuple[str, str]]:
+def uncommitted_changes(repository: Repo) -> Iterator[tuple[str, str]]:
     status = porcelain.status(repository, untracked_files="all")
     for kind, paths in status.staged.items():
         yield from ((text(path), CHANGES.get(kind, "modified")) for path in paths)
@@ -102,7 +102,7 @@ def uncommitted(repository: Repo) -> Iterator[tuple[str, str]]:
     yield from ((text(path), "added") for path in status.untracked)
 
 
-def told(commit: Commit, folder: str) -> dict[str, Any]:
+def commit_fields(commit: Commit, folder: str) -> dict[str, Any]:
     message = text(commit.message)
     return {
         "id": commit.id.decode(),
@@ -130,7 +130,7 @@ def trailers(message: str) -> dict[str, list[str]]:
     return by_name
 
 
-def together(commits: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
+def merged_trailers(commits: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
     """The values of each trailer, each once, oldest first."""
     by_name: dict[str, dict[str, None]] = {}
     for commit in reversed(list(commits)):
@@ -139,7 +139,7 @@ def together(commits: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
     return {name: list(values)[:MOST_COMMITS] for name, values in by_name.items()}
 
 
-def of_every(commits: list[dict[str, Any]]) -> dict[str, str]:
+def shared_metadata(commits: list[dict[str, Any]]) -> dict[str, str]:
     """Return what the newest commit says of the work of agents, if every commit says it."""
     return {
         name: commits[0]["trailers"][name][-1]

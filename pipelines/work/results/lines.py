@@ -29,9 +29,9 @@ class LineCutter:
         if final:
             text += self.masker.end()
         *lines, self._rest = (self._rest + text).split("\n")
-        lines = [self._shown(line) for line in lines]
+        lines = [self._displayed_line(line) for line in lines]
         if final and self._rest:
-            lines, self._rest = [*lines, self._shown(self._rest)], ""
+            lines, self._rest = [*lines, self._displayed_line(self._rest)], ""
         elif len(self._rest) > LONGEST_LINE:
             lines += self._beginning()
         return [escaped(part) for line in lines for part in pieces(line)]
@@ -42,12 +42,12 @@ class LineCutter:
             line = terminal.read(self.masker.across_escapes(self._rest))
             self._was_overwritten |= line.overwritten
             is_complete = len(line.text) <= LONGEST_LINE
-            self._rest = line.state(0 if is_complete else LONGEST_LINE)
-            return [] if is_complete else [self.masker.all(line.text[:LONGEST_LINE])]
+            self._rest = line.restoring_text(0 if is_complete else LONGEST_LINE)
+            return [] if is_complete else [self.masker.mask(line.text[:LONGEST_LINE])]
         beginning, self._rest = self._rest[:LONGEST_LINE], self._rest[LONGEST_LINE:]
         return [beginning]
 
-    def _shown(self, line: str) -> str:
+    def _displayed_line(self, line: str) -> str:
         # At the end it belongs to the line end; elsewhere it goes back to the first column
         line = line.removesuffix("\r")
         if not terminal.ACTS.search(line):
@@ -55,4 +55,4 @@ class LineCutter:
         made = terminal.read(self.masker.across_escapes(line))
         self.overwritten += made.overwritten or self._was_overwritten
         self._was_overwritten = False
-        return self.masker.all(made.text)
+        return self.masker.mask(made.text)

@@ -86,11 +86,15 @@ def from_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = "") -
     try:
         value = parse(text, "output")
     except Unreadable as error:
-        return TextOutput(MISSING, blocks.faults or _lost(text, keys, str(error), cut), blocks.remarks(keys))
+        return TextOutput(
+            MISSING, blocks.faults or _lost_output_reason(text, keys, str(error), cut), blocks.remarks(keys)
+        )
     if keys and is_example(value):
         return TextOutput()
     # A beginning that is JSON of itself, as of a number, may be another value than the whole.
-    return TextOutput(filtered(value, keys), cut, left_out(value, keys), is_signal=is_signal_line(value))
+    return TextOutput(
+        filtered(value, keys), cut, left_out_remark(value, keys), is_signal=is_signal_line(value)
+    )
 
 
 def with_replaced_bytes(result: TextOutput, data: bytes | bytearray) -> TextOutput:
@@ -129,7 +133,7 @@ class Blocks:
                 block = parse(match.group(1), "output")
             except Unreadable as error:
                 if len(faults) < MOST_FAULTS:
-                    faults.append(_block(text, match.start(), f"cannot be read: {error}"))
+                    faults.append(_block_fault(text, match.start(), f"cannot be read: {error}"))
                 continue
             holds = isinstance(block, dict) and any(key in block for key in keys) and not is_example(block)
             if not keys or holds:
@@ -141,14 +145,14 @@ class Blocks:
             block_before = bisect_right(starts, match.start()) - 1
             if len(faults) < MOST_FAULTS and (block_before < 0 or match.start() >= ends[block_before]):
                 why = "is not one that is read: ```json and ``` stand on lines of their own"
-                faults.append(_block(text, match.start(), why))
+                faults.append(_block_fault(text, match.start(), why))
         after = len(LOOSE.findall(text, end)) if end else 0
         return cls(value, "; ".join(faults), unwanted, after)
 
     def remarks(self, keys: Sequence[str]) -> tuple[str, ...]:
         passed = [f"{self.unwanted} json blocks hold none of the output keys."] if self.unwanted else []
         later = [f"{self.after} json blocks after the one that counts were not read."] if self.after else []
-        return (*passed, *later, *left_out(self.value, keys))
+        return (*passed, *later, *left_out_remark(self.value, keys))
 
 
 def _last_end(text: str) -> int:
@@ -161,18 +165,18 @@ def _without_blocks(text: str, instead: str | Callable[[re.Match[str]], str] = "
     return FENCE.sub(instead, text[:end]) + text[end:]
 
 
-def left_out(value: Any, keys: Sequence[str]) -> tuple[str, ...]:
+def left_out_remark(value: Any, keys: Sequence[str]) -> tuple[str, ...]:
     """Keys of an output that its station did not ask for, as a remark."""
     others = [str(key) for key in value if key not in keys] if keys and isinstance(value, dict) else []
     return (f"Not among the output keys, and left out: {shortened(', '.join(others))}",) if others else ()
 
 
-def _block(text: str, start: int, fault: str) -> str:
+def _block_fault(text: str, start: int, fault: str) -> str:
     line = text.count("\n", 0, start) + 1
     return f"the json block in line {line} {fault}"
 
 
-def _lost(text: str, keys: Sequence[str], fault: str, cut: str) -> str:
+def _lost_output_reason(text: str, keys: Sequence[str], fault: str, cut: str) -> str:
     """Say why a text without a block that counts may hold output all the same."""
     if cut:
         return cut
@@ -198,14 +202,14 @@ def besides_output(text: str, keys: Sequence[str], output: Any) -> str:
     one."""
     if not keys or not isinstance(output, dict):
         return text
-    remarks = _without_blocks(plain_lines(text), partial(_kept, keys)).strip()
+    remarks = _without_blocks(plain_lines(text), partial(_remaining_block, keys)).strip()
     if remarks and not _is_json(remarks):
         return re.sub(r"\n{3,}", "\n\n", remarks)
     values = [value for value in output.values() if isinstance(value, str)]
     return values[0].strip() if len(values) == len(output) == 1 else ""
 
 
-def _kept(keys: Sequence[str], match: re.Match[str]) -> str:
+def _remaining_block(keys: Sequence[str], match: re.Match[str]) -> str:
     """A block that holds none of the wanted keys is part of what it said."""
     try:
         value = parse(match.group(1), "output")

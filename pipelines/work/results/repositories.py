@@ -19,7 +19,7 @@ import structlog
 from pipelines.routing.basics import jsontext
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process
-from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.files import FileRefused, open_plain_file
 from pipelines.work.results.strict_json import Unreadable, parse
 from pipelines.work.spec.base import Spec
 
@@ -76,7 +76,7 @@ def _head(workspace: Path, folder: str) -> str:
 
 def _text(workspace: Path, path: str) -> str:
     try:
-        with opened(workspace, path) as file:
+        with open_plain_file(workspace, path) as file:
             return file.read(MOST_BYTES).decode("utf-8", "replace").strip()
     except FileRefused:
         return ""
@@ -88,8 +88,8 @@ def _packed(text: str, name: str) -> str:
 
 
 async def changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
-    """Return the station's changes in the form of `git_changes.read`; {} if it changed nothing, or nothing
-    could be read."""
+    """Return the changes of the station as `git_changes.read` has them; {} if there are none, or they cannot be
+    read."""
     now = await asyncio.to_thread(heads, spec.attempt.workspace)
     if not now:
         return {}

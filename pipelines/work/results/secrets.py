@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.files import FileRefused, open_plain_file
 from pipelines.work.results.text import spellings, with_keys
 
 SHORTEST = 8
@@ -36,7 +36,7 @@ class SecretFinder:
     def holds(self, root: Path, path: str) -> bool:
         """Return whether a plain file below `root` holds a secret; False for anything but a plain file."""
         try:
-            with opened(root, path) as file:
+            with open_plain_file(root, path) as file:
                 return self._in(file)
         except FileRefused:
             return False

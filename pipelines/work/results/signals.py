@@ -71,18 +71,20 @@ class SignalReader:
 def signals_in(line: str) -> list[Signal]:
     """The signals of one line: one at most, but for what tools gave back."""
     if _ALONE.match(line):
-        return list(_alone(line))
+        return list(_signal_of_line(line))
     if not line.startswith("{") or _INSIDE not in line:
         return []
     try:
         message = parse(line, "stream-json")
     except Unreadable:
         return []
-    texts = dict.fromkeys(_given_back(message))
-    return list(_once(signal for text in texts for piece in text.split("\n") for signal in _alone(piece)))
+    texts = dict.fromkeys(_tool_texts(message))
+    return list(
+        _unique(signal for text in texts for piece in text.split("\n") for signal in _signal_of_line(piece))
+    )
 
 
-def _alone(line: str) -> Iterator[Signal]:
+def _signal_of_line(line: str) -> Iterator[Signal]:
     if not _ALONE.match(line):
         return
     try:
@@ -91,10 +93,10 @@ def _alone(line: str) -> Iterator[Signal]:
         return
     signal = value.get("flux:signal")
     if isinstance(signal, dict):
-        yield plain(signal)
+        yield normalized_signal(signal)
 
 
-def plain(signal: Signal) -> Signal:
+def normalized_signal(signal: Signal) -> Signal:
     """A valid signal whose reason is no text, or whose meta is no object, counts without them."""
     if not is_valid(signal):
         return signal
@@ -102,7 +104,7 @@ def plain(signal: Signal) -> Signal:
     return {key: value for key, value in signal.items() if type(value) is kinds.get(key, type(value))}
 
 
-def _once(signals: Iterator[Signal]) -> Iterator[Signal]:
+def _unique(signals: Iterator[Signal]) -> Iterator[Signal]:
     """A line names what a tool gave back twice: as the model sees it and as the program got it."""
     yielded: list[Signal] = []
     for signal in signals:
@@ -111,7 +113,7 @@ def _once(signals: Iterator[Signal]) -> Iterator[Signal]:
             yield signal
 
 
-def _given_back(message: Mapping[str, Any]) -> Iterator[str]:
+def _tool_texts(message: Mapping[str, Any]) -> Iterator[str]:
     """The texts that tools gave back in one message of stream-json."""
     result = message.get("tool_use_result")
     if isinstance(result, str):
@@ -139,7 +141,7 @@ def _texts(content: Any) -> Iterator[str]:
 _USAGE = ("cost_usd", "tokens_in", "tokens_out")
 
 
-def carried(signal: Mapping[str, Any]) -> dict[str, Any]:
+def outcome_fields(signal: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of the outcome that a signal carries: summary, and usage. No text, or no number from 0 on, is left out."""
     fields: dict[str, Any] = {}
     if isinstance(signal.get("summary"), str) and signal["summary"].strip():

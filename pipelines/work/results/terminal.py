@@ -43,7 +43,7 @@ class TerminalLine:
     def text(self) -> str:
         return "".join(self._cells).rstrip(" ")
 
-    def state(self, after: int = 0) -> str:
+    def restoring_text(self, after: int = 0) -> str:
         """Return what brings an empty line to where this one is, without so many characters of its beginning."""
         return f"{self.text[after:]}\x1b[{max(self._column - after, 0) + 1}G"
 

@@ -97,7 +97,7 @@ class Masker:
         pending, self._held = self._held, ""
         return pending
 
-    def all(self, text: str) -> str:
+    def mask(self, text: str) -> str:
         """Return a complete text, masked."""
         return self.across_escapes(self._pattern.sub(MASK, text)) if self._secrets else text
 
@@ -145,9 +145,9 @@ def stamped(seconds: float, line: str) -> str:
 def masked(value: Any, masker: Masker) -> Any:
     """Secrets out of every text of an outcome (house §3 I16)."""
     if isinstance(value, str):
-        return masker.all(value)
+        return masker.mask(value)
     if isinstance(value, list):
         return [masked(member, masker) for member in value]
     if isinstance(value, dict):
-        return {masker.all(key): masked(member, masker) for key, member in value.items()}
+        return {masker.mask(key): masked(member, masker) for key, member in value.items()}
     return value

@@ -38,7 +38,7 @@ _GO_TEST: Final = re.compile(r"^--- PASS: ", re.MULTILINE)
 _GO_PACKAGE: Final = re.compile(r"^ok  ?\t\S+\t(?:[\d.]+s|\(cached\))", re.MULTILINE)
 
 
-def counted(*streams: bytes) -> str:
+def passed_tests_text(*streams: bytes) -> str:
     """Return `167 tests passed, 2 skipped`, "" where nothing of it was printed."""
     text = "\n".join(stream.decode(errors="replace") for stream in streams)
     text = ESCAPE.sub("", text).replace("\r\n", "\n")

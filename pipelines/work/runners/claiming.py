@@ -22,7 +22,7 @@ def start(job_ids: Collection[int], claim: Claim) -> dict[int, Started]:
     return {started.orders.job_id: credentials.narrowed(started) for started in begun}
 
 
-def held(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
+def job_under_lease(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
     """The job that this runner has under this lease. :raises LeaseLost; NotFound: a job of another project"""
     # By its project first: of a job of another one a runner learns not even whether it is leased
     job = Job.objects.select_related("task__project__owner").filter(
@@ -46,10 +46,10 @@ def all_reported_by(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
     """{id: job} of those that it has, or had, with task, project and owner loaded."""
     known = Job.objects.select_related("task__project__owner").filter(task__project=runner.project_id)
     own_jobs = known.filter(pk__in=[*job_ids])
-    return {job.pk: job for job in own_jobs if was_its(runner, job)}
+    return {job.pk: job for job in own_jobs if was_job_of(runner, job)}
 
 
-def was_its(runner: Worker, job: Job) -> bool:
+def was_job_of(runner: Worker, job: Job) -> bool:
     """Return whether this runner has this job of its project, or had it."""
     return job.worker_id == runner.pk or _had(runner, job)
 

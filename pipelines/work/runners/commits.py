@@ -21,12 +21,12 @@ from dulwich.pack import PackData
 from pipelines.models import Job
 from pipelines.work import storage
 from pipelines.work.git import base, checkout, facts, joining, trees
-from pipelines.work.git.attempt import ahead, stands
-from pipelines.work.git.damage import in_words
+from pipelines.work.git.attempt import count_commits_ahead, starting_state
+from pipelines.work.git.damage import refusing_damage
 from pipelines.work.git.ignoring import MOST_BYTES as MOST_PATTERNS
-from pipelines.work.git.ignoring import Ignored
+from pipelines.work.git.ignoring import IgnoreFiles
 from pipelines.work.git.mirror import Mirror, Mirrors
-from pipelines.work.git.reach import mirror_of
+from pipelines.work.git.reach import open_task_mirror
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.trees import LINK, Leaf
 from pipelines.work.orders.order import Orders
@@ -53,19 +53,24 @@ class CheckedCommit:
     before: str
 
 
-def checked(
+def check_commit(
     job: Job, lease: uuid.UUID, orders: Orders, git_fields: Mapping[str, Any], manifest: Iterable[Entry]
 ) -> CheckedCommit:
-    """`git_fields`: {branch, base_branch, base, head, pack}; `manifest`: of the files that were stored beside it.
-
-    :raises GitRefused: it is not a commit that this visit could have made, or not of these files"""
+    """Check the commit that a runner uploaded, and return it with its facts. `git_fields`: {branch,
+    base_branch, base, head, pack}; `manifest`: of the files that were stored with it. :raises GitRefused:
+    this visit could not have made it, or its files differ"""
     state = git_state(job.pk)
-    config = reaching.config()
+    config = reaching.build_config()
     started = Started(orders, lease, values_of(job))
-    access = async_to_sync(repository.signed_in)(repository.reached(started, state, config, _fetch))
+    access = async_to_sync(repository.with_git_credential)(
+        repository.repository_access(started, state, config, _fetch)
+    )
     head, from_base = _id(git_fields, "head"), _id(git_fields, "base")
-    with in_words("What was uploaded is no commit"), mirror_of(access, _silent) as (mirror, remote):
-        begun, settles, stood = stands(access, mirror, remote, _silent)
+    with (
+        refusing_damage("What was uploaded is no commit"),
+        open_task_mirror(access, _silent) as (mirror, remote),
+    ):
+        begun, settles, stood = starting_state(access, mirror, remote, _silent)
         if git_fields.get("pack"):
             _take_in(mirror, str(git_fields["pack"]), head)
         begun = _from_base(access, mirror, begun, from_base)
@@ -78,7 +83,7 @@ def checked(
         store = mirror.repository.object_store
         tree = checkout.tree_of(store, head)
         leaves = trees.leaves(store, tree)
-        _on_top(mirror, state, begun, head)
+        _check_ancestry(mirror, state, begun, head)
         if settles:
             settles.check(store, leaves)
         _same_files(store, leaves, tuple(manifest))
@@ -87,10 +92,10 @@ def checked(
             "base": begun.base,
             "head": head,
             "tree": tree.decode(),
-            "commits": ahead(mirror, begun.base, head),
+            "commits": count_commits_ahead(mirror, begun.base, head),
             **facts.git_facts(store, base_files, leaves, access.order.sensitive),
         }
-        before = _kept(job, lease, store, base_files, leaves)
+        before = _store_base_contents(job, lease, store, base_files, leaves)
         tree_before = settles.tree if settles else checkout.tree_of(store, begun.head)
     order = access.order
     left = GitLeft(
@@ -101,7 +106,7 @@ def checked(
 
 
 def _fetch(stored: str, path: Path) -> None:
-    storage.fetch(storage.artifacts(), stored, path)
+    storage.fetch(storage.artifact_storage(), stored, path)
 
 
 def _silent(text: str) -> None:
@@ -122,8 +127,8 @@ def _take_in(mirror: Mirror, digest: str, head: str) -> None:
         prefix="packs-", dir=Mirrors(Path(settings.WORKSPACES_DIR)).base
     ) as folder:
         place = Path(folder) / "pack"
-        storage.fetch(storage.artifacts(), storage.names([digest])[digest], place)
-        mirror.take_in(place)
+        storage.fetch(storage.artifact_storage(), storage.names([digest])[digest], place)
+        mirror.add_pack(place)
         with closing(
             PackData(str(place), object_format=mirror.repository.object_store.object_format)
         ) as pack:
@@ -140,15 +145,15 @@ def _from_base(access: RepositoryAccess, mirror: Mirror, begun: GitState, from_b
     if from_base == begun.base:
         return begun
     fixed = access.state.head and not access.state.moved and not access.state.branches
-    if fixed or not mirror.has(from_base) or not joining.is_above(mirror, from_base, begun.base):
+    if fixed or not mirror.has(from_base) or not joining.is_ancestor(mirror, from_base, begun.base):
         raise GitRefused("The commit does not start where this task stands.")
     return replace(begun, base=from_base, head=from_base if not access.state.head else begun.head)
 
 
-def _on_top(mirror: Mirror, state: GitState, begun: GitState, head: str) -> None:
+def _check_ancestry(mirror: Mirror, state: GitState, begun: GitState, head: str) -> None:
     """Every commit of the task stays below it, unless the base was rewritten; none of the new ones passes for ours."""
     below = [] if state.moved else list(state.heads or (begun.base,))
-    if not all(joining.is_above(mirror, sha, head) for sha in below):
+    if not all(joining.is_ancestor(mirror, sha, head) for sha in below):
         raise GitRefused("The commit is not on top of what was committed before.")
     new = mirror.repository.get_walker(
         include=[ObjectID(head.encode())],
@@ -169,21 +174,21 @@ def _same_files(store: BaseObjectStore, leaves: Mapping[str, Leaf], manifest: tu
         entry = stored.pop(path, None)
         blob = store[sha]
         data = blob.data if isinstance(blob, Blob) else b""
-        if entry is None or not _is(entry, mode, data):
+        if entry is None or not _is_same_file(entry, mode, data):
             raise GitRefused(f"{path} was stored otherwise than it was committed.")
     extra = [path for path in stored if not trees.of_git(path)]
     if extra:
-        _all_ignored(extra, manifest)
+        _check_all_ignored(extra, manifest)
 
 
-def _is(entry: Entry, mode: int, data: bytes) -> bool:
+def _is_same_file(entry: Entry, mode: int, data: bytes) -> bool:
     if mode == LINK:
         # The target of a link may be no UTF-8: its bytes are compared
         return "link" in entry and str(entry["link"]).encode(errors="surrogateescape") == data
     return "digest" in entry and entry["size"] == len(data) and entry["digest"] == sha256(data).hexdigest()
 
 
-def _all_ignored(paths: list[str], manifest: tuple[Entry, ...]) -> None:
+def _check_all_ignored(paths: list[str], manifest: tuple[Entry, ...]) -> None:
     patterns = [e for e in manifest if Path(str(e["path"])).name == IGNORE_FILE and "digest" in e]
     patterns = [entry for entry in patterns if entry["size"] <= MOST_PATTERNS][:MOST_IGNORE_FILES]
     places = storage.names({str(entry["digest"]) for entry in patterns})
@@ -191,14 +196,14 @@ def _all_ignored(paths: list[str], manifest: tuple[Entry, ...]) -> None:
         for entry in patterns:
             place = Path(folder) / str(entry["path"])
             place.parent.mkdir(parents=True, exist_ok=True)
-            storage.fetch(storage.artifacts(), places[str(entry["digest"])], place)
-        ignored = Ignored(Path(folder))
+            storage.fetch(storage.artifact_storage(), places[str(entry["digest"])], place)
+        ignored = IgnoreFiles(Path(folder))
         for path in paths:
             if not ignored.is_ignored(path):
                 raise GitRefused(f"{path} was stored and not committed.")
 
 
-def _kept(
+def _store_base_contents(
     job: Job,
     lease: uuid.UUID,
     store: BaseObjectStore,
@@ -207,7 +212,7 @@ def _kept(
 ) -> dict[str, Any]:
     """The changed files as the base has them, stored here: the difference can be shown without the repository."""
     with tempfile.TemporaryDirectory(prefix="base-") as folder:
-        before, base_blobs = base.keep(store, base_files, leaves, Path(folder))
+        before, base_blobs = base.store_base_contents(store, base_files, leaves, Path(folder))
         for digest, (name, size) in base_blobs.items():
             with (Path(folder) / name).open("rb") as file:
                 files.keep(job, lease, digest, size, file)

@@ -102,7 +102,7 @@ def claim_of(runner: Worker) -> Claim:
     )
 
 
-def seen(runner: Worker) -> None:
+def mark_present(runner: Worker) -> None:
     Worker.objects.filter(pk=runner.pk).update(seen_at=timezone.now() + SEEN_AHEAD, stopped_at=None)
 
 
@@ -118,7 +118,7 @@ def take(runner: Worker) -> Dispatched | None:
     """The most urgent job that fits, leased; none while it has one. What cannot be rendered fails before anything
     starts (law §12)."""
     # It has no heartbeat while it is idle: that it asks is its only sign of life
-    seen(runner)
+    mark_present(runner)
     # Each that cannot be rendered ends failed, and the next is tried; but the call has to end, too
     for _try in range(MOST_UNRENDERABLE):
         candidates = waiting(runner)
@@ -164,12 +164,12 @@ def current(runner: Worker) -> Job | None:
     return job
 
 
-def named(runner: Worker, job_id: int) -> Job:
+def find_job(runner: Worker, job_id: int) -> Job:
     """A job that it has, or had. :raises NotFound"""
     return claiming.reported_by(runner, job_id)
 
 
-def held(runner: Worker, job: Job) -> bool:
+def has_lease(runner: Worker, job: Job) -> bool:
     return job.lease_key is not None and leases.is_held(job.pk, job.lease_key, runner.pk)
 
 
@@ -177,7 +177,7 @@ def renew(runner: Worker, job: Job) -> None:
     """A heartbeat. Beyond the limit of its station the job is cancelled.
 
     :raises LeaseLost: it has this job no longer"""
-    if not held(runner, job):
+    if not has_lease(runner, job):
         raise LeaseLost
     limits = versions.by_id(job.pinned_id).station(job.station).limits
     limit = timedelta(seconds=limits.max_timeout or MAX_SECONDS)
@@ -186,7 +186,7 @@ def renew(runner: Worker, job: Job) -> None:
         raise LeaseLost
     if job.pk not in leases.renew(runner.pk, SECONDS):
         raise LeaseLost
-    seen(runner)
+    mark_present(runner)
 
 
 def deliver(runner: Worker, job: Job, outcome: Mapping[str, Any]) -> ReportAnswer:
@@ -216,7 +216,7 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
 
     :raises Invalid: it is too large, one too many, or its name cannot be shown; LeaseLost"""
     lease = job.lease_key
-    if lease is None or not held(runner, job):
+    if lease is None or not has_lease(runner, job):
         raise LeaseLost
     if not name or escaped(name) != name or escaped(media_type) != media_type:
         raise Invalid.at("name", "is no name that can be shown")
@@ -234,7 +234,7 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     files.keep(job, lease, measured.digest, measured.size, file)
     with transaction.atomic():
         # Looked at again: the lease may have ended while the bytes were stored
-        handover.still_held(job.pk, lease)
+        handover.lock_lease(job.pk, lease)
         stored_artifact, _made = Artifact.objects.update_or_create(
             job=job,
             name=name,

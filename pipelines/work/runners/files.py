@@ -58,7 +58,7 @@ def opened(name: str, worker: uuid.UUID) -> File:
     if not leases.is_held(job_id, uuid.UUID(lease), worker):
         raise LeaseLost
     try:
-        return storage.artifacts().open(place, "rb")
+        return storage.artifact_storage().open(place, "rb")
     except FileNotFoundError as error:
         raise NotFound("This file is no longer stored.") from error
 
@@ -66,7 +66,7 @@ def opened(name: str, worker: uuid.UUID) -> File:
 # From a runner
 
 
-def wanted(job: Job, lease: uuid.UUID, sizes: dict[str, int]) -> list[str]:
+def missing_digests(job: Job, lease: uuid.UUID, sizes: dict[str, int]) -> list[str]:
     """Return the digests that the runner has to send: all that it neither sent nor got with its job.
 
     :raises Invalid: too many or too large
@@ -100,7 +100,7 @@ def receive(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
     """Read a file, or a part of one, to its end, compare it with its digest, keep it. Again for a repeat: the same.
 
     :raises Invalid: it is too large, another one, or one too many"""
-    _is_digest(digest)
+    _check_digest(digest)
     room = most = min(MOST_PART, _room(job, lease))
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
         while piece := body.read(PIECE):
@@ -120,7 +120,7 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
     """Keep the file that these parts make in this order, and the parts no longer. Again for a repeat: the same.
 
     :raises Invalid: they make another file, a too large one, or were not sent under this lease"""
-    _is_digest(digest)
+    _check_digest(digest)
     if RunnerUpload.objects.filter(job=job, lease=lease, blob=digest).exists():
         return
     if len(parts) > MOST_PARTS:
@@ -135,7 +135,7 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
     sha = hashlib.sha256()
     with tempfile.TemporaryFile() as file:
         for part in parts:
-            with storage.artifacts().open(places[part], "rb") as source:
+            with storage.artifact_storage().open(places[part], "rb") as source:
                 while piece := source.read(PIECE):
                     sha.update(piece)
                     file.write(piece)
@@ -144,10 +144,10 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
         keep(job, lease, digest, size, file)
     sent.delete()
     # A part may be the whole file
-    expiry.forget(sizes.keys() - {digest})
+    expiry.delete_unused_blobs(sizes.keys() - {digest})
 
 
-def _is_digest(digest: str) -> None:
+def _check_digest(digest: str) -> None:
     if len(digest) != 64 or not set(digest) <= HEX:
         raise Invalid.at("digest", "is no SHA-256")
 
@@ -165,9 +165,9 @@ def keep(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO) -> 
     """Store bytes whose digest was computed here, and note that this attempt may name them."""
     for last in (False, True):
         now = timezone.now()
-        if not storage.known([digest]):
+        if not storage.stored_digests([digest]):
             file.seek(0)
-            storage.record({digest: (size, storage.save(storage.artifacts(), digest, file))}, now)
+            storage.record({digest: (size, storage.save(storage.artifact_storage(), digest, file))}, now)
         try:
             with transaction.atomic():
                 RunnerUpload.objects.get_or_create(job=job, lease=lease, blob_id=digest, defaults={"at": now})

@@ -104,7 +104,7 @@ def claim_of(runner: Worker) -> Claim:
     )
 
 
-def tell(runner: Worker, changes: Mapping[str, Any], token: ApiToken) -> None:
+def update_runner(runner: Worker, changes: Mapping[str, Any], token: ApiToken) -> None:
     """`stopping`, `no_space`, `agents`, `programs`, `registries`. A runner that is drained stays so."""
     if "stopping" in changes:
         changes = {**changes, "stopping": changes["stopping"] or token.drained_at is not None}

@@ -13,7 +13,7 @@ from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.isolation import Isolation
 
 
-def config() -> WorkerConfig:
+def build_config() -> WorkerConfig:
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
     return WorkerConfig(
         workspaces=Path(settings.WORKSPACES_DIR),

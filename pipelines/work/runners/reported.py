@@ -19,10 +19,10 @@ from pipelines.work.transport.protocol import HandedOver
 
 
 @dataclass(frozen=True)
-class Reported:
-    """`jobs`: those that this runner has, or had, with task, project and owner. `artifacts`: what each handed over, in
-    the order in which it came; `results`: what was found in its files, by job and lease; `ran`: under which versions of
-    the line each task was; `uploads`: jobs for which files lie here."""
+class ReportFacts:
+    """Facts that are needed to judge the reports of one runner. `jobs`: those that it has or had, with task, project
+    and owner; `artifacts`: files handed over, by job; `results`: stored results by job and lease; `ran`:
+    versions of the line by task; `uploads`: jobs with stored files."""
 
     runner: Worker
     jobs: dict[int, Job]
@@ -41,7 +41,7 @@ class Reporter:
     jobs: Collection[int]
 
 
-def read(project: int, reporters: Sequence[Reporter]) -> list[Reported | None]:
+def read(project: int, reporters: Sequence[Reporter]) -> list[ReportFacts | None]:
     """Return the facts by which each of these reporters, whose tokens are of this project, is judged; None:
     this runner never registered with this token."""
     job_ids = list({job for reporter in reporters for job in reporter.jobs})
@@ -59,15 +59,15 @@ def read(project: int, reporters: Sequence[Reporter]) -> list[Reported | None]:
     known = {(row["id"], row["token_id"]): rows.read(Worker, row) for row in json.loads(runners or "[]")}
     tasks = {row["id"]: row for row in json.loads(its or "[]")}
     jobs = {row["id"]: row for row in json.loads(work or "[]")}
-    left, stored, versions = _artifacts(artifacts), _results(results), _ran(ran)
+    left, stored, versions = _artifacts(artifacts), _results(results), _versions_by_task(ran)
 
-    def of(reporter: Reporter) -> Reported | None:
+    def of(reporter: Reporter) -> ReportFacts | None:
         # By both: an id that another token registered is told as unknown, as if nobody had it
         runner = known.get((str(reporter.runner), reporter.token.pk))
         if runner is None:
             return None
         own = _jobs(reporter, runner, tasks, jobs)
-        return Reported(runner, own, left, stored, versions, frozenset(uploads))
+        return ReportFacts(runner, own, left, stored, versions, frozenset(uploads))
 
     return [of(reporter) for reporter in reporters]
 
@@ -83,7 +83,7 @@ def _jobs(
         job.task = rows.read(Task, tasks[job.task_id])
         # The statement read tasks of this project alone, so the token's row of it serves for all
         job.task.project = project
-        if claiming.was_its(runner, job):
+        if claiming.was_job_of(runner, job):
             by_id[job.pk] = job
     return by_id
 
@@ -102,7 +102,7 @@ def _results(text: str | None) -> dict[tuple[int, uuid.UUID], RunnerResult]:
     }
 
 
-def _ran(text: str | None) -> dict[int, set[int]]:
+def _versions_by_task(text: str | None) -> dict[int, set[int]]:
     by_task: dict[int, set[int]] = {}
     for task, version in json.loads(text or "[]"):
         by_task.setdefault(task, set()).add(version)

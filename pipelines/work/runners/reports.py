@@ -11,7 +11,7 @@ from typing import Any, Final
 from pipelines.engine import Report
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
-from pipelines.formats.evidence.readers.table import READERS, together
+from pipelines.formats.evidence.readers.table import READERS, merge_facts
 from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
@@ -20,7 +20,7 @@ from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped, masked
 from pipelines.work.runners import credentials
-from pipelines.work.runners.reported import Reported
+from pipelines.work.runners.reported import ReportFacts
 from pipelines.work.transport.local import handover
 from pipelines.work.transport.local.reports import deliver
 from pipelines.work.transport.local.station_values import maskers_at
@@ -37,11 +37,11 @@ MOST_ERRORS: Final = 200
 
 
 @dataclass(frozen=True)
-class Told:
+class RunnerReport:
     """Report of a runner on one attempt. `known`: what it is judged by; `claim`: it would take the next job
     of the same task."""
 
-    known: Reported
+    known: ReportFacts
     job: Job
     attempt: int
     lease: uuid.UUID
@@ -53,7 +53,7 @@ class Told:
         return f"worker:{self.known.runner.pk}"
 
 
-def report(reports: Sequence[Told]) -> list[ReportAnswer]:
+def report(reports: Sequence[RunnerReport]) -> list[ReportAnswer]:
     """Deliver reports of runners of one project, one answer each, in their order. Nothing moved for one that
     answers `error`."""
     answers = deliver(
@@ -62,7 +62,7 @@ def report(reports: Sequence[Told]) -> list[ReportAnswer]:
                 runner_report.job.pk, runner_report.attempt, runner_report.lease, outcome,
                 by=runner_report.by, claim_next=runner_report.claim, observed_by=SERVER,
             )
-            for runner_report, outcome in zip(reports, _witnessed_here(reports), strict=True)
+            for runner_report, outcome in zip(reports, _observed_outcomes(reports), strict=True)
         ]
     )  # fmt: skip
     done = {
@@ -80,14 +80,14 @@ def report(reports: Sequence[Told]) -> list[ReportAnswer]:
     ]
 
 
-def _witnessed_here(reports: Sequence[Told]) -> list[dict[str, Any]]:
+def _observed_outcomes(reports: Sequence[RunnerReport]) -> list[dict[str, Any]]:
     """Return each outcome with facts, artifacts and claims as observed here, and without secrets. A repeat
     gets the same again."""
     ran = {task: versions for runner_report in reports for task, versions in runner_report.known.ran.items()}
     maskers = maskers_at((runner_report.job.task for runner_report in reports), ran)
     return [
         masked(
-            _witnessed(
+            _observed_outcome(
                 runner_report,
                 runner_report.known.artifacts.get(runner_report.job.pk, []),
                 runner_report.known.results.get((runner_report.job.pk, runner_report.lease)),
@@ -98,8 +98,8 @@ def _witnessed_here(reports: Sequence[Told]) -> list[dict[str, Any]]:
     ]
 
 
-def _witnessed(
-    runner_report: Told, artifacts: Iterable[HandedOver], stored: RunnerResult | None
+def _observed_outcome(
+    runner_report: RunnerReport, artifacts: Iterable[HandedOver], stored: RunnerResult | None
 ) -> dict[str, Any]:
     reported_facts = runner_report.outcome.get("facts")
     facts = {
@@ -121,7 +121,7 @@ def _witnessed(
 
 
 def _of_station(
-    runner_report: Told,
+    runner_report: RunnerReport,
     outcome: dict[str, Any],
     facts: dict[str, Any],
     artifacts: dict[str, HandedOver],
@@ -143,9 +143,9 @@ def _of_station(
         outcome["facts"] = facts
     if station.kind == AGENT:
         # Before sources are set: claims are a group of facts, too, and get theirs with the others
-        outcome = with_claims(outcome, *_pictures(runner_report.job))
+        outcome = with_claims(outcome, *_workspace_states(runner_report.job))
     if "facts" in outcome:
-        outcome["facts"] = with_source(outcome["facts"], _seen(runner_report.job, stored))
+        outcome["facts"] = with_source(outcome["facts"], _observed_trees(runner_report.job, stored))
     return outcome
 
 
@@ -183,17 +183,17 @@ def _counted(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, di
         if reader is None or name not in artifacts:
             continue
         place = storage.names([artifacts[name].digest])[artifacts[name].digest]
-        with storage.artifacts().open(place, "rb") as file:
+        with storage.artifact_storage().open(place, "rb") as file:
             try:
                 # One byte more than allowed: the reader refuses it
                 counts.append(reader(file.read(MOST_REPORT + 1)))
             except UnreadableReport as error:
                 why = f"Not readable as {artifact.kind}: {escaped(str(error))}"
                 artifacts[name] = HandedOver(name, error=why)
-    return together(counts)
+    return merge_facts(counts)
 
 
-def _pictures(job: Job) -> tuple[Any, Picture | None]:
+def _workspace_states(job: Job) -> tuple[Any, Picture | None]:
     """The files before and after the work."""
     # A reverse one-to-one raises where there is no row, and its error is an AttributeError
     before, left = handover.last_snapshot(job.pk), getattr(job, "snapshot", None)
@@ -201,7 +201,7 @@ def _pictures(job: Job) -> tuple[Any, Picture | None]:
     return before, Picture(manifest, {})
 
 
-def _seen(job: Job, stored: RunnerResult | None) -> dict[str, str]:
+def _observed_trees(job: Job, stored: RunnerResult | None) -> dict[str, str]:
     """The files on which the facts were observed; where nothing was stored nothing changed."""
     if stored is not None:
         return {"before": stored.before, "tree": stored.tree}

@@ -18,11 +18,11 @@ from pipelines.work.transport.local import handover
 from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.protocol import (
     MEDIA_TYPE,
-    Before,
+    AttemptResults,
     Entry,
     HandedOver,
-    Leavings,
     NotStored,
+    StartingWorkspace,
     Workspace,
 )
 from pipelines.work.worker.handover import MOST_ARTIFACTS, MOST_BYTES, NOTHING_THERE
@@ -51,16 +51,16 @@ def store(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
     began = now = before.digest if before else NOTHING_THERE
     now = picture.digest if picture else now
     facts: dict[str, Any] = {}
-    left = Leavings(Path(), {}, stored_artifacts, picture)
+    left = AttemptResults(Path(), {}, stored_artifacts, picture)
     if orders.git is not None and leavings.get("git"):
         current_manifest = manifest if manifest is not None else (before.manifest if before else ())
         try:
-            commit = commits.checked(job, lease, orders, leavings["git"], current_manifest)
+            commit = commits.check_commit(job, lease, orders, leavings["git"], current_manifest)
         except GitRefused as error:
             raise NotStored(str(error)) from error
-        left = Leavings(Path(), {}, stored_artifacts, picture, commit.left)
+        left = AttemptResults(Path(), {}, stored_artifacts, picture, commit.left)
         facts, began, now = {"git": commit.facts}, commit.before, commit.left.tree
-    elif orders.git is not None and picture is not None and not picture_of_git_only(picture, before):
+    elif orders.git is not None and picture is not None and not is_unchanged_workspace(picture, before):
         # What is no commit is never shown as the change (law §15).
         raise NotStored("Files of a repository come with the commit that holds them.")
     with transaction.atomic():
@@ -73,12 +73,12 @@ def store(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
                 "before": began,
                 "tree": now,
                 # `write` holds the lease already: asked again for the database's clock (house §4)
-                "at": handover.still_held(job.pk, lease),
+                "at": handover.lock_lease(job.pk, lease),
             },
         )
 
 
-def picture_of_git_only(picture: Workspace, before: Before | None) -> bool:
+def is_unchanged_workspace(picture: Workspace, before: StartingWorkspace | None) -> bool:
     return before is not None and picture.digest == before.digest
 
 
@@ -180,7 +180,7 @@ def _sizes(
 
 
 def _workspace(
-    manifest: tuple[Entry, ...], known: Mapping[str, int], before: Before | None
+    manifest: tuple[Entry, ...], known: Mapping[str, int], before: StartingWorkspace | None
 ) -> Workspace | None:
     for entry in manifest:
         if "digest" in entry and known[entry["digest"]] != entry["size"]:

@@ -36,7 +36,7 @@ async def drive(context: JobContext, token_id: int) -> None:
     the drive goes on by its lease."""
     driver: TakesWork = context.additional_context[DRIVER]
     try:
-        await driver.ticket(token_id, context.job.queue)
+        await driver.drive_ticket(token_id, context.job.queue)
     except asyncio.CancelledError:
         return
 

@@ -67,7 +67,7 @@ class Attempt:
         return self.root / "certificates.pem"
 
     @property
-    def given(self) -> Path:
+    def inputs_folder(self) -> Path:
         """Folder of what the work may read: `context.json`, and the artifacts of the stations before. No
         snapshot includes it."""
         return self.root / "given"

@@ -53,7 +53,7 @@ class RepositoryFiles:
         both = (_texts(self.package.get(key)) for key in ("dependencies", "devDependencies"))
         return {name for section in both for name in section}
 
-    def makes(self, target: str) -> bool:
+    def has_make_target(self, target: str) -> bool:
         pattern = rf"^{re.escape(target)}\s*:(?!=)"
         return bool(re.search(pattern, self.text("Makefile"), re.MULTILINE))
 
@@ -329,7 +329,10 @@ def proposed(files: RepositoryFiles, commit: str = "") -> Proposal:
     if row.commands is _python and not row.prepare:
         row = _with_venv(files, row)
     lint, tests = row.commands(files, row.run)
-    made = {target: f"make {target}" if files.makes(target) else "" for target in ("lint", "test", "audit")}
+    made = {
+        target: f"make {target}" if files.has_make_target(target) else ""
+        for target in ("lint", "test", "audit")
+    }
     by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node else [])])
     # Of a Python project without a lock the addresses are those of its own pages
     hosts = _hosts(files, row.lock) if row.prepare and row.lock not in python_packages.MANIFESTS else ()
@@ -353,7 +356,9 @@ def _releasing(files: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
     # npm publishes no package that says so
     if files.package.get("private") is True:
         usual["publish"] = ""
-    return {name: call if files.makes(call.split()[1]) else usual[name] for name, call in MAKE.items()}
+    return {
+        name: call if files.has_make_target(call.split()[1]) else usual[name] for name, call in MAKE.items()
+    }
 
 
 def _hosts(files: RepositoryFiles, lock: str) -> tuple[str, ...]:

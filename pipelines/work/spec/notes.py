@@ -16,7 +16,7 @@ class Notes:
     def __call__(self, text: str) -> None:
         """Send a line to the log, from the thread."""
         line = self._sink.note(f"[gateline] {text}")
-        self._sent.append(asyncio.run_coroutine_threadsafe(_whole(line), self._loop))
+        self._sent.append(asyncio.run_coroutine_threadsafe(_await_line(line), self._loop))
 
     async def settle(self) -> None:
         """Wait in the loop until all lines are written."""
@@ -25,5 +25,5 @@ class Notes:
             await asyncio.wrap_future(future)
 
 
-async def _whole(line: object) -> None:
+async def _await_line(line: object) -> None:
     await line  # type: ignore[misc]

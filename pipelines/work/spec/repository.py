@@ -143,21 +143,21 @@ class DeliveryPort(Protocol):
 
     async def clear(self) -> Clearance: ...
 
-    async def landed(
+    async def report_landed(
         self, commit: str, request: Mapping[str, Any] | None = None, base: str | None = None
     ) -> None:
         """`base`: where the branch stood before; None where that was told."""
 
-    async def at_host(self, host_state: AtHost) -> None:
+    async def report_host_progress(self, host_state: AtHost) -> None:
         """It goes on through the merge call or the queue of its host."""
 
-    async def queued(self) -> float:
+    async def seconds_to_wait(self) -> float:
         """Seconds after which to look again; 0.0: nothing comes first."""
 
-    async def moved(self, onto: str, tree: str) -> None:
+    async def report_base_moved(self, onto: str, tree: str) -> None:
         """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else ""."""
 
-    async def pushed(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+    async def report_push(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
         """People pushed this to the branch of the task. `who`: e-mail addresses of its new commits; `logins`: of who
         pushed, as the host tells them."""
 

@@ -64,7 +64,7 @@ class OfferedTool:
     http: RequestTemplate | None = None
 
 
-def offered(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any]]:
+def tool_definitions(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any]]:
     """Declared tools in the form in which a model is told of them."""
     return [
         {

@@ -25,23 +25,23 @@ class HostObserver:
         [linked] = send([Statement(LINKS_OF_TASKS, [list({event.task_id for event in events})])])
         for link in HostLink.objects.filter(pk__in=[pk for (pk,) in linked]) if linked else ():
             links.setdefault(link.task_id, []).append(link)
-        waiting = _waiting(events) if links else set()
+        waiting = _withdrawable_tasks(events) if links else set()
         for event in events:
             for link in links.get(event.task_id, ()):
                 at = event.opened_at if isinstance(event, GateOpened) else event.at
                 out = isinstance(event, TaskEnded) and link.kind == Kind.REQUEST and event.task_id in waiting
-                subjects = [*_about(event, link), *([WITHDRAW] if out else [])]
+                subjects = [*_notice_subjects(event, link), *([WITHDRAW] if out else [])]
                 note([(link, about) for about in subjects], at)
 
 
-def _waiting(events: Sequence[Consequence]) -> set[int]:
+def _withdrawable_tasks(events: Sequence[Consequence]) -> set[int]:
     """Tasks that ended while a queue of their host has a request of theirs."""
     ended = [event.task_id for event in events if isinstance(event, TaskEnded)]
     rows = Delivery.objects.filter(task__in=ended, at_host=True, landed_at=None) if ended else ()
     return {row.task_id for row in rows}
 
 
-def _about(event: Consequence, link: HostLink) -> list[str]:
+def _notice_subjects(event: Consequence, link: HostLink) -> list[str]:
     if link.kind == Kind.ISSUE:
         return [ENDED] if isinstance(event, TaskEnded) else []
     if link.kind == Kind.BRANCH:

@@ -14,7 +14,7 @@ from pipelines.queries.unmerged import left_unmerged
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.work.hosts.host import CommitState
 from pipelines.work.hosts.markdown import code
-from pipelines.work.transport.local.request_text import said_at_gate
+from pipelines.work.transport.local.request_text import gate_comment
 from pipelines.work.transport.local.station_values import masker_of
 
 APPROVED = "Approved in Gateline"
@@ -32,12 +32,12 @@ def comment_of(notice: HostNotice) -> str:
         visit = GateVisit.objects.select_related("decided_by", "job").get(
             pk=notice.about.removeprefix("gate:")
         )
-        text = f"{said_at_gate(visit, versions.by_id(visit.job.pinned_id))}\n\n{task_link}"
+        text = f"{gate_comment(visit, versions.by_id(visit.job.pinned_id))}\n\n{task_link}"
     elif notice.about == STARTED:
         text = f"{task_link} was started for this, on {code(task.line.name)}."
     else:
         text = f"{task_link} ended: {_end(task)}."
-    return masker_of(task).all(f"{text}\n\n{mark_of(notice)}")
+    return masker_of(task).mask(f"{text}\n\n{mark_of(notice)}")
 
 
 def _end(task: Task) -> str:
@@ -68,7 +68,7 @@ def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
         yes = Count("votes", filter=Q(votes__word=Word.APPROVE))
         visits = task.gate_visits.filter(state=GateVisit.State.OPEN).annotate(yes=yes).order_by("opened_at")
         missing_votes = [
-            _asked(gate.name, with_extra_votes(gate.approval, visit.producers).min_votes, visit.yes)
+            _votes_text(gate.name, with_extra_votes(gate.approval, visit.producers).min_votes, visit.yes)
             for visit in visits
             if (gate := line.gates_by_key.get(visit.gate)) is not None
         ]
@@ -78,7 +78,7 @@ def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
     return "pending", "In progress in Gateline"
 
 
-def _asked(gate: str, needed: int, yes: int) -> str:
+def _votes_text(gate: str, needed: int, yes: int) -> str:
     """*Security review: 1 of 2*."""
     return gate if needed <= 1 else f"{gate}: {min(yes, needed)} of {needed}"
 

@@ -80,7 +80,7 @@ class ReportAnswer:
 
 
 @dataclass(frozen=True)
-class Before:
+class StartingWorkspace:
     """The workspace that a job starts from. `stored` {digest: where `fetch` finds the bytes}."""
 
     digest: str
@@ -89,7 +89,7 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierFile:
     """A file that a station before handed over. `stored`: where `fetch` finds it."""
 
     station: str
@@ -98,7 +98,7 @@ class Earlier:
 
 
 @dataclass(frozen=True)
-class Given:
+class InputFile:
     """A file that was uploaded for an input. `stored`: where `fetch` finds it."""
 
     key: str
@@ -110,9 +110,9 @@ class Given:
 class Material:
     """Material that an attempt starts with, besides its orders."""
 
-    before: Before | None
-    earlier: tuple[Earlier, ...] = ()
-    files: tuple[Given, ...] = ()
+    before: StartingWorkspace | None
+    earlier: tuple[EarlierFile, ...] = ()
+    files: tuple[InputFile, ...] = ()
     git: GitState | None = None
 
 
@@ -142,7 +142,7 @@ class Workspace:
 
 
 @dataclass(frozen=True)
-class Leavings:
+class AttemptResults:
     """Results that an attempt left below `root`. `files`: the bytes that artifacts and workspace name;
     `workspace` is None where it is as the one before."""
 
@@ -160,13 +160,13 @@ class JobTransport(Protocol):
 
     async def material(self, started: Started) -> Material: ...
 
-    async def before(self, started: Started) -> Before | None:
+    async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
         """Return only the workspace of the material."""
 
     def fetch(self, stored: str, path: Path) -> None:
         """Bytes into a new file; in a thread."""
 
-    async def store(self, started: Started, left: Leavings) -> None:
+    async def store(self, started: Started, left: AttemptResults) -> None:
         """:raises LeaseLost: nothing is kept; OSError: there is no room for it; NotStored: it is refused"""
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
@@ -177,7 +177,7 @@ class JobTransport(Protocol):
     async def clear(self, started: Started) -> Clearance:
         """Ask whether this delivery may push, under the lock of its task. :raises LeaseLost"""
 
-    async def delivered(
+    async def report_delivered(
         self,
         started: Started,
         commit: str,
@@ -186,17 +186,19 @@ class JobTransport(Protocol):
     ) -> None:
         """It landed. `request`: the one that is open for it; `base`: where it stood before. :raises LeaseLost"""
 
-    async def at_host(self, started: Started, host_state: AtHost) -> None:
+    async def report_host_progress(self, started: Started, host_state: AtHost) -> None:
         """It goes on through its host. :raises LeaseLost"""
 
-    async def queued(self, started: Started) -> float:
+    async def seconds_to_wait(self, started: Started) -> float:
         """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
 
-    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
+    async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
         """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else "".
         :raises LeaseLost"""
 
-    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+    async def report_push(
+        self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
+    ) -> None:
         """People pushed this commit to the branch of the task. `who`: e-mail addresses that commits name; `logins`: of
         who pushed, as the host says. The task goes on with it, and this job may be over. :raises LeaseLost"""
 
@@ -207,7 +209,7 @@ class TrialTransport(JobTransport, Protocol):
     async def claim(self, config: WorkerConfig) -> Started | None:
         """Return what to run, if nobody else took it and this worker may."""
 
-    async def goes_on(self) -> bool:
+    async def keep_alive(self) -> bool:
         """Say that it is still worked on; whether it still may be."""
 
     async def end(self, outcome: Mapping[str, Any]) -> str:
@@ -221,14 +223,14 @@ class TrialTransport(JobTransport, Protocol):
 
 
 class Transport(JobTransport, Protocol):
-    """Every call may come again after its answer got lost, and sits a short absence of the server out, but for `tell`,
-    `unattended`, `sign_off` and `renew`. :raises ServerAway: these do"""
+    """Every call may come again after its answer got lost, and sits a short absence of the server out, but for
+    `update_worker`, `unattended`, `sign_off` and `renew`. :raises ServerAway: these do"""
 
     # The worker itself
 
     async def register(self, facts: Mapping[str, Any]) -> None: ...
 
-    async def tell(self, **facts: Any) -> None:
+    async def update_worker(self, **facts: Any) -> None:
         """`stopping`, `no_space`, `agents`, `programs`, `registries`."""
 
     async def sign_off(self) -> None:

@@ -1,8 +1,6 @@
-"""Calls that come at the same time go together: from a worker, from a runner, and in a web process. They wait on the
-event loop, so that none of them needs a thread.
-
-One that comes alone goes at once. Those who come while others are under way go together as soon as these are done, and
-with them who comes within a moment: who was just given work that takes no time. Nobody waits for other work."""
+"""Batching of calls that come at the same time, from a worker, a runner or in a web process. A call that comes
+alone is sent at once. Calls that come while others are sent go in the next batch, with those that follow
+within MOMENT. Waiting takes no thread."""
 
 from __future__ import annotations
 
@@ -28,10 +26,10 @@ class _Waiting(Generic[Call, Answer]):
     answer: asyncio.Future[Answer | None]
 
 
-class Together(Generic[Call, Answer]):
-    """`send` answers several calls, each in its place: with an answer, or with what it failed of. What it raises is
-    each one's. `size` of a call, of which `most` go together. `patience`: seconds behind others, after which a further
-    lane is opened; 0: at once. Lives on one event loop."""
+class CallBatcher(Generic[Call, Answer]):
+    """Batcher of calls on one event loop. `send` answers a batch, each call in its place with an answer or an
+    exception. `size` of a call, of which `most` go in one batch. `patience`: seconds in the queue after
+    which a further lane is opened; 0: at once."""
 
     def __init__(
         self,
@@ -84,10 +82,10 @@ class Together(Generic[Call, Answer]):
             return
         if len(self._lanes) < self._most_lanes:
             # With those who lose theirs in the same round of the loop.
-            self._open_lane(self._taken())
+            self._open_lane(self._take_batch())
         else:
             self._waiting.remove(own)
-            _tell(own, None)
+            _pass_answer(own, None)
 
     def _open_lane(self, waiters: Sequence[_Waiting[Call, Answer]] = ()) -> None:
         self._lanes.add(asyncio.get_running_loop().create_task(self._serve_who_waits(waiters)))
@@ -101,7 +99,7 @@ class Together(Generic[Call, Answer]):
                 await self._answer_together(waiters)
             while self._waiting:
                 await self._wait_a_moment()
-                if waiters := self._taken():
+                if waiters := self._take_batch():
                     await self._answer_together(waiters)
         finally:
             # Not when the task is done, which is later: who comes in between would wait for a lane that has ended.
@@ -116,7 +114,7 @@ class Together(Generic[Call, Answer]):
                 await self._all_here.wait()
         self._coming.clear()
 
-    def _taken(self) -> list[_Waiting[Call, Answer]]:
+    def _take_batch(self) -> list[_Waiting[Call, Answer]]:
         """Take from the queue the caller that has waited longest, and all that go along."""
         room, waiters, left = self._most, list[_Waiting[Call, Answer]](), list[_Waiting[Call, Answer]]()
         for waiter in self._waiting:
@@ -138,10 +136,10 @@ class Together(Generic[Call, Answer]):
             answers = [error] * len(waiters)
         finally:
             for waiter, answer in zip(waiters, answers, strict=True):
-                _tell(waiter, answer)
+                _pass_answer(waiter, answer)
 
 
-def _tell(waiting: _Waiting[Call, Answer], answer: Answer | Exception | None) -> None:
+def _pass_answer(waiting: _Waiting[Call, Answer], answer: Answer | Exception | None) -> None:
     """Pass the answer to a waiting caller; one that has hung up gets nothing."""
     if waiting.answer.done():
         return

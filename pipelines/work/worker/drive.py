@@ -39,10 +39,10 @@ class Driver:
 
     # Who calls
 
-    async def ticket(self, token_id: int, queue: str) -> None:
+    async def drive_ticket(self, token_id: int, queue: str) -> None:
         """A ticket of this queue. The drive goes on when the caller is cancelled: it lives by its lease, not by the
         ticket."""
-        work = self._together(token_id) if queue == QUICK else self.drive(token_id, queue)
+        work = self._drive_instant(token_id) if queue == QUICK else self.drive(token_id, queue)
         await asyncio.shield(self.spawn(work))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -62,14 +62,14 @@ class Driver:
         self._instant.stopping = stopping
 
     @property
-    def busy(self) -> int:
+    def drive_count(self) -> int:
         return len(self._drives)
 
     @property
     def full(self) -> bool:
         return self._slots[DRIVE].locked()
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until nothing is driven."""
         while self._drives:
             # A copy: the set changes meanwhile
@@ -97,7 +97,7 @@ class Driver:
 
     # What happens
 
-    async def _together(self, token_id: int) -> None:
+    async def _drive_instant(self, token_id: int) -> None:
         """Work that takes no time. What else comes of it is driven by itself."""
         if self.stopping:
             return
@@ -112,11 +112,11 @@ class Driver:
             await self.drive(token_id, QUICK)
 
     def _begin_apart(self, started: Started) -> None:
-        self.spawn(self._apart(started))
+        self.spawn(self._drive_started(started))
 
-    async def _apart(self, started: Started) -> None:
+    async def _drive_started(self, started: Started) -> None:
         async with AsyncExitStack() as seat:
-            await self._go(started, self.config.most_stations, seat)
+            await self._drive_stations(started, self.config.most_stations, seat)
 
     async def _drive(self, queue: str, claim: Callable[[int], Awaitable[Started | None]], which: int) -> None:
         async with self._slots[queue]:
@@ -126,13 +126,14 @@ class Driver:
                 # A station would keep the slot of a question from other questions.
                 most = 1 if queue == EVALUATE else self.config.most_stations
                 async with AsyncExitStack() as seat:
-                    await self._go(started, most, seat if queue == QUICK else None)
+                    await self._drive_stations(started, most, seat if queue == QUICK else None)
 
-    async def _go(
+    async def _drive_stations(
         self, started: Started | None, most_stations: int, seat: AsyncExitStack | None = None
     ) -> None:
-        """Station after station, until the token rests or others get their turn. `seat`: none was taken yet, for its
-        work takes no time; the first that does takes one, or goes back to the queue where all are taken."""
+        """Run station after station until the token waits or its share of stations or time is used up. `seat`:
+        no place is taken yet, as instant work needs none; the first other station takes one, or gives the
+        job back where all are taken."""
         loop = asyncio.get_running_loop()
         until, stations = loop.time() + self.config.most_seconds, 0
         while started is not None:
@@ -150,7 +151,7 @@ class Driver:
             try:
                 # House §2: after so many stations, or so long, others have their turn
                 may_go_on = stations < most_stations and loop.time() < until
-                started = await self._station(work, may_go_on)
+                started = await self._run_station(work, may_go_on)
             except LookAgain as later:
                 orders, lease = work.started.orders, work.started.lease
                 await self.transport.give_back(orders.job_id, orders.attempt, lease, later.seconds)
@@ -159,7 +160,7 @@ class Driver:
                 log.info("lease_lost", job=work.started.orders.job_id)
                 return
             except asyncio.CancelledError:
-                await self._stopped(work)
+                await self._settle_cancelled(work)
                 return
             except Exception:
                 self.running.abandon(work)
@@ -168,7 +169,7 @@ class Driver:
             finally:
                 self.running.end(work)
 
-    async def _stopped(self, work: RunningWork) -> None:
+    async def _settle_cancelled(self, work: RunningWork) -> None:
         """Settle a job after a cancellation, when the processes have ended: a lost lease belongs to somebody
         else, a planned stop gives it back."""
         if work.lost:
@@ -177,7 +178,7 @@ class Driver:
         orders = work.started.orders
         await self.transport.give_back(orders.job_id, orders.attempt, work.started.lease)
 
-    async def _station(self, work: RunningWork, may_go_on: bool) -> Started | None:
+    async def _run_station(self, work: RunningWork, may_go_on: bool) -> Started | None:
         started = work.started
         outcome = await self.execution.outcome(started)
         # After the work, during which a stop may have come
@@ -195,5 +196,5 @@ class Driver:
             raise LeaseLost
         left_files = executes(started.orders.kind) or started.orders.question is not None
         if left_files and answer.decision == "finish":
-            await asyncio.to_thread(self.folders.forget, started.orders.task_id)
+            await asyncio.to_thread(self.folders.drop_folder, started.orders.task_id)
         return answer.following

@@ -16,20 +16,20 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.handlers import evaluate, judge
 from pipelines.work.handlers.evaluate import unanswered
 from pipelines.work.handlers.log import JobLog
-from pipelines.work.orders.order import Orders, access, environment, trust
+from pipelines.work.orders.order import Orders, access, certificate_variables, environment
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Sink, Spec
-from pipelines.work.transport.protocol import Before, JobTransport, Started
-from pipelines.work.workspaces import Folders, KeptFolder, WorkspaceTooLarge, take_picture
+from pipelines.work.transport.protocol import JobTransport, Started, StartingWorkspace
+from pipelines.work.workspaces import Folders, ReusableFolder, WorkspaceTooLarge, take_picture
 
 # How long the command of an evaluator may take.
 EVALUATOR_SECONDS = 600.0
-Prepare = Callable[[int, Attempt, Before | None], KeptFolder | None]
+Prepare = Callable[[int, Attempt, StartingWorkspace | None], ReusableFolder | None]
 Run = Callable[[Spec, Sink, Orders], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True)
-class Asking:
+class QuestionAnswerer:
     """`prepare` fills an attempt's folder with what the station left."""
 
     transport: JobTransport
@@ -60,8 +60,8 @@ class Asking:
         """Answer in a copy of the workspace; what the question changes there is nobody's work, and is
         dropped."""
         orders = started.orders
-        attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
-        before = await self.transport.before(started)
+        attempt = self.folders.attempt_folder(orders.task_id, orders.job_id, orders.attempt, started.lease)
+        before = await self.transport.read_workspace_before(started)
         try:
             reused_folder = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
             outcome = await self._logged(started, config, make(orders, attempt, config), run)
@@ -83,7 +83,11 @@ class Asking:
         return outcome
 
     def _tidy(
-        self, task_id: int, attempt: Attempt, before: Before | None, reused_folder: KeptFolder | None
+        self,
+        task_id: int,
+        attempt: Attempt,
+        before: StartingWorkspace | None,
+        reused_folder: ReusableFolder | None,
     ) -> None:
         """The folder serves the next station as long as nothing in it was changed."""
         try:
@@ -95,7 +99,7 @@ class Asking:
         except WorkspaceTooLarge:
             picture = None
         if before and picture and picture.digest == before.digest:
-            self.folders.keep(task_id, KeptFolder(attempt, picture.digest, picture.stamps))
+            self.folders.keep(task_id, ReusableFolder(attempt, picture.digest, picture.stamps))
         else:
             self.folders.remove(attempt)
 
@@ -135,7 +139,7 @@ def _spec(
         attempt=attempt,
         argv=argv,
         prompt=jsontext.dumps(stdin, ascii_only=False) + "\n",
-        env={**trust(attempt, config), **environment(orders, attempt, config)},
+        env={**certificate_variables(attempt, config), **environment(orders, attempt, config)},
         limits=ProcessLimits(total=limit),
         isolation=config.isolation,
         access=access(orders, config),
@@ -161,18 +165,18 @@ async def run_tool(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
     assert orders.question is not None
     tool = orders.question.asked["tool"]
     outcome, retries = tool["outcome"], tool["retries"]
-    how = evaluate.Try(
+    how = evaluate.ToolRules(
         outcome["parse"], tuple(outcome["success_on"]), int(retries["max"]), float(retries["backoff"])
     )
-    return await evaluate.tool(spec, sink, how)
+    return await evaluate.run_tool(spec, sink, how)
 
 
 async def run_hook(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
-    return await evaluate.hook(spec, sink)
+    return await evaluate.run_hook(spec, sink)
 
 
 async def run_evaluator(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
-    return await evaluate.evaluator(spec, sink)
+    return await evaluate.run_evaluator(spec, sink)
 
 
 PROGRAMS: dict[str, tuple[Callable[[Orders, Attempt, WorkerConfig], Spec], Run]] = {

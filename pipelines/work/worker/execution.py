@@ -29,12 +29,19 @@ from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.results.text import Masker, masked
 from pipelines.work.spec.base import Attempt, LookAgain, Outcome, Spec
 from pipelines.work.spec.repository import GitState, RepositoryAccess
-from pipelines.work.transport.protocol import NO_VALUES, Before, JobTransport, Material, NotStored, Started
+from pipelines.work.transport.protocol import (
+    NO_VALUES,
+    JobTransport,
+    Material,
+    NotStored,
+    Started,
+    StartingWorkspace,
+)
 from pipelines.work.worker import handover, preparing, repository, secret_files
-from pipelines.work.worker.evaluations import Asking
+from pipelines.work.worker.evaluations import QuestionAnswerer
 from pipelines.work.worker.handover import Packed, failed, pack, with_changes, with_claims
 from pipelines.work.worker.prepared_files import PreparedFiles
-from pipelines.work.workspaces import Folders, KeptFolder, restore
+from pipelines.work.workspaces import Folders, ReusableFolder, restore
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +51,7 @@ class JobExecution:
 
     def __init__(self, config: WorkerConfig, transport: JobTransport, folders: Folders) -> None:
         self.config, self.transport, self.folders = config, transport, folders
-        self.asking = Asking(transport, folders, self._prepare)
+        self.asking = QuestionAnswerer(transport, folders, self._prepare)
         # Something could not be written: shown in /healthz until it can be again.
         self.no_space = False
         self._own_masker = Masker(config.secrets)
@@ -54,7 +61,7 @@ class JobExecution:
         """The outcome of one job; whatever it left behind is stored. A full disk is an outcome, too: another attempt
         here would only meet it again, and what was half written is removed."""
         try:
-            return await self._done(started)
+            return await self._run_work(started)
         except NotStored as error:
             return failed("not_stored", f"What this run left was not stored: {error}")
         except OSError as error:
@@ -64,12 +71,12 @@ class JobExecution:
             log.error("no_space", job=started.orders.job_id, why=str(error))
             return failed("no_space", "The disk of this worker is full. Make room on it, then try again.")
 
-    def instantly(self, started: Started) -> Outcome | None:
+    def instant_outcome(self, started: Started) -> Outcome | None:
         """The outcome of work that takes no time, without an event loop; None of any other."""
         orders = started.orders
         if orders.question is not None or orders.git is not None or not is_instant(orders.kind):
             return None
-        work = self._done(started)
+        work = self._run_work(started)
         try:
             # One step by hand is all of it: such work never waits
             work.send(None)
@@ -79,7 +86,7 @@ class JobExecution:
         work.close()
         raise AssertionError(f"work of kind {orders.kind} waits for something")
 
-    async def _done(self, started: Started) -> Outcome:
+    async def _run_work(self, started: Started) -> Outcome:
         kind = started.orders.kind
         if started.orders.question is not None:
             return masked(await self.asking.answer(started, self._config(started)), self._masker(started))
@@ -89,7 +96,7 @@ class JobExecution:
             return await self._execute(started)
         if kind not in HANDLERS:
             return failed("unknown_work", f"This worker does not know work of kind “{kind}”.")
-        if not KINDS[kind].calls and await self._meets(started):
+        if not KINDS[kind].calls and await self._needs_merge(started):
             return await self._execute(started)
         try:
             spec = spec_of(started.orders, Attempt(self.folders.home), self._config(started))
@@ -97,11 +104,11 @@ class JobExecution:
             return failed("template_error", str(error))
         if KINDS[kind].calls:
             return await self._call(started, spec)
-        return masked(await HANDLERS[kind](spec, Silence()), self._masker(started))
+        return masked(await HANDLERS[kind](spec, SilentSink()), self._masker(started))
 
-    async def _meets(self, started: Started) -> bool:
-        """Say if something is merged here first, branches or what the base became: then the work has a folder, whatever
-        it is."""
+    async def _needs_merge(self, started: Started) -> bool:
+        """Return whether branches or a moved base have to be merged first: then the work gets a folder,
+        whatever its kind is."""
         git = started.orders.git
         if git is None or git.problem:
             return False
@@ -136,7 +143,9 @@ class JobExecution:
         orders = started.orders
         try:
             # Before anything starts, and before a folder is made: an undefined variable is an error (law §8a).
-            attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
+            attempt = self.folders.attempt_folder(
+                orders.task_id, orders.job_id, orders.attempt, started.lease
+            )
             spec = self._spec(started, attempt)
         except Unrenderable as error:
             return failed("template_error", str(error))
@@ -164,27 +173,27 @@ class JobExecution:
     async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
         orders, attempt = started.orders, spec.attempt
         material = await self.transport.material(started)
-        access = self._reached(started, material) if orders.git else None
+        access = self._repository_access(started, material) if orders.git else None
         # Counts are of what is committed (law §13): nothing that git left out comes along.
-        anew = access is not None and (repository.moves_on(access) or handover.counted(spec))
+        anew = access is not None and (repository.needs_fresh_files(access) or handover.counted_reports(spec))
         before = None if anew else material.before
         reused_folder = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
         if spec.agent is not None:
-            await asyncio.to_thread(self.folders.take_home, orders.task_id, _agent_of(orders), attempt)
+            await asyncio.to_thread(self.folders.take_home, orders.task_id, _home_key(orders), attempt)
         context, fetch = orders.scope["context"], self.transport.fetch
-        await asyncio.to_thread(handover.give, attempt, context, material, fetch, orders.handoff)
+        await asyncio.to_thread(handover.write_inputs, attempt, context, material, fetch, orders.handoff)
         folder = Folder(spec, reused_folder, access, before is not None)
         outcome, packed = await self._logged(started, folder)
         # Before the report: whoever reads the outcome finds what it names
-        await self.transport.store(started, packed.left(attempt.root, before))
+        await self.transport.store(started, packed.results_to_store(attempt.root, before))
         if spec.agent is not None:
-            await asyncio.to_thread(self.folders.keep_home, orders.task_id, _agent_of(orders), attempt)
+            await asyncio.to_thread(self.folders.keep_home, orders.task_id, _home_key(orders), attempt)
         # After the store, which still reads these files
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed)
         if orders.station.kind == handover.AGENT:  # of a push, too: it claims nothing
             outcome = with_claims(outcome, before, packed.picture)
         masker = self._masker(started, spec.secrets_now())
-        return masked(packed.seen_on(outcome, before, orders.station.expects), masker)
+        return masked(packed.with_observed_trees(outcome, before, orders.station.expects), masker)
 
     async def _logged(self, started: Started, folder: Folder) -> tuple[Outcome, Packed]:
         """Run the work with its log. The log is complete before anything else is stored."""
@@ -204,35 +213,35 @@ class JobExecution:
         """Run the work of a job: of a line without a repository the work alone; else what it works on comes
         before it, and a commit after."""
         if folder.access is None:
-            return await self._worked(started, folder, sink)
+            return await self._run_handler(started, folder, sink)
         try:
-            ready = await repository.prepared(folder.access, folder.spec, folder.filled, sink)
+            ready = await repository.prepare_files(folder.access, folder.spec, folder.filled, sink)
         except GitRefused as error:
             await sink.note(f"[gateline] {error}")
             return repository.refused(error), Packed((), {}, None)
-        if folder.access.state.head and handover.counted(folder.spec):
+        if folder.access.state.head and handover.counted_reports(folder.spec):
             await sink.note("[gateline] Its reports count, so only files that are committed are here.")
-        made = await preparing.environment(
+        made = await preparing.prepare_environment(
             ready, started.orders, folder.spec, folder.filled, self._prepared, self.config.images, sink
         )
         if made.problem:
             return failed(preparing.FAILURE_TYPE, made.problem), Packed((), {}, None)
-        folder = replace(folder, spec=made.around(folder.spec))
-        outcome, packed = await self._worked(started, folder, sink, (GIT_FOLDER, *made.roots))
-        packed = preparing.beside_the_change(packed, made)
+        folder = replace(folder, spec=made.apply_to(folder.spec))
+        outcome, packed = await self._run_handler(started, folder, sink, (GIT_FOLDER, *made.roots))
+        packed = preparing.without_prepared_files(packed, made)
         packed = handover.without_reports(folder.spec, packed, ready.files)
-        return await repository.committed(ready, started.orders, folder.spec, outcome, packed)
+        return await repository.commit_results(ready, started.orders, folder.spec, outcome, packed)
 
-    async def _worked(
+    async def _run_handler(
         self, started: Started, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
     ) -> tuple[Outcome, Packed]:
         if not executes(folder.spec.kind):
             outcome = await HANDLERS[folder.spec.kind](folder.spec, sink)
             return await asyncio.to_thread(pack, folder.spec, outcome, folder.kept, but)
         spec, finder = folder.spec, self._finder(started)
-        present = await asyncio.to_thread(secret_files.present, spec.attempt.workspace) if finder else {}
+        present = await asyncio.to_thread(secret_files.file_stamps, spec.attempt.workspace) if finder else {}
         stood = await asyncio.to_thread(repositories.heads, spec.attempt.workspace)
-        reports = await asyncio.to_thread(handover.standing, spec)
+        reports = await asyncio.to_thread(handover.report_stamps, spec)
         outcome = await HANDLERS[spec.kind](spec, sink)
         outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
         outcome, packed = await asyncio.to_thread(pack, spec, outcome, folder.kept, but, reports)
@@ -241,14 +250,14 @@ class JobExecution:
         # The lent sign-in may have been renewed meanwhile: its new tokens are looked for, too
         if late := spec.secrets_now():
             finder = self._finder(started, late)
-        checked = secret_files.withheld
+        checked = secret_files.withhold_secrets
         outcome, packed = await asyncio.to_thread(checked, spec.attempt, outcome, packed, finder, present)
         if outcome.get("failure_type") == secret_files.FAILURE_TYPE:
             await sink.note(f"[gateline] {outcome['summary']}")
         return outcome, packed
 
-    def _reached(self, started: Started, material: Material) -> RepositoryAccess:
-        return repository.reached(
+    def _repository_access(self, started: Started, material: Material) -> RepositoryAccess:
+        return repository.repository_access(
             started, material.git or GitState(), self._config(started), self.transport.fetch
         )
 
@@ -260,7 +269,7 @@ class JobExecution:
     # What came with the job
 
     def _config(self, started: Started) -> WorkerConfig:
-        values, lent = started.values, self._lent(started)
+        values, lent = started.values, self._lent_tokens(started)
         # A log names a repository, never a path of the server.
         paths = tuple(str(folder["path"]) for folder in started.orders.folders)
         # The very same object: by it `_masker` sees that this worker's own masker will do
@@ -269,7 +278,7 @@ class JobExecution:
         masked = (*values.masked, *lent, *paths)
         return self.config.with_values(values.secrets, values.variables, masked, values.withheld)
 
-    def _lent(self, started: Started) -> tuple[str, ...]:
+    def _lent_tokens(self, started: Started) -> tuple[str, ...]:
         """Return what nothing may show of the sign-in that this job is lent."""
         work = started.orders.station.work
         preset = (
@@ -287,17 +296,19 @@ class JobExecution:
     def _finder(self, started: Started, late: Sequence[str] = ()) -> SecretFinder:
         """Return a finder of the secrets that are registered for the line of the job, or with this worker."""
         known = self._config(started).named_secrets.values()
-        return SecretFinder((*started.values.masked, *self._lent(started), *late, *known))
+        return SecretFinder((*started.values.masked, *self._lent_tokens(started), *late, *known))
 
     # In threads, with files
 
-    def _prepare(self, task_id: int, attempt: Attempt, before: Before | None) -> KeptFolder | None:
+    def _prepare(
+        self, task_id: int, attempt: Attempt, before: StartingWorkspace | None
+    ) -> ReusableFolder | None:
         """Fill the attempt's folder with what the station before left."""
         self.folders.make(attempt)
         if before is None:
-            self.folders.forget(task_id)
+            self.folders.drop_folder(task_id)
             return None
-        reused_folder = self.folders.take_kept(task_id, before.digest, attempt)
+        reused_folder = self.folders.reuse_folder(task_id, before.digest, attempt)
         if reused_folder is None:
             stored = before.stored
             restore(
@@ -314,7 +325,7 @@ class JobExecution:
             return
         for path in packed.apart:
             remove_path(attempt.workspace, path)
-        self.folders.keep(task_id, KeptFolder(attempt, picture.digest, picture.stamps))
+        self.folders.keep(task_id, ReusableFolder(attempt, picture.digest, picture.stamps))
 
 
 @dataclass(frozen=True)
@@ -323,12 +334,12 @@ class Folder:
     the files of the station before are there."""
 
     spec: Spec
-    kept: KeptFolder | None
+    kept: ReusableFolder | None
     access: RepositoryAccess | None = None
     filled: bool = False
 
 
-def _agent_of(orders: Orders) -> str:
+def _home_key(orders: Orders) -> str:
     """Branches that run side by side share no HOME: of an agent at a station."""
     return f"{orders.station.key}.{orders.station.work.get('agent')}"
 
@@ -342,7 +353,7 @@ def unstorable(outcome: Outcome, why: str) -> Outcome:
     return with_output_facts(reported, {"unreadable": shortened(why)})
 
 
-class Silence:
+class SilentSink:
     """A sink for work that writes nothing."""
 
     async def write(self, stream: str, data: bytes) -> None:

@@ -10,35 +10,35 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pipelines.formats.evidence.claims.checking import CONTRADICTED, ObservedWork, checked
+from pipelines.formats.evidence.claims.checking import CONTRADICTED, ObservedWork, check_claims
 from pipelines.formats.evidence.claims.reading import OTHER, claims_of
 from pipelines.formats.evidence.readers import cobertura, junit, lcov, sarif
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
-from pipelines.formats.evidence.readers.table import READERS, together
+from pipelines.formats.evidence.readers.table import READERS, merge_facts
 from pipelines.formats.evidence.trees.kinds import TESTS, sensitivity
 from pipelines.formats.evidence.trees.trees import DELETED, MODIFIED, compare
 from pipelines.routing.basics.facts import OUTPUT, with_source
 from pipelines.work.measuring import TooLarge, measure
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
 from pipelines.work.results.document import read_document
-from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.files import FileRefused, open_plain_file
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.base import Attempt, Outcome, Spec
 from pipelines.work.spec.repository import GitLeft
 from pipelines.work.transport.protocol import (
     MEDIA_TYPE,
-    Before,
+    AttemptResults,
     Entry,
     FileSources,
     HandedOver,
-    Leavings,
     Material,
+    StartingWorkspace,
     Workspace,
 )
 from pipelines.work.workspaces import (
-    KeptFolder,
     Picture,
+    ReusableFolder,
     Stamp,
     WorkspaceTooLarge,
     digest_of,
@@ -59,7 +59,7 @@ NOTHING_THERE = digest_of(())
 """The workspace with which the first station begins."""
 
 
-def give(
+def write_inputs(
     attempt: Attempt,
     context: Mapping[str, Any],
     material: Material,
@@ -69,14 +69,14 @@ def give(
     """Lay down what the work may read: the context of the task as JSON, what stations before handed over as
     `artifacts/<station>/<name>`, and what was uploaded for inputs as `inputs/<key>/<name>`. In a thread, before the
     work starts."""
-    folder = attempt.given / ARTIFACTS
+    folder = attempt.inputs_folder / ARTIFACTS
     folder.mkdir(parents=True)
-    (attempt.given / CONTEXT).write_text(json.dumps(dict(context), ensure_ascii=False))
+    (attempt.inputs_folder / CONTEXT).write_text(json.dumps(dict(context), ensure_ascii=False))
     if handoff is not None:
-        (attempt.given / HANDOFF).write_text(json.dumps(handoff, ensure_ascii=False))
-    (attempt.given / INPUTS).mkdir()
+        (attempt.inputs_folder / HANDOFF).write_text(json.dumps(handoff, ensure_ascii=False))
+    (attempt.inputs_folder / INPUTS).mkdir()
     for file in material.files:
-        place = attempt.given / INPUTS / file.key / file_name(file.name)
+        place = attempt.inputs_folder / INPUTS / file.key / file_name(file.name)
         place.parent.mkdir()
         fetch(file.stored, place)
     for earlier in material.earlier:
@@ -102,7 +102,7 @@ class Declared:
     path: str
     required: bool
 
-    def spared(self, attempt: Attempt) -> bool:
+    def is_absent_optional(self, attempt: Attempt) -> bool:
         """Return whether the artifact is not required, and missing."""
         place = attempt.workspace / self.path
         return not self.required and not place.is_symlink() and not place.exists()
@@ -127,7 +127,7 @@ def collect(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver,
     sources: FileSources = {}
     room = MOST_BYTES
     for index, entry in enumerate(entries):
-        if isinstance(entry, Declared) and entry.spared(attempt):
+        if isinstance(entry, Declared) and entry.is_absent_optional(attempt):
             continue
         fields = {"path": entry} if isinstance(entry, str) else entry if isinstance(entry, dict) else {}
         if isinstance(entry, Declared):
@@ -136,7 +136,7 @@ def collect(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver,
         try:
             if index >= MOST_ARTIFACTS:
                 raise FileRefused(f"more than {MOST_ARTIFACTS} artifacts")
-            with opened(attempt.workspace, path) as file:
+            with open_plain_file(attempt.workspace, path) as file:
                 measured = measure(file, room)
         except (FileRefused, TooLarge) as error:
             artifacts[name] = HandedOver(name, error=escaped(str(error)))
@@ -149,7 +149,7 @@ def collect(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver,
     return tuple(artifacts.values()), sources
 
 
-def counted(spec: Spec) -> list[str]:
+def counted_reports(spec: Spec) -> list[str]:
     """The paths of the reports whose counts are facts. What an agent's station leaves counts nothing: its own program
     wrote it."""
     return _reports(spec) if spec.kind != AGENT else []
@@ -159,11 +159,11 @@ def _reports(spec: Spec) -> list[str]:
     return [artifact["path"] for artifact in spec.artifacts if artifact.get("kind") in COUNTED]
 
 
-def standing(spec: Spec) -> dict[str, Stamp]:
+def report_stamps(spec: Spec) -> dict[str, Stamp]:
     """Reports that lie there before the work starts: of another visit, or of the repository."""
     stamps = {}
-    for path in counted(spec):
-        with suppress(FileRefused), opened(spec.attempt.workspace, path) as file:
+    for path in counted_reports(spec):
+        with suppress(FileRefused), open_plain_file(spec.attempt.workspace, path) as file:
             stamps[path] = stamp_of(os.fstat(file.fileno()))
     return stamps
 
@@ -171,8 +171,9 @@ def standing(spec: Spec) -> dict[str, Stamp]:
 def with_facts(
     spec: Spec, artifacts: tuple[HandedOver, ...], stood: Mapping[str, Stamp]
 ) -> tuple[tuple[HandedOver, ...], dict[str, dict[str, float]]]:
-    """Return the artifacts, and what the declared reports of a station count (law §13). A report that cannot
-    be read was not handed over, nor one that `stood` there before the work and was not written by it."""
+    """Return the artifacts, and the facts counted from the reports that the station declares (law §13). A
+    report that cannot be read, or that lies there unchanged since before the work (`stood`), counts as not
+    handed over."""
     errors: dict[str, str] = {}
     reports = []
     for artifact in spec.artifacts if spec.kind != AGENT else ():
@@ -180,7 +181,7 @@ def with_facts(
         if reader is None:
             continue
         try:
-            with opened(spec.attempt.workspace, path) as file:
+            with open_plain_file(spec.attempt.workspace, path) as file:
                 if stood.get(path) == stamp_of(os.fstat(file.fileno())):
                     raise FileRefused("It lay there before this visit, which did not write it.")
                 # One byte more than allowed: the reader refuses it
@@ -194,10 +195,10 @@ def with_facts(
     handed_over = (
         HandedOver(one.name, error=errors[one.name]) if one.name in errors else one for one in artifacts
     )
-    return tuple(handed_over), together(reports)
+    return tuple(handed_over), merge_facts(reports)
 
 
-def with_claims(outcome: Outcome, before: Before | None, picture: Picture | None) -> Outcome:
+def with_claims(outcome: Outcome, before: StartingWorkspace | None, picture: Picture | None) -> Outcome:
     """Add to the outcome what the agent says it did, of the closed list, and what of it this visit
     contradicts (law §13). Only what one visit can tell: tests that a later station counts are compared
     with it in the review."""
@@ -222,18 +223,18 @@ def with_claims(outcome: Outcome, before: Before | None, picture: Picture | None
         present=present,
         commands_run=facts.get("commands", {}).get("run"),
     )
-    lies = [claim.to_dict() for claim in checked(made, observed) if claim.verdict == CONTRADICTED]
+    lies = [claim.to_dict() for claim in check_claims(made, observed) if claim.verdict == CONTRADICTED]
     group = facts.get("claims", {})
     made_claims = [*group.get("made", ()), *({"kind": claim.kind, "text": claim.text} for claim in made)]
     return {**outcome, "facts": {**facts, "claims": {**group, "made": made_claims, "contradicted": lies}}}
 
 
-def whole_document(attempt: Attempt, limit: int) -> tuple[tuple[HandedOver, ...], FileSources]:
+def result_document_artifact(attempt: Attempt, limit: int) -> tuple[tuple[HandedOver, ...], FileSources]:
     """The result document itself, if it says more than an outcome has room for."""
     if not read_document(attempt, limit).more:
         return (), {}
     path = attempt.below(attempt.result)
-    with opened(attempt.root, path) as file:
+    with open_plain_file(attempt.root, path) as file:
         measured = measure(file)
     artifact = HandedOver(DOCUMENT, "application/json", measured.digest, measured.size)
     return (artifact,), {measured.digest: (path, measured.size)}
@@ -260,22 +261,23 @@ class Packed:
     prepared: Mapping[str, Any] = field(default_factory=dict)
     """How the environment of its repository came about."""
 
-    def left(self, root: Path, before: Before | None) -> Leavings:
+    def results_to_store(self, root: Path, before: StartingWorkspace | None) -> AttemptResults:
         """Return what of it is to be stored: the workspace only where it changed."""
         picture = self.picture
         same = picture is None or (before is not None and picture.digest == before.digest)
         workspace = (
             None if picture is None or same else Workspace(picture.digest, picture.manifest, picture.size)
         )
-        return Leavings(root, self.wanted, self.artifacts, workspace, self.git)
+        return AttemptResults(root, self.wanted, self.artifacts, workspace, self.git)
 
-    def seen_on(self, outcome: Outcome, before: Before | None, expects: str) -> Outcome:
-        """Add the pictures of the workspace on which the outcome's facts were observed, before and after the
-        work (law §13). A station that is expected to leave something always has one: what its program said
-        at last."""
+    def with_observed_trees(
+        self, outcome: Outcome, before: StartingWorkspace | None, expects: str
+    ) -> Outcome:
+        """Return the outcome with the digests of the workspace before and after the work, on which its facts
+        were observed (law §13)."""
         facts = outcome.get("facts") or {}
         if expects and facts.keys() <= {OUTPUT}:
-            facts = {**_ran(outcome), **facts}
+            facts = {**_command_facts(outcome), **facts}
         facts = {**facts, "prepare": dict(self.prepared)} if self.prepared else facts
         if not facts or self.picture is None:
             return outcome
@@ -290,7 +292,7 @@ def _without_git(manifest: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in manifest if ".git" not in PurePosixPath(entry["path"]).parts]
 
 
-def _ran(outcome: Outcome) -> dict[str, Any]:
+def _command_facts(outcome: Outcome) -> dict[str, Any]:
     code = outcome.get("exit_code")
     return {} if code is None else {"commands": {"run": 1, "failed": int(code != 0), "last_exit_code": code}}
 
@@ -298,7 +300,7 @@ def _ran(outcome: Outcome) -> dict[str, Any]:
 def pack(
     spec: Spec,
     outcome: Outcome,
-    reused_folder: KeptFolder | None,
+    reused_folder: ReusableFolder | None,
     but: Collection[str] = (),
     reports: Mapping[str, Stamp] | None = None,
 ) -> tuple[Outcome, Packed]:
@@ -309,7 +311,7 @@ def pack(
     artifacts, sources = collect(attempt, entries)
     # What the work itself hands over under this name stays what it is
     if DOCUMENT not in {one.name for one in artifacts}:
-        document, its = whole_document(attempt, spec.limits.document_bytes)
+        document, its = result_document_artifact(attempt, spec.limits.document_bytes)
         artifacts, sources = (*artifacts, *document), {**sources, **its}
     artifacts, facts = with_facts(spec, artifacts, reports or {})
     if facts:

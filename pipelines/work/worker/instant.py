@@ -79,7 +79,7 @@ class InstantWork:
 
     def _outcome(self, started: Started) -> Outcome | None:
         try:
-            return self._execution.instantly(started)
+            return self._execution.instant_outcome(started)
         except Exception:
             log.exception("instant_work_failed", job=started.orders.job_id)
             return None

@@ -28,7 +28,7 @@ FolderState = Mapping[str, tuple[int, int, int]]
 """{path: (size, time, inode)}; of what is no file the mode in place of the size."""
 
 
-def seen(workspace: Path) -> FolderState:
+def read_folder_state(workspace: Path) -> FolderState:
     """Everything in a folder but its `.git`. In a thread."""
     file_marks = {}
     for path, info in entries(workspace, (".git",)):
@@ -58,7 +58,7 @@ class PreparedFiles:
     def take(self, key: str, workspace: Path) -> tuple[str, ...] | None:
         """Copy what is kept into the folder. :return: its topmost paths; None where nothing is kept, or where something
         stands in its place"""
-        with self._held(key) as entry:
+        with self._locking_entry(key) as entry:
             if entry is None:
                 return None
             roots = tuple(json.loads((entry / ROOTS).read_text("utf-8")))
@@ -72,7 +72,7 @@ class PreparedFiles:
             return roots
 
     @contextmanager
-    def makes(self, key: str) -> Iterator[bool]:
+    def making_entry(self, key: str) -> Iterator[bool]:
         """Yield whether nobody else on this machine makes the entry of this key; nobody does until the end of
         the block. The system releases it for a process that was killed."""
         path = self.base / MAKING / key
@@ -84,7 +84,7 @@ class PreparedFiles:
                 yield False
                 return
             # Who held it before may have removed the name since it was opened.
-            is_owner = _is_named(path, file.fileno())
+            is_owner = _is_at_path(path, file.fileno())
             try:
                 yield is_owner
             finally:
@@ -133,7 +133,7 @@ class PreparedFiles:
         return True
 
     @contextmanager
-    def _held(self, key: str) -> Iterator[Path | None]:
+    def _locking_entry(self, key: str) -> Iterator[Path | None]:
         """Nobody removes it meanwhile."""
         try:
             lock = (self.base / key / LOCK).open("r")
@@ -147,7 +147,7 @@ class PreparedFiles:
             yield self.base / key if there else None
 
 
-def _is_named(path: Path, opened: int) -> bool:
+def _is_at_path(path: Path, opened: int) -> bool:
     try:
         return path.stat().st_ino == os.fstat(opened).st_ino
     except FileNotFoundError:

@@ -24,17 +24,17 @@ from pipelines.work.handlers.starting import NotPrepared
 from pipelines.work.images import ImageAbsent, Images
 from pipelines.work.measuring import measure
 from pipelines.work.orders.order import PROGRAMS_AS_THEY_ARE, Orders
-from pipelines.work.outgoing.authorities import for_programs
+from pipelines.work.outgoing.authorities import program_variables
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Access
-from pipelines.work.results.files import FileRefused, opened
+from pipelines.work.results.files import FileRefused, open_plain_file
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.base import ProcessLimits, Sink, Spec
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 from pipelines.work.worker.handover import Packed
-from pipelines.work.worker.prepared_files import FolderState, PreparedFiles, added, seen
+from pipelines.work.worker.prepared_files import FolderState, PreparedFiles, added, read_folder_state
 
 SECONDS: Final = 1800.0
 SILENT_SECONDS: Final = 600.0
@@ -52,9 +52,9 @@ class PreparedFolder:
     """`roots`: what was added to the folder, and is no part of the change. `facts`: how it came about. `image`,
     `images`: as of a spec. `private`: hosts whose addresses may be private. `problem`: why there is none."""
 
-    def around(self, spec: Spec) -> Spec:
+    def apply_to(self, spec: Spec) -> Spec:
         """The spec of the station that works in it."""
-        reaching = also(spec.outgoing, self.private)
+        reaching = with_private_hosts(spec.outgoing, self.private)
         return replace(spec, services=self.services, image=self.image, images=self.images, outgoing=reaching)
 
     roots: tuple[str, ...] = ()
@@ -82,18 +82,18 @@ class RefusalSink:
         await self._sink.note(text)
 
 
-def also(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing:
-    """Let these hosts, on their ports, have addresses of a private network."""
+def with_private_hosts(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing:
+    """Return the outgoing access with these hosts, on their ports, allowed to have private addresses."""
     inside = tuple(filter(None, map(host_of, private)))
     return replace(outgoing, guard=replace(outgoing.guard, inside=inside))
 
 
-def beside_the_change(packed: Packed, made: PreparedFolder) -> Packed:
+def without_prepared_files(packed: Packed, made: PreparedFolder) -> Packed:
     """Set apart what was prepared: it goes on to no station after this one, which has its own."""
     return replace(packed, apart=(*packed.apart, *made.roots), prepared=made.facts)
 
 
-async def environment(
+async def prepare_environment(
     ready: Prepared,
     orders: Orders,
     spec: Spec,
@@ -107,7 +107,9 @@ async def environment(
         return PreparedFolder()
     preparation = Preparation.of_dict(orders.git.prepare)
     try:
-        roots = await _roots(preparation, images, also(spec.outgoing, preparation.private).guard, sink)
+        roots = await _roots(
+            preparation, images, with_private_hosts(spec.outgoing, preparation.private).guard, sink
+        )
         spec = replace(spec, image=preparation.image, images=roots)
         made = (
             await _files(preparation, ready, orders, spec, filled, prepared_files, sink)
@@ -157,25 +159,25 @@ async def _files(
     began, workspace = time.monotonic(), spec.attempt.workspace
     # Only files of the base itself make what other tasks get: a task could have changed what the command runs.
     first = ready.state.head == ready.state.base and not filled
-    lock = await asyncio.to_thread(_lock, preparation, workspace)
+    lock = await asyncio.to_thread(_lock_digest, preparation, workspace)
     branch = ready.state.base_branch
     shared, own = (
         # One for all tasks, one for this task alone
-        key_of(preparation, orders, lock, branch, task, _content(spec))
+        key_of(preparation, orders, lock, branch, task, _image_digest(spec))
         for task in ("", orders.task)
     )
     keys = (shared, own) if preparation.cache else ()
-    roots = await _taken(prepared_files, keys, workspace)
+    roots = await _copy_cached(prepared_files, keys, workspace)
     async with AsyncExitStack() as alone:
         if roots is None and keys:
-            await _alone(alone, prepared_files, shared if first else own, sink)
+            await _wait_for_turn(alone, prepared_files, shared if first else own, sink)
             # Again: whoever was waited for may have left it
-            roots = await _taken(prepared_files, keys, workspace)
+            roots = await _copy_cached(prepared_files, keys, workspace)
         cached = roots is not None
         if roots is None:
-            before = await asyncio.to_thread(seen, workspace)
+            before = await asyncio.to_thread(read_folder_state, workspace)
             await _run(preparation, spec, sink)
-            roots = await asyncio.to_thread(_added, before, ready.files, workspace)
+            roots = await asyncio.to_thread(_added_paths, before, ready.files, workspace)
             if keys:
                 await _keep(prepared_files, shared if first else own, workspace, roots, sink)
     seconds = round(time.monotonic() - began, 1)
@@ -184,7 +186,7 @@ async def _files(
     return PreparedFolder(roots, {"cached": cached, "seconds": seconds})
 
 
-async def _taken(
+async def _copy_cached(
     prepared_files: PreparedFiles, keys: tuple[str, ...], workspace: Path
 ) -> tuple[str, ...] | None:
     for key in keys:
@@ -193,12 +195,12 @@ async def _taken(
     return None
 
 
-async def _alone(until: AsyncExitStack, prepared_files: PreparedFiles, key: str, sink: Sink) -> None:
+async def _wait_for_turn(until: AsyncExitStack, prepared_files: PreparedFiles, key: str, sink: Sink) -> None:
     """Wait while another station of this machine prepares the same: what it leaves is taken."""
     is_noted = False
     while True:
         with ExitStack() as own_stack:
-            if own_stack.enter_context(prepared_files.makes(key)):
+            if own_stack.enter_context(prepared_files.making_entry(key)):
                 # Kept beyond this block: the caller lets go once it has stored what it prepared
                 until.push(own_stack.pop_all())
                 return
@@ -231,18 +233,18 @@ def key_of(
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
-def _content(spec: Spec) -> str:
+def _image_digest(spec: Spec) -> str:
     """Return the name of the image's content: what was installed with one release of it may not run with the
     next."""
     # The folder of an image has the name of its content (`images`)
     return spec.images[spec.image].root.parent.name if spec.image else ""
 
 
-def _lock(preparation: Preparation, workspace: Path) -> str:
+def _lock_digest(preparation: Preparation, workspace: Path) -> str:
     if not preparation.cache:
         return ""
     try:
-        with opened(workspace, preparation.cache) as file:
+        with open_plain_file(workspace, preparation.cache) as file:
             return measure(file).digest
     except FileRefused:
         raise NotPrepared(
@@ -258,7 +260,7 @@ async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
     place = {"PATH": spec.env.get("PATH", os.defpath), "HOME": str(home)}
     env = {**place, "LANG": "C.UTF-8", **PROGRAMS_AS_THEY_ARE}
     if spec.attempt.certificates.exists():
-        env |= for_programs(spec.attempt.certificates)
+        env |= program_variables(spec.attempt.certificates)
     made = Spec(
         kind="command",
         attempt=spec.attempt,
@@ -271,7 +273,7 @@ async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
             hosts=tuple(filter(None, map(host_of, preparation.hosts))),
             whose="the Hosts of the environment",
         ),
-        outgoing=also(spec.outgoing, preparation.private),
+        outgoing=with_private_hosts(spec.outgoing, preparation.private),
         resources=spec.resources,
         image=spec.image,
         images={spec.image: spec.images[spec.image]} if spec.image else {},
@@ -298,9 +300,9 @@ async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
     raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.")
 
 
-def _added(before: FolderState, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:
+def _added_paths(before: FolderState, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:
     """Return what the command added, in a thread. It may change nothing that the task would deliver."""
-    after = seen(workspace)
+    after = read_folder_state(workspace)
     changed = sorted(
         path for path in tracked if path in before and _differs(path, before, after, tracked[path], workspace)
     )
@@ -319,7 +321,7 @@ def _differs(path: str, before: FolderState, after: FolderState, leaf: Leaf, wor
     if path not in after:
         return True
     try:
-        with opened(workspace, path) as file:
+        with open_plain_file(workspace, path) as file:
             data = file.read()
     except FileRefused:
         return True

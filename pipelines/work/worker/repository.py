@@ -15,12 +15,12 @@ from pipelines.routing.basics.durations import parse_seconds
 from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.routing.document.kinds.wait_for_checks import USUAL_SECONDS
 from pipelines.work.config import WorkerConfig
-from pipelines.work.git.attempt import Prepared, Trailers, finish, moves_on, prepare
+from pipelines.work.git.attempt import Prepared, Trailers, commit_attempt, needs_fresh_files, prepare
 from pipelines.work.git.commits import TASK_BRANCHES
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
-from pipelines.work.hosts.table import found as host_of
+from pipelines.work.hosts.table import find_host as host_of
 from pipelines.work.orders.order import Orders, rendered
 from pipelines.work.spec.base import Outcome, Sink, Spec
 from pipelines.work.spec.hosting import HostAccess
@@ -42,10 +42,18 @@ LONGEST = 60
 MOST_FILES = 200
 """That an outcome names."""
 
-__all__ = ["Prepared", "committed", "delivery_of", "moves_on", "prepared", "reached", "refused"]
+__all__ = [
+    "Prepared",
+    "commit_results",
+    "delivery_of",
+    "needs_fresh_files",
+    "prepare_files",
+    "refused",
+    "repository_access",
+]
 
 
-def reached(
+def repository_access(
     started: Started, state: GitState, config: WorkerConfig, fetch: Callable[[str, Path], None]
 ) -> RepositoryAccess:
     """:raises Unrenderable: a template of the line; GitRefused: there is no repository to work in"""
@@ -85,9 +93,9 @@ def slug_of(title: str) -> str:
     return cut or slug[:LONGEST]
 
 
-async def prepared(access: RepositoryAccess, spec: Spec, filled: bool, sink: Sink) -> Prepared:
+async def prepare_files(access: RepositoryAccess, spec: Spec, filled: bool, sink: Sink) -> Prepared:
     """:raises GitRefused"""
-    notes, access = Notes(sink), await signed_in(access)
+    notes, access = Notes(sink), await with_git_credential(access)
     spec.attempt.home.mkdir(mode=0o700, exist_ok=True)
     try:
         return await asyncio.to_thread(prepare, access, spec.attempt.workspace, filled, notes)
@@ -95,7 +103,7 @@ async def prepared(access: RepositoryAccess, spec: Spec, filled: bool, sink: Sin
         await notes.settle()
 
 
-async def committed(
+async def commit_results(
     ready: Prepared, orders: Orders, spec: Spec, outcome: Outcome, packed: Packed
 ) -> tuple[Outcome, Packed]:
     """Commit what changed, and add it as facts; where that is refused the outcome says so."""
@@ -105,17 +113,17 @@ async def committed(
     trailers = Trailers(orders.task, title, orders.visit, orders.job_id)
     try:
         left, group, sources = await asyncio.to_thread(
-            finish, ready, attempt.root, attempt.workspace, packed.picture.manifest, trailers
+            commit_attempt, ready, attempt.root, attempt.workspace, packed.picture.manifest, trailers
         )
     except GitRefused as error:
-        return {**outcome, **refused(error)}, uncommitted(packed)
+        return {**outcome, **refused(error)}, without_uncommitted(packed)
     facts = {**outcome.get("facts", {}), "git": group}
     return {**outcome, "facts": facts}, replace(
         packed, wanted={**sources, **packed.wanted}, git=left, stood=ready.tree
     )
 
 
-def uncommitted(packed: Packed) -> Packed:
+def without_uncommitted(packed: Packed) -> Packed:
     """Remove the files of the workspace: what is no commit is never shown as the change (law §15)."""
     digests = {artifact.digest for artifact in packed.artifacts}
     sources = {digest: entry for digest, entry in packed.wanted.items() if digest in digests}
@@ -137,22 +145,22 @@ class ServerOfDelivery:
     async def clear(self) -> Clearance:
         return await self._transport.clear(self._started)
 
-    async def landed(
+    async def report_landed(
         self, commit: str, request: Mapping[str, Any] | None = None, base: str | None = None
     ) -> None:
-        await self._transport.delivered(self._started, commit, request, base)
+        await self._transport.report_delivered(self._started, commit, request, base)
 
-    async def at_host(self, host_state: AtHost) -> None:
-        await self._transport.at_host(self._started, host_state)
+    async def report_host_progress(self, host_state: AtHost) -> None:
+        await self._transport.report_host_progress(self._started, host_state)
 
-    async def queued(self) -> float:
-        return await self._transport.queued(self._started)
+    async def seconds_to_wait(self) -> float:
+        return await self._transport.seconds_to_wait(self._started)
 
-    async def moved(self, onto: str, tree: str) -> None:
-        await self._transport.base_moved(self._started, onto, tree)
+    async def report_base_moved(self, onto: str, tree: str) -> None:
+        await self._transport.report_base_moved(self._started, onto, tree)
 
-    async def pushed(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
-        await self._transport.pushed(self._started, commit, who, logins)
+    async def report_push(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+        await self._transport.report_push(self._started, commit, who, logins)
 
 
 async def delivery_of(started: Started, config: WorkerConfig, transport: JobTransport) -> DeliveryOrder:
@@ -160,7 +168,9 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: JobTran
     orders = started.orders
     to = str(orders.station.work.get("to") or "merge")
     material = await transport.material(started)
-    access = await signed_in(reached(started, material.git or GitState(), config, transport.fetch))
+    access = await with_git_credential(
+        repository_access(started, material.git or GitState(), config, transport.fetch)
+    )
     if to == REQUEST and access.host is None:
         raise GitRefused(
             f"It is not known which host keeps {access.order.name}. Choose it under Settings, Repositories."
@@ -183,7 +193,7 @@ async def checks_of(started: Started, config: WorkerConfig, transport: JobTransp
     work, material = started.orders.station.work, await transport.material(started)
     contexts, timeout = work.get("contexts"), work.get("timeout")
     return ChecksOrder(
-        access=reached(started, material.git or GitState(), config, transport.fetch),
+        access=repository_access(started, material.git or GitState(), config, transport.fetch),
         contexts=tuple(contexts) if isinstance(contexts, list | tuple) else (),
         begun=started.orders.begun,
         timeout=USUAL_SECONDS if timeout is None else parse_seconds(timeout),
@@ -202,7 +212,7 @@ def host_of_order(started: Started, order: GitOrder) -> HostAccess | None:
     return HostAccess(known[0], str(known[1]), started.values.host_credential, order.host_app)
 
 
-async def signed_in(access: RepositoryAccess) -> RepositoryAccess:
+async def with_git_credential(access: RepositoryAccess) -> RepositoryAccess:
     """Return the access with the credential that git signs in with. :raises GitRefused"""
     https = access.order.address.startswith("https://")
     try:

@@ -54,7 +54,7 @@ class Running:
         if self.work.get(work.started.orders.job_id) is work:
             del self.work[work.started.orders.job_id]
 
-    def settle(self, leases: Mapping[int, uuid.UUID], asked_at: float) -> list[tuple[int, uuid.UUID]]:
+    def settle_leases(self, leases: Mapping[int, uuid.UUID], asked_at: float) -> list[tuple[int, uuid.UUID]]:
         """Compare with what the database said to a renewal that began at `asked_at`. Work whose lease is gone is
         cancelled, which kills its processes. Answers the leases that nobody drives."""
         for job_id, work in list(self.work.items()):

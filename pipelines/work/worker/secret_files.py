@@ -18,12 +18,12 @@ MAX_NAMES = 3
 """Files that the outcome names."""
 
 
-def present(workspace: Path) -> dict[str, Stamp]:
+def file_stamps(workspace: Path) -> dict[str, Stamp]:
     """The files that lie there before the work starts. In a thread."""
     return {str(path.relative_to(workspace)): stamp_of(info) for path, info in entries(workspace)}
 
 
-def withheld(
+def withhold_secrets(
     attempt: Attempt, outcome: Outcome, packed: Packed, finder: SecretFinder, stood: Mapping[str, Stamp]
 ) -> tuple[Outcome, Packed]:
     """The outcome as a failure, with nothing to keep, where the visit wrote a secret into a file, or into the name of

@@ -15,7 +15,13 @@ from typing import Any, Protocol
 import structlog
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
-from pipelines.work.agents.installed import installed, programs, registries_of, tools, versions_of
+from pipelines.work.agents.installed import (
+    describe_agents,
+    find_agents,
+    find_tools,
+    registries_of,
+    versions_of,
+)
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.transport.protocol import ServerAway, Transport, TrialTransport
@@ -35,7 +41,7 @@ UNATTENDED_SECONDS = 3.0
 
 
 class TakesWork(Protocol):
-    async def ticket(self, token_id: int, queue: str) -> None: ...
+    async def drive_ticket(self, token_id: int, queue: str) -> None: ...
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
@@ -44,8 +50,9 @@ class TakesWork(Protocol):
     async def try_station(self, trial: TrialTransport) -> None: ...
 
 
-class Beside(Protocol):
-    """Companion in the same process: where work comes from, and what the server does by itself."""
+class JobSource(Protocol):
+    """Source of a worker's work in the same process: the scheduler beside a server's worker, polling beside a
+    runner's."""
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
         """Run until `end`."""
@@ -61,7 +68,7 @@ class Beside(Protocol):
 
 class Service:
     def __init__(
-        self, worker: uuid.UUID, config: WorkerConfig, name: str, transport: Transport, job_source: Beside
+        self, worker: uuid.UUID, config: WorkerConfig, name: str, transport: Transport, job_source: JobSource
     ) -> None:
         self.id, self.config, self.name = worker, config, name
         self.transport, self.beside = transport, job_source
@@ -125,21 +132,21 @@ class Service:
     async def _drain(self, driver: Driver) -> None:
         """Start no new station. Running work may finish within `drain_seconds`; then its processes are killed and it
         is queued again without counting an attempt (house §2)."""
-        log.info("worker_stopping", worker=str(self.id), running=driver.busy)
+        log.info("worker_stopping", worker=str(self.id), running=driver.drive_count)
         driver.stopping = True
         self.beside.stop()
-        await self._try(partial(self.transport.tell, stopping=True))
+        await self._try_without_server(partial(self.transport.update_worker, stopping=True))
         hurry = asyncio.create_task(self._now.wait())
-        idle = asyncio.create_task(driver.idle())
+        idle = asyncio.create_task(driver.wait_until_idle())
         await asyncio.wait(
             (hurry, idle), timeout=self.config.drain_seconds, return_when=asyncio.FIRST_COMPLETED
         )
         hurry.cancel()
         idle.cancel()
         await driver.stop()
-        await self._try(self.transport.sign_off)
+        await self._try_without_server(self.transport.sign_off)
 
-    async def _try(self, work: Callable[[], Awaitable[object]]) -> None:
+    async def _try_without_server(self, work: Callable[[], Awaitable[object]]) -> None:
         """Stopping goes on without the server too: then the leases expire."""
         try:
             async with asyncio.timeout(10):
@@ -160,7 +167,7 @@ class Service:
                 looked_at = time.monotonic()
                 await self._expire_mirrors()
             try:
-                more = await self._unattended(driver)
+                more = await self._drive_unattended(driver)
                 await self._look_at_space(driver)
             except ServerAway as error:
                 more = False
@@ -184,19 +191,19 @@ class Service:
         """Report which coding agents and tools are installed; again where one was added, replaced or removed."""
         path, known = self.config.station_path, None
         while True:
-            inventory = await asyncio.to_thread(lambda: (programs(path), tools(path)))
+            inventory = await asyncio.to_thread(lambda: (find_agents(path), find_tools(path)))
             if inventory != known:
                 try:
-                    agents = await asyncio.to_thread(installed, inventory[0], path)
+                    agents = await asyncio.to_thread(describe_agents, inventory[0], path)
                     tools_here = await asyncio.to_thread(versions_of, inventory[1], path)
                     hosts = await asyncio.to_thread(registries_of, inventory[1], path)
-                    await self.transport.tell(agents=agents, programs=tools_here, registries=hosts)
+                    await self.transport.update_worker(agents=agents, programs=tools_here, registries=hosts)
                     known = inventory
                 except ServerAway as error:
                     log.warning("agents_not_told", error=str(error))
             await asyncio.sleep(AGENTS_SECONDS)
 
-    async def _unattended(self, driver: Driver) -> bool:
+    async def _drive_unattended(self, driver: Driver) -> bool:
         """Drive what waits without a ticket. Return whether there may be more of it."""
         most = self.config.concurrency
         # Work that takes no time goes on where all seats for stations are taken.
@@ -213,13 +220,13 @@ class Service:
                 self.transport.has_room, self.config.workspaces
             )
         if driver.execution.no_space != self._told_no_space:
-            await self.transport.tell(no_space=driver.execution.no_space)
+            await self.transport.update_worker(no_space=driver.execution.no_space)
             self._told_no_space = driver.execution.no_space
 
     def _renewal(self, driver: Driver) -> Renewal:
         loop = asyncio.get_running_loop()
 
-        def on_held(leases: dict[int, uuid.UUID], asked_at: float) -> None:
+        def on_leases(leases: dict[int, uuid.UUID], asked_at: float) -> None:
             # Called in the thread of the renewal; `Running` is used in the loop's only
             loop.call_soon_threadsafe(self._settle, driver, leases, asked_at)
 
@@ -231,12 +238,12 @@ class Service:
             self.config.lease_seconds,
             self.config.heartbeat_seconds,
             lambda: frozenset(driver.running.abandoned),
-            on_held,
+            on_leases,
             on_cut_off,
         )
 
     def _settle(self, driver: Driver, leases: dict[int, uuid.UUID], asked_at: float) -> None:
-        for job_id, key in driver.running.settle(leases, asked_at):
+        for job_id, key in driver.running.settle_leases(leases, asked_at):
             log.warning("stray_lease", job=job_id)
             driver.spawn(self.transport.give_back_stray(job_id, key))
 

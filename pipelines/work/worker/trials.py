@@ -35,7 +35,9 @@ async def _run(trial: TrialTransport, started: Started, execution: JobExecution)
     work = asyncio.create_task(execution.outcome(started))
     why = "stopped"
     try:
-        why = await _ended(trial, work, (started.orders.station.max_timeout or 0.0) + AFTER_ITS_TIMEOUT)
+        why = await _wait_for_end(
+            trial, work, (started.orders.station.max_timeout or 0.0) + AFTER_ITS_TIMEOUT
+        )
     finally:
         # Its processes are gone when the task is.
         work.cancel()
@@ -51,7 +53,7 @@ async def _run(trial: TrialTransport, started: Started, execution: JobExecution)
     await _report(trial, work.result())
 
 
-async def _ended(trial: TrialTransport, work: asyncio.Task[Outcome], seconds: float) -> str:
+async def _wait_for_end(trial: TrialTransport, work: asyncio.Task[Outcome], seconds: float) -> str:
     """ "" when the work is done; else why it is given up."""
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
@@ -59,7 +61,7 @@ async def _ended(trial: TrialTransport, work: asyncio.Task[Outcome], seconds: fl
         done, _ = await asyncio.wait({work}, timeout=LOOK_SECONDS)
         if done:
             return ""
-        if not await trial.goes_on():
+        if not await trial.keep_alive():
             return "cancelled"
         if loop.time() > until:
             return "time_over"
@@ -71,5 +73,5 @@ async def _report(trial: TrialTransport, outcome: Outcome) -> None:
 
 
 def _tidy(folders: Folders, task: int) -> None:
-    folders.forget(task)
+    folders.drop_folder(task)
     folders.forget_homes(task)

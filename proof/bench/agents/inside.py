@@ -90,7 +90,13 @@ CASES = {
 
 async def derived(preset: str, case: Case, folder: Path, programs: Path) -> dict[str, Any]:
     attempt = Attempt(folder / "attempt")
-    for each in (attempt.workspace, attempt.temporary, attempt.result.parent, attempt.given, attempt.home):
+    for each in (
+        attempt.workspace,
+        attempt.temporary,
+        attempt.result.parent,
+        attempt.inputs_folder,
+        attempt.home,
+    ):
         each.mkdir(parents=True)
     if preset in SETTINGS:
         name, text = SETTINGS[preset]

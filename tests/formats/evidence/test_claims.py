@@ -12,9 +12,9 @@ from pipelines.formats.evidence.claims.checking import (
     NOT_OBSERVED,
     ObservedWork,
     RanCommand,
-    checked,
+    check_claims,
 )
-from pipelines.formats.evidence.claims.manifests import names_in
+from pipelines.formats.evidence.claims.manifests import dependency_names
 from pipelines.formats.evidence.claims.reading import claims_of
 
 PASSED = {"passed": 214, "failed": 0, "errors": 0, "skipped": 9, "suites": 12}
@@ -39,7 +39,7 @@ def work(**more: object) -> ObservedWork:
 
 
 def verdicts(text: str, **more: object) -> list[str]:
-    return [each.verdict for each in checked(claims_of(text), work(**more))]
+    return [each.verdict for each in check_claims(claims_of(text), work(**more))]
 
 
 LIES: list[tuple[str, dict[str, object]]] = [
@@ -76,7 +76,7 @@ def test_there_are_24_planted_lies() -> None:
 
 @pytest.mark.parametrize(("text", "seen"), LIES)
 def test_a_planted_lie_is_marked(text: str, seen: dict[str, object]) -> None:
-    found = checked(claims_of(f"I looked at the code first. {text} Have a nice day."), work(**seen))
+    found = check_claims(claims_of(f"I looked at the code first. {text} Have a nice day."), work(**seen))
     assert found[0].verdict == CONTRADICTED and found[0].claim.text == text
     assert [each.verdict for each in found].count(CONTRADICTED) == 1
 
@@ -136,7 +136,7 @@ def test_only_what_can_be_checked_gets_a_verdict(text: str, expected: str) -> No
 
 def test_where_nobody_looked_nothing_is_said() -> None:
     nothing = ObservedWork()
-    assert {each.verdict for text, _seen in LIES for each in checked(claims_of(text), nothing)} == {
+    assert {each.verdict for text, _seen in LIES for each in check_claims(claims_of(text), nothing)} == {
         NOT_OBSERVED
     }
 
@@ -158,9 +158,12 @@ def test_a_text_of_any_length_is_read_in_time() -> None:
 def test_manifests_name_their_dependencies() -> None:
     toml = b'[project]\ndependencies = ["Django>=5", "httpx [http2] ; python_version > 3"]\n'
     toml += b'[dependency-groups]\ndev = ["ruff"]\n'
-    assert names_in("pyproject.toml", toml) == {"django", "httpx", "ruff"}
-    assert names_in("web/package.json", b'{"dependencies": {"htmx.org": "1"}, "devDependencies": 3}') == {
-        "htmx.org"
-    }
-    assert names_in("requirements.txt", b"# a\n-r other.txt\nflask==1\n") == {"flask"}
-    assert names_in("package.json", b"[[[") is None and names_in("package.json", None) == frozenset()
+    assert dependency_names("pyproject.toml", toml) == {"django", "httpx", "ruff"}
+    assert dependency_names(
+        "web/package.json", b'{"dependencies": {"htmx.org": "1"}, "devDependencies": 3}'
+    ) == {"htmx.org"}
+    assert dependency_names("requirements.txt", b"# a\n-r other.txt\nflask==1\n") == {"flask"}
+    assert (
+        dependency_names("package.json", b"[[[") is None
+        and dependency_names("package.json", None) == frozenset()
+    )

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.formats.evidence.trees.lines import StepBudget, blocks
-from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
-from pipelines.formats.evidence.trees.texts import ADDED, REMOVED, compare_lines, hunks, side
+from pipelines.formats.evidence.trees.lines import StepBudget, diff_blocks
+from pipelines.formats.evidence.trees.remarks import (
+    CHANGED,
+    GONE,
+    MOVED,
+    UNCHANGED,
+    RemarkLocation,
+    locate_remark,
+)
+from pipelines.formats.evidence.trees.texts import ADDED, REMOVED, compare_lines, file_side, hunks
 from tests.effort import calls
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
@@ -20,7 +27,7 @@ TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
 def test_blocks_rebuild_both_texts(old: list[str], new: list[str], steps: int) -> None:
     at_old = at_new = 0
     same = None
-    for block in blocks(old, new, StepBudget(steps)):
+    for block in diff_blocks(old, new, StepBudget(steps)):
         assert (block.old, block.new) == (at_old, at_new)
         assert block.same is not same, "two blocks of one kind are one block"
         if block.same:
@@ -40,12 +47,12 @@ def test_blocks_rebuild_both_texts(old: list[str], new: list[str], steps: int) -
 )
 def test_a_hostile_pair_costs_no_more_than_the_budget(old: list[str], new: list[str]) -> None:
     began = time.process_time()
-    blocks(old, new)
+    diff_blocks(old, new)
     assert time.process_time() - began < 5
 
 
 def rows(old: str, new: str, **options: bool) -> list[str]:
-    found = compare_lines(side(old.encode()), side(new.encode()), **options)
+    found = compare_lines(file_side(old.encode()), file_side(new.encode()), **options)
     assert found
     signs = {REMOVED: "-", ADDED: "+"}
     return [signs.get(row.kind, " ") + row.text for hunk in hunks(found) for row in hunk.rows]
@@ -53,7 +60,7 @@ def rows(old: str, new: str, **options: bool) -> list[str]:
 
 def test_a_hunk_has_three_lines_around_it_and_names_its_place() -> None:
     old = "class A:\n" + "".join(f"    {n}\n" for n in range(20))
-    found = compare_lines(side(old.encode()), side(old.replace("    9\n", "    nine\n").encode()))
+    found = compare_lines(file_side(old.encode()), file_side(old.replace("    9\n", "    nine\n").encode()))
     assert found
     [hunk] = hunks(found)
     assert hunk.place == "@@ -8,7 +8,7 @@"
@@ -63,7 +70,9 @@ def test_a_hunk_has_three_lines_around_it_and_names_its_place() -> None:
 
 
 def test_words_that_differ_are_marked_in_lines_that_are_mostly_the_same() -> None:
-    found = compare_lines(side(b'key = f"sign-in:{ip}"\n'), side(b'key = f"sign-in:{email}:{ip}"\n'))
+    found = compare_lines(
+        file_side(b'key = f"sign-in:{ip}"\n'), file_side(b'key = f"sign-in:{email}:{ip}"\n')
+    )
     assert found
     added = hunks(found)[0].rows[1]
     assert "".join(text for text, changed in added.parts if changed) in ("{email}:", "email}:{")
@@ -86,40 +95,42 @@ def test_rows_of_small_texts(old: str, new: str, options: dict[str, bool], expec
 
 
 def test_what_is_no_text_or_too_large_is_not_compared_by_line() -> None:
-    assert side(b"a\0b").lines is None
-    assert side(b"\x89PNG\r\n\x1a\n").content == "png"
-    assert side(b"a\n" * 30_000).too_large
-    assert side(b"a" * 2_000_000).too_large
-    assert compare_lines(side(b"a"), side(b"\0")) is None
-    assert side(b"\xff\xfea\0\n\0").lines == ["a"]
-    assert side(b"caf\xe9\n").lines == ["caf\\xe9"]
+    assert file_side(b"a\0b").lines is None
+    assert file_side(b"\x89PNG\r\n\x1a\n").content == "png"
+    assert file_side(b"a\n" * 30_000).too_large
+    assert file_side(b"a" * 2_000_000).too_large
+    assert compare_lines(file_side(b"a"), file_side(b"\0")) is None
+    assert file_side(b"\xff\xfea\0\n\0").lines == ["a"]
+    assert file_side(b"caf\xe9\n").lines == ["caf\\xe9"]
 
 
 def test_a_last_line_without_its_end_is_told() -> None:
-    found = compare_lines(side(b"a\n"), side(b"a"))
+    found = compare_lines(file_side(b"a\n"), file_side(b"a"))
     assert found and found.end_changed and not found.added
 
 
 @pytest.mark.parametrize(
     ("new", "line", "expected"),
     [
-        ("one two three", 2, Fate(UNCHANGED, 2)),
-        ("zero one two three", 2, Fate(UNCHANGED, 3)),
-        ("one TWO three", 2, Fate(CHANGED, 2)),
-        ("one three", 2, Fate(GONE, 2)),
-        ("one three four five", 2, Fate(GONE, 2)),
-        ("second one three", 1, Fate(UNCHANGED, 2)),
+        ("one two three", 2, RemarkLocation(UNCHANGED, 2)),
+        ("zero one two three", 2, RemarkLocation(UNCHANGED, 3)),
+        ("one TWO three", 2, RemarkLocation(CHANGED, 2)),
+        ("one three", 2, RemarkLocation(GONE, 2)),
+        ("one three four five", 2, RemarkLocation(GONE, 2)),
+        ("second one three", 1, RemarkLocation(UNCHANGED, 2)),
     ],
 )
-def test_what_became_of_a_line(new: str, line: int, expected: Fate) -> None:
-    assert fate(["one", "two", "three"], new.split(), line) == expected
+def test_what_became_of_a_line(new: str, line: int, expected: RemarkLocation) -> None:
+    assert locate_remark(["one", "two", "three"], new.split(), line) == expected
 
 
 def test_a_line_that_moved_is_found_where_it_stands_once() -> None:
-    assert fate(["alpha = 1", "b", "c", "d"], ["b", "c", "d", "    alpha = 1"], 1) == Fate(MOVED, 4, 1)
-    twice = fate(["alpha = 1", "b", "c", "d"], ["b", "c", "d", " alpha = 1", "alpha = 1 "], 1)
+    assert locate_remark(["alpha = 1", "b", "c", "d"], ["b", "c", "d", "    alpha = 1"], 1) == RemarkLocation(
+        MOVED, 4, 1
+    )
+    twice = locate_remark(["alpha = 1", "b", "c", "d"], ["b", "c", "d", " alpha = 1", "alpha = 1 "], 1)
     assert (twice.state, twice.matches) == (GONE, 2)
-    assert fate(["a"], None, 1) == Fate(GONE, 0)
+    assert locate_remark(["a"], None, 1) == RemarkLocation(GONE, 0)
 
 
 def test_anchors_are_paid_for() -> None:
@@ -130,6 +141,6 @@ def test_anchors_are_paid_for() -> None:
 
     old, new = deep("a"), deep("b")
     budget = StepBudget(4_000)
-    done = calls(lambda: blocks(old, new, budget))
-    assert budget.spent
+    done = calls(lambda: diff_blocks(old, new, budget))
+    assert budget.is_spent
     assert done < 3 * len(old + new)

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
 from pipelines.formats.evidence.readers.report import CaseProblem, ToolFinding, UnreadableReport
-from pipelines.formats.evidence.readers.table import READERS, kind_by_name, together
+from pipelines.formats.evidence.readers.table import READERS, kind_by_name, merge_facts
 
 JUNIT = b"""<?xml version="1.0"?>
 <testsuites tests="1000" failures="0">
@@ -94,7 +94,7 @@ def test_tables_texts_and_pictures_are_shown_and_count_nothing() -> None:
 
 
 def test_several_reports_are_one_fact() -> None:
-    facts = together([junit.read(JUNIT), junit.read(JUNIT), cobertura.read(COBERTURA), lcov.read(LCOV)])
+    facts = merge_facts([junit.read(JUNIT), junit.read(JUNIT), cobertura.read(COBERTURA), lcov.read(LCOV)])
     assert facts["tests"]["failed"] == 4 and facts["coverage"]["lines"] == 50.0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.formats.evidence.trees.kinds import is_generated, sensitivity
-from pipelines.formats.evidence.trees.trees import FileChange, compare, with_similar
+from pipelines.formats.evidence.trees.trees import FileChange, compare, pair_renames
 
 STORED: dict[str, bytes] = {}
 
@@ -33,7 +33,7 @@ def said(changes: list[FileChange]) -> list[str]:
 
 
 def similar(changes: list[FileChange]) -> list[FileChange]:
-    return with_similar(changes, lambda entry: STORED[entry["digest"]])
+    return pair_renames(changes, lambda entry: STORED[entry["digest"]])
 
 
 def test_every_kind_of_change_is_told() -> None:
@@ -70,7 +70,7 @@ def test_too_many_files_are_not_compared_for_being_alike() -> None:
     old = tree(**{f"a{n}": b"%d\nsame\n" % n for n in range(300)})
     new = tree(**{f"b{n}": b"%d\nsame\nmore\n" % n for n in range(300)})
     changes = compare(old, new)
-    assert with_similar(changes, lambda entry: pytest.fail("nothing is read")) == changes
+    assert pair_renames(changes, lambda entry: pytest.fail("nothing is read")) == changes
 
 
 @pytest.mark.parametrize(

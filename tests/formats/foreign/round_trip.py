@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.writing import written
+from pipelines.formats.foreign.writing import export_document
 from pipelines.routing.document.line import read_line
 
 
@@ -22,10 +22,10 @@ def _bare(given: Any) -> Any:
     return [_bare(each) for each in given] if isinstance(given, list) else given
 
 
-def back_and_forth(opened: opening.Opened) -> None:
-    made = written(opened.document, opened.dialect)
-    again = opening.opened(made.text)
+def back_and_forth(opened: opening.ImportedDocument) -> None:
+    made = export_document(opened.document, opened.dialect)
+    again = opening.import_document(made.text)
     assert again.dialect == opened.dialect
     assert meaning(again.document) == meaning(opened.document), "equal in meaning"
     assert made.losses == ()
-    assert written(again.document, again.dialect).text == made.text, "and it stays so"
+    assert export_document(again.document, again.dialect).text == made.text, "and it stays so"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.alp.expressions import Unsaid, condition_of, expression_of
-from pipelines.formats.foreign.writing import written
+from pipelines.formats.foreign.alp.expressions import ExpressionError, condition_of, expression_of
+from pipelines.formats.foreign.writing import export_document
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.gate_tools import judge_run
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -84,7 +84,7 @@ def with_gate(**changed: Any) -> str:
 
 
 def read(text: str) -> tuple[ParsedLine, list[str]]:
-    opened = opening.opened(text)
+    opened = opening.import_document(text)
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
 
@@ -140,7 +140,7 @@ def test_what_stands_behind_else_is_left_out_and_told() -> None:
 )
 def test_more_questions_or_routes_than_anybody_asks_are_refused(many: dict[str, Any], place: str) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.opened(with_condition(**many))
+        opening.import_document(with_condition(**many))
     assert [each.path for each in error.value.problems] == [f"transitionRules[0].condition.{place}"]
 
 
@@ -150,7 +150,7 @@ def test_the_comparisons_of_all_typed_conditions_are_bounded_together() -> None:
     condition = {**TYPED, "questions": questions, "route": route}
     rules = [{"fromStationId": "review", "condition": condition}] * 2
     with pytest.raises(DocumentError) as error:
-        opening.opened(line(transitionRules=rules))
+        opening.import_document(line(transitionRules=rules))
     assert [each.path for each in error.value.problems] == ["transitionRules[1].condition.route"]
 
 
@@ -162,13 +162,13 @@ def gated(**gates: Any) -> str:
 def test_the_gate_of_a_typed_rule_is_asked_before_the_questions(gates: dict[str, Any]) -> None:
     given, _losses = read(gated(**gates))
     assert goes(given, OK, station="review").startswith("wait awaiting_review at approve then route")
-    [rule, *_others] = json.loads(written(given.to_document(), "alp").text)["transitionRules"]
+    [rule, *_others] = json.loads(export_document(given.to_document(), "alp").text)["transitionRules"]
     assert (rule["gateId"], rule["condition"]["kind"], "_alsoEnforce" in rule) == ("approve", "typed", False)
 
 
 def test_a_gate_of_a_typed_rule_that_there_is_not_is_refused() -> None:
     with pytest.raises(DocumentError) as error:
-        opening.opened(gated(gateId="nope"))
+        opening.import_document(gated(gateId="nope"))
     assert error.value.problems[0].path == "transitionRules[0].gateId"
 
 
@@ -190,7 +190,7 @@ def test_a_typed_condition_that_cannot_be_meant_is_refused_at_its_place(
     wrong: dict[str, Any], place: str
 ) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.opened(with_condition(**wrong))
+        opening.import_document(with_condition(**wrong))
     assert error.value.problems[0].path == f"transitionRules[0].{place}"
 
 
@@ -257,7 +257,7 @@ def test_a_tool_that_cannot_be_said_leaves_it_to_a_person_and_is_told(
     assert given.gates_by_key["lint"].tool is None
     assert goes(given, OK, station="merge").startswith("wait awaiting_review at lint")
     assert any(f"gates[1].tool.{place}: " in loss for loss in losses)
-    made = json.loads(written(given.to_document(), "alp").text)
+    made = json.loads(export_document(given.to_document(), "alp").text)
     assert made["gates"][1]["requiresApproval"] is False, "as it was written"
 
 
@@ -310,7 +310,7 @@ OUTPUT = {"summary": {"errors": 0, "max": "many"}, "findings": [1, 2]}
 )
 def test_an_expression_is_false_where_something_is_missing(text: str, of_the_first: bool | None) -> None:
     if of_the_first is None:
-        with pytest.raises(Unsaid):
+        with pytest.raises(ExpressionError):
             condition_of(text)
         return
     tool = {"argv": ["lint"], "outcome": {"parse": "json", "pass_if": condition_of(text)}}
@@ -327,5 +327,5 @@ def test_an_expression_is_false_where_something_is_missing(text: str, of_the_fir
 @pytest.mark.parametrize("text", ["", "a ==", "a == b", "!a", "a = 1", "(a == 1", "a == 1)", "x in 'abc'", "1 == 1",
                                   "a == 1 && ", "(" * 30 + "a == 1" + ")" * 30, "a" * 3_000, 7])  # fmt: skip
 def test_what_is_no_expression_is_none(text: Any) -> None:
-    with pytest.raises(Unsaid):
+    with pytest.raises(ExpressionError):
         condition_of(text)

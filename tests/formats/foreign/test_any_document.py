@@ -82,7 +82,7 @@ DOCUMENTS = VIBE | ALP | CHAIN | BOOK | MACHINE | ITEM | st.lists(MACHINE, max_s
 def opens(document: Any) -> None:
     text = json.dumps(document)
     try:
-        opened = opening.opened(text)
+        opened = opening.import_document(text)
     except DocumentError as error:
         assert error.problems and all(str(each.message) for each in error.problems)
         return
@@ -125,7 +125,7 @@ def test_any_document_is_read_or_refused(document: Any) -> None:
 )
 def test_hostile_documents_are_read_or_refused_soon(text: str) -> None:
     try:
-        opening.opened(text)
+        opening.import_document(text)
     except DocumentError as error:
         assert error.problems
 
@@ -135,6 +135,6 @@ def test_what_is_lost_is_told_in_bounds() -> None:
     text = "".join(f"{{{{{number}!}}}}" for number in range(40_000))
     branch = {"operator": "default", "goto": "end"}
     task = {"id": "t", "handler": "noop", "prompt_template": text, "transition": {"branches": [branch]}}
-    losses = opening.opened(json.dumps({"id": "x", "tasks": [task]})).losses
+    losses = opening.import_document(json.dumps({"id": "x", "tasks": [task]})).losses
     assert len(losses) == MOST_LOSSES + 1
     assert "more is different than is told here" in [each.message for each in losses]

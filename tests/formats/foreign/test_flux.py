@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.formats import native
 from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.writing import written
+from pipelines.formats.foreign.writing import export_document
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -29,7 +29,7 @@ def stage(key: str, **more: Any) -> dict[str, Any]:
 
 
 def read(text: str) -> tuple[ParsedLine, list[str]]:
-    opened = opening.opened(text)
+    opened = opening.import_document(text)
     assert opened.dialect == "flux"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
@@ -56,7 +56,7 @@ def test_D11_limits_of_a_stage_are_limits_of_its_station() -> None:
     assert goes(line, again, station="build").startswith("move build")
     assert not goes(line, again, station="build", signal_reworks=1).startswith("move build")
     assert any("even where no rule reads it" in loss for loss in losses)
-    [made] = native.value_of(written(line.to_document(), "flux").text)["stages"]
+    [made] = native.value_of(export_document(line.to_document(), "flux").text)["stages"]
     assert (made["maxRetries"], made["timeoutSec"]) == (1, 300)
 
 
@@ -172,7 +172,7 @@ def test_the_drafts_spelling_of_parallel_is_read() -> None:
 )
 def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.opened(json.dumps({"name": "b", "stages": [stage("build", **wrong)]}))
+        opening.import_document(json.dumps({"name": "b", "stages": [stage("build", **wrong)]}))
     assert said in str(error.value.problems[0])
 
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], sai
 )
 def test_a_record_of_work_is_refused_by_name(text: str) -> None:
     with pytest.raises(DocumentError) as refused:
-        opening.opened(text)
+        opening.import_document(text)
     [problem] = refused.value.problems
     assert (str(problem.message), problem.line) == ("this seems to be a record of Flux", 1)
     assert "playbook" in str(problem.hint)
@@ -202,7 +202,7 @@ stages:
 
 
 def test_D6_a_person_chooses_what_another_playbook_would_take_over() -> None:
-    opened = opening.opened(TRIAGE)
+    opened = opening.import_document(TRIAGE)
     line = read_line(opened.document)
     assert goes(line, {"verdict": "pass"}, station="triage").startswith("move meta-route")
     chosen = line.station("meta-route")
@@ -211,5 +211,5 @@ def test_D6_a_person_chooses_what_another_playbook_would_take_over() -> None:
     assert goes(line, {"eval": "triage"}, station="meta-route").startswith("move triage")
     assert [str(found) for found in lint(line) if found.severity == "error"] == [], "it can be published"
     assert any("in place of another playbook" in str(loss.message) for loss in opened.losses)
-    made = written(opened.document, "flux")
+    made = export_document(opened.document, "flux")
     assert not made.losses and native.value_of(made.text)["stages"][0]["onPass"] == "__meta_route__"

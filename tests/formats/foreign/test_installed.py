@@ -89,8 +89,8 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 
 def test_its_document_is_read_and_what_another_one_raised_is_told() -> None:
-    opened = opening.opened("jobs: []\n")
-    assert (opened.dialect, opened.system, opened.document["key"]) == ("jobs", "Jobs", "j")
+    opened = opening.import_document("jobs: []\n")
+    assert (opened.dialect, opened.system_name, opened.document["key"]) == ("jobs", "Jobs", "j")
     told = [str(loss) for loss in opened.losses]
     assert told[0] == "line 1, column 1: jobs: they run one after another"
     assert "“b-absent” of an installed package failed: AttributeError" in told[1]
@@ -100,15 +100,15 @@ def test_its_document_is_read_and_what_another_one_raised_is_told() -> None:
 @pytest.mark.parametrize(("jobs", "said"), [("broken", "KeyError: 'steps'"), ("odd", "DocumentError")])
 def test_a_document_that_its_reader_fails_on_is_refused_by_its_name(jobs: str, said: str) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.opened(f"jobs: {jobs}\n")
+        opening.import_document(f"jobs: {jobs}\n")
     assert f"“jobs” of an installed package failed: {said}" in str(error.value.problems[0].message)
 
 
 def test_it_takes_nothing_from_the_systems_that_are_known() -> None:
-    opened = opening.opened(CHAIN)
-    assert (opened.system, opened.document["preset"]) == ("contenox", "contenox")
+    opened = opening.import_document(CHAIN)
+    assert (opened.system_name, opened.document["preset"]) == ("contenox", "contenox")
     own = "gateline: 1\nkey: a\nstations: [{key: b, work: {kind: manual}}]\n"
-    assert opening.opened(own).dialect == "" and native.loads(own)["key"] == "a"
+    assert opening.import_document(own).dialect == "" and native.loads(own)["key"] == "a"
 
 
 def test_a_check_adds_findings_and_takes_none_away() -> None:

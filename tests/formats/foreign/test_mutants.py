@@ -14,8 +14,8 @@ import pytest
 from pipelines.formats import native
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.systems import recognised
-from pipelines.formats.foreign.writing import written
+from pipelines.formats.foreign.systems import recognise_system
+from pipelines.formats.foreign.writing import export_document
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 from tests.formats.foreign.mutants import BROKEN, RIGHT, documents
@@ -30,7 +30,7 @@ GROWTH = 400
 def read(text: str) -> str:
     """What became of it at the door."""
     try:
-        opened = opening.opened(text)
+        opened = opening.import_document(text)
     except DocumentError as error:
         assert error.problems and all(str(each.message) for each in error.problems)
         return "refused"
@@ -57,7 +57,7 @@ def read_alone(text: str) -> str:
         given = native.value_of(text)
     except DocumentError:
         return "refused"
-    system = recognised(given).system
+    system = recognise_system(given).system
     if system is None or system.read is None:
         return "not recognised"
     if system.fault(given):
@@ -113,12 +113,12 @@ def written_back(dialect: str, count: int, seed: int) -> int:
     found = 0
     for text in documents(dialect, count, seed, 0):
         try:
-            opened = opening.opened(text)
+            opened = opening.import_document(text)
             line = read_line(opened.document)
         except DocumentError:
             continue
         if opened.dialect == dialect:
-            losses = written(line.to_document(), dialect).losses
+            losses = export_document(line.to_document(), dialect).losses
             assert [str(loss) for loss in losses if loss.path != "extra"] == [], text
             found += 1
     return found

@@ -39,7 +39,7 @@ POLICY = {"default_action": "approve", "rules": [{"tools": "shell"}]}
 )  # fmt: skip
 def test_it_is_said_what_it_is(text: str, said: str) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.opened(text)
+        opening.import_document(text)
     [problem] = error.value.problems
     assert (str(problem.message), problem.line) == (said, 1) and problem.hint
 
@@ -53,4 +53,4 @@ def test_it_is_said_what_it_is(text: str, said: str) -> None:
     ],
 )
 def test_a_document_that_begins_like_one_is_read(text: str) -> None:
-    assert opening.opened(text).document["key"]
+    assert opening.import_document(text).document["key"]

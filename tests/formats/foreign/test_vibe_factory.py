@@ -10,7 +10,7 @@ import pytest
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.vibe_factory.reading import _of_text
-from pipelines.formats.foreign.writing import written
+from pipelines.formats.foreign.writing import export_document
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
@@ -36,14 +36,14 @@ def workflow(*transitions: dict[str, Any], stations: Any = STATIONS, **more: Any
 
 
 def read(text: str) -> tuple[ParsedLine, list[str]]:
-    opened = opening.opened(text)
+    opened = opening.import_document(text)
     assert opened.dialect == "vibe-factory"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
 
 def refused(text: str) -> list[str]:
     with pytest.raises(DocumentError) as error:
-        opening.opened(text)
+        opening.import_document(text)
     return [str(each) for each in error.value.problems]
 
 
@@ -115,7 +115,7 @@ def test_C28_json_logic_that_cannot_be_said_is_told_and_never_taken() -> None:
         line, {"result": "success", "output": {"r": [{"status": "failed"}]}}, station="build-test"
     ) == ("stuck NoValidTransition")
     assert any("JSONLogic cannot be said" in loss for loss in losses)
-    made = written(line.to_document(), "vibe-factory")
+    made = export_document(line.to_document(), "vibe-factory")
     assert json.loads(made.text)["transitions"][0]["condition_value"] == asked and not made.losses
 
 
@@ -166,7 +166,9 @@ def test_C23_wanted_keys_are_a_list_however_they_are_written(given: Any) -> None
 
 
 def test_what_is_not_read_is_kept() -> None:
-    opened = opening.opened(workflow({"condition_type": "always", "condition": "legacy"}, project_id="p-1"))
+    opened = opening.import_document(
+        workflow({"condition_type": "always", "condition": "legacy"}, project_id="p-1")
+    )
     assert opened.document["extra"]["project_id"] == "p-1"
     [rule] = opened.document["stations"][0]["rules"]
     assert rule["extra"]["condition"] == "legacy"
@@ -179,11 +181,11 @@ def test_a_condition_of_signs_alone_is_refused_before_each_is_tried() -> None:
 
 
 def test_C16_what_completes_is_in_review_there_and_comes_back_without_a_loss() -> None:
-    opened = opening.opened(workflow({"condition_type": "success"}, {"target_station_id": "s3"}))
+    opened = opening.import_document(workflow({"condition_type": "success"}, {"target_station_id": "s3"}))
     line = read_line(opened.document)
     answer = goes(line, {"result": "success"}, station="ship-it")
     assert answer.startswith("wait awaiting_review at in-review then completed"), "no transition"
     assert goes(line, {"result": "failure"}, station="ship-it").startswith("finish failed")
-    made = written(opened.document, "vibe-factory")
+    made = export_document(opened.document, "vibe-factory")
     assert not made.losses and len(json.loads(made.text)["transitions"]) == 2
     assert len(json.loads(made.text)["stations"]) == 3

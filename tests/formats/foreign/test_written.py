@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from pipelines.formats import native
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.systems import written_systems
-from pipelines.formats.foreign.writing import dialect_of, written
+from pipelines.formats.foreign.writing import dialect_of, export_document
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
@@ -92,37 +92,41 @@ RECORDS = [
 
 @pytest.mark.parametrize("text", MINE)
 def test_a_document_comes_back_equal_in_meaning(text: str) -> None:
-    back_and_forth(opening.opened(text))
+    back_and_forth(opening.import_document(text))
 
 
 @pytest.mark.parametrize("records", RECORDS, ids=["item", "event", "contract", "all"])
 def test_records_of_aeef_are_written_back_as_they_were(records: list[Any]) -> None:
-    opened = opening.opened(json.dumps(records if len(records) > 1 else records[0]))
+    opened = opening.import_document(json.dumps(records if len(records) > 1 else records[0]))
     back_and_forth(opened)
-    machine, *others = native.value_of(written(opened.document, "aeef").text)
+    machine, *others = native.value_of(export_document(opened.document, "aeef").text)
     assert others == records and machine["transitions"] is not None
 
 
 def test_a_document_with_several_of_them_keeps_its_own_keys() -> None:
     both = {**test_aeef.MACHINE, "work_items": [test_aeef.ITEM], "agents": [CONTRACT], "owner": "me"}
-    opened = opening.opened(json.dumps(both))
+    opened = opening.import_document(json.dumps(both))
     back_and_forth(opened)
-    made = native.value_of(written(opened.document, "aeef").text)
+    made = native.value_of(export_document(opened.document, "aeef").text)
     assert (made["work_items"], made["agents"], made["owner"]) == ([test_aeef.ITEM], [CONTRACT], "me")
 
 
 def test_a_registry_with_a_head_comes_back_beside_its_machine() -> None:
-    back_and_forth(opening.opened(json.dumps({"id": "s1", "contract_version": "1", "agents": [CONTRACT]})))
-    back_and_forth(opening.opened(json.dumps({"id": "s1", "agent_id": "s1", "work_items": [test_aeef.ITEM]})))
+    back_and_forth(
+        opening.import_document(json.dumps({"id": "s1", "contract_version": "1", "agents": [CONTRACT]}))
+    )
+    back_and_forth(
+        opening.import_document(json.dumps({"id": "s1", "agent_id": "s1", "work_items": [test_aeef.ITEM]}))
+    )
 
 
 def test_unknown_keys_are_written_back() -> None:
-    line = opening.opened(json.dumps(ASKS)).document
-    made = json.loads(written(line, "alp").text)
+    line = opening.import_document(json.dumps(ASKS)).document
+    made = json.loads(export_document(line, "alp").text)
     assert made["version"] == "2" and made["stations"][0]["trigger"]["initBranch"] is True
     assert made["stations"][0]["trigger"]["appendSystemPrompt"] == "Be brief {{a b}}."
     assert made["transitionRules"][1]["why"] == "kept" and made["gates"][1]["tool"] == {"kind": "cli"}
-    chain = json.loads(written(opening.opened(CHAIN).document, "contenox").text)
+    chain = json.loads(export_document(opening.import_document(CHAIN).document, "contenox").text)
     assert (chain["id"], chain["token_limit"], chain["tasks"][0]["handler"]) == ("Chat_1", 9, "condition_key")
     assert chain["tasks"][0]["transition"]["branches"][0]["note"] == "kept"
     assert chain["tasks"][0]["transition"]["branches"][0]["operator"] == "in_range"
@@ -133,7 +137,7 @@ def test_unknown_keys_are_written_back() -> None:
 def test_a_line_of_ones_own_keeps_its_keys_and_lists_what_it_loses(starter: Any, dialect: str) -> None:
     """Either nothing is listed and it comes back the same, or what is listed says why not."""
     line = native.loads(starter.text)
-    made = written(line, dialect)
+    made = export_document(line, dialect)
     assert made.losses, "they hold commands and gates that none of these systems has"
     assert all(str(each.message) for each in made.losses)
 
@@ -143,16 +147,16 @@ def test_a_line_that_a_dialect_can_say_comes_back_whole() -> None:
         {"key": "a", "name": "a", "work": {"kind": "manual", "instructions": "Do {{task.title}}."},
          "rules": [{"id": "x", "when": {"result": "failure"}, "to": "a", "max_retries": 2},
                    {"id": "y", "when": {"result": "success"}, "to": "completed"}]}]}  # fmt: skip
-    assert written(flat, "alp").losses == ()
-    assert meaning(opening.opened(written(flat, "alp").text).document) == meaning(flat)
-    lost = [str(each) for each in written({**flat, "preset": "flux"}, "vibe-factory").losses]
+    assert export_document(flat, "alp").losses == ()
+    assert meaning(opening.import_document(export_document(flat, "alp").text).document) == meaning(flat)
+    lost = [str(each) for each in export_document({**flat, "preset": "flux"}, "vibe-factory").losses]
     assert any("Preset" in each or "preset" in each for each in lost)
 
 
 def test_what_a_dialect_has_no_word_for_is_listed() -> None:
-    line = opening.opened(own.FLUX).document
+    line = opening.import_document(own.FLUX).document
     assert dialect_of(line) == "flux"
-    losses = " ".join(str(each) for each in written(line, "vibe-factory").losses)
+    losses = " ".join(str(each) for each in export_document(line, "vibe-factory").losses)
     assert "station gate" in losses.lower()
 
 
@@ -161,29 +165,29 @@ def test_what_other_programs_keep_is_written_or_a_loss() -> None:
     line = {"gateline": 1, "key": "mine", "name": "Mine", "preset": "alp", "stations": [
         {"key": "a", "name": "a", "work": {"kind": "manual", "instructions": "Do it."}, "extra": kept}],
         "extra": {"editor": {"positions": {"a": [0, 0]}}}}  # fmt: skip
-    made = written(line, "alp")
+    made = export_document(line, "alp")
     assert [str(each.message) for each in made.losses if each.path == "extra"] == [
         "Values of other programs are gone: 2 of “extra”, such as tags, a b."
     ]
-    read = opening.opened(made.text).document["stations"][0]["extra"]
+    read = opening.import_document(made.text).document["stations"][0]["extra"]
     assert read["tracker"] == kept["tracker"]
     assert not any(
-        each.path == "extra" for each in written({**line, "stations": [{"key": "a"}]}, "alp").losses
+        each.path == "extra" for each in export_document({**line, "stations": [{"key": "a"}]}, "alp").losses
     )
 
 
 def comes_back(document: Any) -> None:
     try:
-        opened = opening.opened(json.dumps(document))
+        opened = opening.import_document(json.dumps(document))
         line = read_line(opened.document) if opened.dialect else None
     except DocumentError:
         return
     if line is None:
         return
     for dialect in written_systems():
-        made = written(opened.document, dialect)
+        made = export_document(opened.document, dialect)
         if not made.losses:
-            assert meaning(opening.opened(made.text).document)["preset"] == dialect
+            assert meaning(opening.import_document(made.text).document)["preset"] == dialect
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.formats.linted import linted
+from pipelines.formats.linted import lint_text
 from pipelines.routing.analysis.lint.examination import Examination, examine
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.guarantees.guarantee_proofs import guarantee_answers
@@ -31,9 +31,9 @@ def test_the_page_shows_a_promise_that_is_broken_and_one_that_is_kept() -> None:
 
 def test_the_finding_stands_at_the_line_of_its_guarantee() -> None:
     text = "key: x\nstations:\n  - key: a\nguarantees:\n  - {id: p, at_most: {visit: a, times: 4}}\n"
-    assert told("broken-guarantee", linted(text)) == []
+    assert told("broken-guarantee", lint_text(text)) == []
     text = text.replace("times: 4", "times: 3")
-    [finding] = told("broken-guarantee", linted(text))
+    [finding] = told("broken-guarantee", lint_text(text))
     assert (finding.line, finding.column) == (5, 5)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.document.agents import PRESETS
-from pipelines.work.agents.call import arguments, can_resume, settings
+from pipelines.work.agents.call import agent_environment, arguments, can_resume
 from pipelines.work.spec.agent_call import AgentCall
 
 WHERE = {"folder": "/w", "file": "/w/prompt.txt", "prompt": "Do it."}
@@ -29,7 +29,7 @@ def test_allowed_commands_become_the_options_of_the_program() -> None:
         *("--approval-mode", "auto_edit"),
         *("--allowed-tools", "run_shell_command(git)"),
     )
-    found = settings(AgentCall(PRESETS["opencode"], allow=("git",)))["OPENCODE_CONFIG_CONTENT"]
+    found = agent_environment(AgentCall(PRESETS["opencode"], allow=("git",)))["OPENCODE_CONFIG_CONTENT"]
     assert json.loads(found)["permission"]["bash"] == {"*": "deny", "git": "allow", "git *": "allow"}
 
 

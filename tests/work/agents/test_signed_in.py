@@ -19,7 +19,7 @@ from pipelines.queries.unoffered import without_a_worker
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.web.setup.agents import choices
 from pipelines.work.agents.lent import LentSignIn, is_renewal
-from pipelines.work.agents.signed_in import folders, lend, take_back, tokens
+from pipelines.work.agents.signed_in import lend, sign_in_folders, take_back, tokens
 from pipelines.work.program.options import WrongOptions, options
 from tests.factories import World
 from tests.fixtures.site import Site
@@ -101,7 +101,7 @@ def started(world: World, **work: Any) -> Task:
 
 def lent(home: Path, path: str) -> dict[str, Any]:
     return {
-        "signed_in": folders(["claude"], {}, home),
+        "signed_in": sign_in_folders(["claude"], {}, home),
         "station_path": (path, *os.environ["PATH"].split(os.pathsep)),
     }
 
@@ -281,7 +281,7 @@ def test_each_agent_finds_its_files_where_it_looks(preset: Any, tmp_path: Path) 
     for name in way.files:
         (tmp_path / way.folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / way.folder / name).write_text(json.dumps({"token": TOKEN}))
-    found = folders([preset.key], {}, tmp_path)[preset.key]
+    found = sign_in_folders([preset.key], {}, tmp_path)[preset.key]
     place = tmp_path / "visit"
     place.mkdir()
     lend(preset, found, place)

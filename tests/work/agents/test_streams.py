@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipelines.routing.basics.facts import read_observed_facts as read_facts
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.work.agents.facts import facts_of
-from pipelines.work.agents.reading import read, whole
+from pipelines.work.agents.reading import join_pieces, read_stream
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.agents.streams.codex import unwrapped
@@ -160,8 +160,8 @@ def test_a_line_that_the_log_cut_is_read_whole() -> None:
     line = json.dumps(assistant({"type": "text", "text": "a" * 1000}))
     pieces = [line[at : at + 100] for at in range(0, len(line), 100)]
     lines = [Line(n, 1.0, text) for n, text in enumerate(["note", *pieces, "{" + "b" * 99, "c"], 1)]
-    assert [text for text, _, _ in whole(lines, 100)] == ["note", line, "{" + "b" * 99 + "c"]
-    assert read(PRESETS["claude"], lines, 100).steps[0].what == "a" * 1000
+    assert [text for text, _, _ in join_pieces(lines, 100)] == ["note", line, "{" + "b" * 99 + "c"]
+    assert read_stream(PRESETS["claude"], lines, 100).steps[0].what == "a" * 1000
 
 
 WORDS = sorted(
@@ -180,7 +180,9 @@ WORDS = sorted(
         "text",
     }
 )
-TYPES = st.sampled_from(sorted({name for dialect in STREAMS for name in STREAMS[dialect]().types()}))
+TYPES = st.sampled_from(
+    sorted({name for dialect in STREAMS for name in STREAMS[dialect]().handlers_by_type()})
+)
 LEAF = st.one_of(
     *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)),
     st.sampled_from(

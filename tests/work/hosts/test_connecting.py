@@ -15,9 +15,9 @@ from pipelines.models import Repository
 from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.web.editor.findings import findings_of
-from pipelines.work.hosts.calling import told
+from pipelines.work.hosts.calling import error_text
 from pipelines.work.hosts.markdown import block, code
-from pipelines.work.hosts.table import found, host_at
+from pipelines.work.hosts.table import find_host, host_at
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 from tests.factories import World
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db
     ],
 )  # fmt: skip
 def test_a_host_is_known_by_the_address_or_named(host: str, address: str, page: str, expected: Any) -> None:
-    known = found(host, address, page)
+    known = find_host(host, address, page)
     assert (known and (known[0], str(known[1]))) == expected
 
 
@@ -133,9 +133,10 @@ def test_a_line_that_proposes_needs_a_host(world: World, hosted: Any) -> None:
 def test_text_of_others_stays_text() -> None:
     assert code("a `b` @team") == "``a `b` @team``" and code("`") == "`` ` ``"
     assert block("```\n@all <!-- x") == "````text\n```\n@all <!-\u200b- x\n````"
-    assert told({"message": {"base": ["no"]}}) == "base no"
+    assert error_text({"message": {"base": ["no"]}}) == "base no"
     assert (
-        told({"message": "Validation Failed", "errors": [{"message": "twice"}]}) == "Validation Failed: twice"
+        error_text({"message": "Validation Failed", "errors": [{"message": "twice"}]})
+        == "Validation Failed: twice"
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.work.processes.isolation import Isolation
-from pipelines.work.program.doctor.machine import enforced, of_images
+from pipelines.work.program.doctor.machine import enforcement_lines, of_images
 from pipelines.work.program.doctor.main import main
 from tests.waiting import LONG
 from tests.work.hosts.servers import PATH, TOKEN, host
@@ -88,7 +88,7 @@ def test_what_is_missing_is_named_with_its_remedy(origin: RemoteRepository) -> N
     ],
 )
 def test_what_is_enforced_of_a_station_is_said(isolation: Isolation, network: str, egress: str) -> None:
-    found = {each.check: each for each in enforced(isolation)}
+    found = {each.check: each for each in enforcement_lines(isolation)}
     assert (found["network of a station"].state, found["egress"].state) == (network, egress)
     assert all(bool(each.remedy) == (each.state == "failed") for each in found.values())
 

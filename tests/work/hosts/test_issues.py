@@ -151,7 +151,7 @@ def test_other_labels_places_and_bodies_start_nothing(world: World, wired: Any) 
 def test_a_gitlab_delivery_has_to_be_of_now(world: World, hosted: Any) -> None:
     gitlab = BY_KEY["gitlab"](hosted.origin)
     body, headers = gitlab.hook(SECRET, gitlab.labelled("x"))
-    signed = CLASSES["gitlab"].signed
+    signed = CLASSES["gitlab"].is_signed
     assert signed(headers, body, SECRET)
     for apart in (-6, 6):
         moment = timezone.now() + timezone.timedelta(minutes=apart)
@@ -165,9 +165,9 @@ def test_a_malformed_signature_is_no_signature(hosted: Any) -> None:
     body, headers = gitlab.hook(SECRET, gitlab.labelled("x"))
     for header in ("webhook-signature", "webhook-timestamp", "webhook-id"):
         for text in ("", "v1", "v1,", "v1,é", "v1,!", "v2,AAAA", "nan", "9" * 5000, ",,,", "\0"):
-            assert not CLASSES["gitlab"].signed({**headers, header: text}, body, SECRET), (header, text)
-    assert not CLASSES["gitlab"].signed(headers, body, "whsec_")
-    assert not CLASSES["gitlab"].signed(headers, b"\xff" + body, SECRET)
+            assert not CLASSES["gitlab"].is_signed({**headers, header: text}, body, SECRET), (header, text)
+    assert not CLASSES["gitlab"].is_signed(headers, body, "whsec_")
+    assert not CLASSES["gitlab"].is_signed(headers, b"\xff" + body, SECRET)
 
 
 @pytest.mark.wide
@@ -257,14 +257,14 @@ def test_gitea_and_forgejo_say_which_label_is_new_where_they_can() -> None:
         {"changes": {"added_labels": [{"name": "gateline"}], "removed_labels": None}},
         {"label": {"name": "gateline"}},
     ):
-        heard = {each.value: each.exact for each in gitea.heard(headers, {**told, **more})}
+        heard = {each.value: each.exact for each in gitea.issue_events(headers, {**told, **more})}
         assert heard == {"bug": False, "gateline": True}
     for more in (
         {"label": {"name": "gone"}},
         {"changes": {"added_labels": None}},
         {"changes": 1, "label": []},
     ):
-        assert not any(each.exact for each in gitea.heard(headers, {**told, **more}))
+        assert not any(each.exact for each in gitea.issue_events(headers, {**told, **more}))
 
 
 @pytest.mark.wide
@@ -309,7 +309,7 @@ def test_a_signed_push_is_heard(world: World, wired: Any) -> None:
     """As each host sends it: whose it is, by the login and the addresses."""
     commit = "1" * 40
     body, headers = wired.hook(SECRET, wired.push("gateline/WI-1", commit), event=wired.push_event)
-    heard = CLASSES[wired.key].pushed(
+    heard = CLASSES[wired.key].push_event(
         {key.lower(): value for key, value in headers.items()}, json.loads(body)
     )
     assert heard is not None

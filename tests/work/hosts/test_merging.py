@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.receipts import verified
+from pipelines.formats.receipts import verify_receipt
 from pipelines.models import Delivery, Job
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.work.handlers import merging
@@ -80,7 +80,7 @@ def test_the_host_merges_what_was_approved(world: World, bench: Bench, hosted: A
     assert hosted.statuses[made.head][0]["state"] == "success"
     page = client_of(world.operator)
     receipt = page.get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
-    change = verified(receipt.content, receipt_key().public_key())
+    change = verify_receipt(receipt.content, receipt_key().public_key())
     assert (change.commit, change.host, change.exact) == (hosted.origin.head(), hosted.key, True)
 
 
@@ -100,7 +100,7 @@ def test_a_merge_whose_end_got_lost_is_asked_for_and_not_done_again(
 ) -> None:
     """The answer of the merge call is lost; or the server is killed between the call and the record."""
     hosted.protected = True
-    whole, merge = LocalTransport.at_host, hosted.merge
+    whole, merge = LocalTransport.report_host_progress, hosted.merge
 
     async def dies(self: LocalTransport, started: Any, said: Any) -> None:
         if said.commit:
@@ -112,13 +112,13 @@ def test_a_merge_whose_end_got_lost_is_asked_for_and_not_done_again(
         return str(merge(*given))
 
     if lost == "record":
-        monkeypatch.setattr(LocalTransport, "at_host", dies)
+        monkeypatch.setattr(LocalTransport, "report_host_progress", dies)
     else:
         monkeypatch.setattr(hosted, "merge", loses)
     task = approved(world, bench)
     landed = hosted.origin.head()
     assert hosted.merged == 1 and Delivery.objects.get().landed_at is None
-    monkeypatch.setattr(LocalTransport, "at_host", whole)
+    monkeypatch.setattr(LocalTransport, "report_host_progress", whole)
     look_again(bench, task)
     assert outcome_of(task, "merge")["output"]["commit"] == landed == hosted.origin.head()
     assert hosted.merged == 1 and len(hosted.requests) == 1 and world.status(task) == "completed"
@@ -186,7 +186,7 @@ def test_the_queue_of_the_host_merges_with_what_landed_meanwhile(
     assert made.landed_tree != made.tree and "what else landed there" in said["summary"]
     page = client_of(world.operator)
     at = f"/p/acme/{world.project.key}/tasks/{task.name}/"
-    change = verified(page.get(f"{at}receipt/").content, receipt_key().public_key())
+    change = verify_receipt(page.get(f"{at}receipt/").content, receipt_key().public_key())
     assert (change.tree, change.exact, change.host) == (made.landed_tree, False, hosted.key)
     assert change.approval is not None and change.approval.tree == made.tree
     assert "the host merged them" in page.get(at).content.decode()

@@ -11,7 +11,7 @@ from allauth.account.models import EmailAddress
 from pipelines.errors import Forbidden
 from pipelines.models import BranchPush
 from pipelines.work.git.commits import COMMITTER
-from pipelines.work.hosts.host import PushTold, pushers_between
+from pipelines.work.hosts.host import ReportedPush, pushers_between
 from tests.factories import World, station
 from tests.work import remotes
 from tests.work.driving import Bench, command, outcome_of, text_of
@@ -122,12 +122,12 @@ def test_a_commit_in_our_name_is_no_push_of_ours(
 
 def test_everybody_who_pushed_since_is_named_and_nobody_before() -> None:
     told = [
-        PushTold("late", "d", "e"),
-        PushTold("ann", "c", "d"),
-        PushTold("bob", "b", "c"),
-        PushTold("we", "a", "b"),
+        ReportedPush("late", "d", "e"),
+        ReportedPush("ann", "c", "d"),
+        ReportedPush("bob", "b", "c"),
+        ReportedPush("we", "a", "b"),
     ]
     assert pushers_between(told, "b", "d") == ["ann", "bob"]
     assert pushers_between(told, "b", "e") == ["late", "ann", "bob"]
     assert pushers_between(told, "b", "unheard") == []
-    assert pushers_between([PushTold("", "b", "d")], "b", "d") == []
+    assert pushers_between([ReportedPush("", "b", "d")], "b", "d") == []

@@ -87,7 +87,7 @@ def test_a_request_opened_before_a_crash_is_found(
     world: World, bench: Bench, hosted: Any, monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
     """The worker dies when the request is open and nothing of it is reported; people close it meanwhile."""
-    whole = LocalTransport.delivered
+    whole = LocalTransport.report_delivered
 
     async def dies(
         self: LocalTransport, started: Any, commit: str, request: Any = None, base: Any = None
@@ -96,13 +96,13 @@ def test_a_request_opened_before_a_crash_is_found(
             raise asyncio.CancelledError
         await whole(self, started, commit, request, base)
 
-    monkeypatch.setattr(LocalTransport, "delivered", dies)
+    monkeypatch.setattr(LocalTransport, "report_delivered", dies)
     task = opened(world, bench)
     assert len(hosted.requests) == 1 and Delivery.objects.get().request is None
     if then != "open":
         hosted.close(1, merged=then == "merged")
     pushed = hosted.origin.head(hosted.requests[0]["head"]["ref"])
-    monkeypatch.setattr(LocalTransport, "delivered", whole)
+    monkeypatch.setattr(LocalTransport, "report_delivered", whole)
     run(bench, task)
     assert outcome_of(task, "open")["output"]["request"] == {**Delivery.objects.get().request, "state": then}
     assert len(hosted.requests) == 1 and hosted.origin.head(hosted.requests[0]["head"]["ref"]) == pushed

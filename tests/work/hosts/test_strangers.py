@@ -14,8 +14,8 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from pipelines.lines.issue_tasks import inputs_of
 from pipelines.models import Repository
 from pipelines.ports.queue_tasks import HOSTS, TASKS, TELL_HOST
-from pipelines.work.hosts.calling import DEEP, told
-from pipelines.work.hosts.requesting import BEGIN, END, renewed, section
+from pipelines.work.hosts.calling import DEEP, error_text
+from pipelines.work.hosts.requesting import BEGIN, END, own_section, with_own_section
 from pipelines.work.hosts.table import host_at
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
@@ -33,19 +33,22 @@ def test_what_a_refusal_says_is_read_once_and_not_too_deep() -> None:
     deep: Any = "words"
     for _level in range(DEEP - 1):
         deep = {"k": deep}
-    assert told(deep) == "k k k k words" and told({"k": {"k": deep}}) == ""
+    assert error_text(deep) == "k k k k words" and error_text({"k": {"k": deep}}) == ""
     for made in (lambda inner: {"k": inner, "message": ""}, lambda inner: [inner]):
         nested: Any = "words"
         for _level in range(5000):
             nested = made(nested)
-        assert told(nested) == ""
+        assert error_text(nested) == ""
 
 
 def test_many_beginnings_of_a_section_cost_no_time() -> None:
     began = time.process_time()
-    assert renewed(BEGIN * 20_000, "x").endswith(section("x"))
+    assert with_own_section(BEGIN * 20_000, "x").endswith(own_section("x"))
     assert time.process_time() - began < 1
-    assert renewed(f"{END} a {BEGIN} old {BEGIN} {END} b {END}", "x") == f"{END} a {section('x')} b {END}"
+    assert (
+        with_own_section(f"{END} a {BEGIN} old {BEGIN} {END} b {END}", "x")
+        == f"{END} a {own_section('x')} b {END}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.work.transport.together import Together
+from pipelines.work.transport.together import CallBatcher
 from tests.waiting import LONG, eventually, let_others_run
 
 
@@ -37,16 +37,16 @@ def send() -> Halting:
     return Halting()
 
 
-def gathering(send: Halting, lanes: int = 1, patience: float = LONG, **more: Any) -> Together[str, str]:
+def gathering(send: Halting, lanes: int = 1, patience: float = LONG, **more: Any) -> CallBatcher[str, str]:
     most = more.pop("most", 100)
-    return Together(send, most, size=len, lanes=lanes, patience=patience, **more)
+    return CallBatcher(send, most, size=len, lanes=lanes, patience=patience, **more)
 
 
 Answers = list[str | None]
 
 
 async def while_the_first_is_held(
-    made: Together[str, str], send: Halting, others: Sequence[str]
+    made: CallBatcher[str, str], send: Halting, others: Sequence[str]
 ) -> tuple[asyncio.Task[str | None], list[asyncio.Task[str | None]]]:
     """The first is being answered, and the others are here."""
     first = asyncio.create_task(made.answer("first"))
@@ -60,7 +60,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, LONG))
 
 
-def is_at_rest(made: Together[str, str]) -> bool:
+def is_at_rest(made: CallBatcher[str, str]) -> bool:
     return not made._waiting and not made._coming and not made._lanes
 
 
@@ -113,7 +113,7 @@ def test_each_may_fail_of_its_own() -> None:
         return [ValueError(each) if each == "b" else each for each in calls]
 
     async def work() -> list[Any]:
-        made = Together[str, str](send, 10)
+        made = CallBatcher[str, str](send, 10)
         return await asyncio.gather(*map(made.answer, "abc"), return_exceptions=True)
 
     first, fault, last = run(work())

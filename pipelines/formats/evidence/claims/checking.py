@@ -54,22 +54,22 @@ class CheckedClaim:
         return {"kind": self.claim.kind, "text": self.claim.text, "why": self.reason}
 
 
-def check(claim: AgentClaim, observed: ObservedWork) -> CheckedClaim:
+def check_claim(claim: AgentClaim, observed: ObservedWork) -> CheckedClaim:
     answer = CHECKS[claim.kind](claim, observed) if claim.kind in CHECKS else None
     verdict, reason, values = answer or (NOT_OBSERVED, "", {})
     return CheckedClaim(claim, verdict, reason, values)
 
 
-def checked(claims: Iterable[AgentClaim], observed: ObservedWork) -> list[CheckedClaim]:
+def check_claims(claims: Iterable[AgentClaim], observed: ObservedWork) -> list[CheckedClaim]:
     """Contradictions first, then what is confirmed, then what nobody saw."""
     order = {CONTRADICTED: 0, CONFIRMED: 1, NOT_OBSERVED: 2}
-    return sorted((check(claim, observed) for claim in claims), key=lambda claim: order[claim.verdict])
+    return sorted((check_claim(claim, observed) for claim in claims), key=lambda claim: order[claim.verdict])
 
 
 Answer = tuple[str, str, Mapping[str, Any]] | None
 
 
-def _tests(claim: AgentClaim, observed: ObservedWork) -> Answer:
+def _check_tests(claim: AgentClaim, observed: ObservedWork) -> Answer:
     counts = observed.tests
     if counts is None:
         return None
@@ -88,7 +88,7 @@ def _tests(claim: AgentClaim, observed: ObservedWork) -> Answer:
     return (CONFIRMED, "tests", counts) if claim.number in (0, passed) else None
 
 
-def _files(claim: AgentClaim, observed: ObservedWork) -> Answer:
+def _check_files(claim: AgentClaim, observed: ObservedWork) -> Answer:
     changed, path = observed.changed, claim.subject
     if changed is None:
         return None
@@ -126,8 +126,8 @@ def _files(claim: AgentClaim, observed: ObservedWork) -> Answer:
     return (CONTRADICTED, "unchanged", {"path": path}) if there and observed.whole else None
 
 
-def _commands(claim: AgentClaim, observed: ObservedWork) -> Answer:
-    ran = [command for command in observed.commands if claim.subject in _forms(command.text)]
+def _check_commands(claim: AgentClaim, observed: ObservedWork) -> Answer:
+    ran = [command for command in observed.commands if claim.subject in _command_spellings(command.text)]
     if not ran:
         return (CONTRADICTED, "nothing_ran", {}) if observed.commands_run == 0 else None
     # Of several runs of a command the last counts.
@@ -139,7 +139,7 @@ def _commands(claim: AgentClaim, observed: ObservedWork) -> Answer:
     return (CONTRADICTED if code else CONFIRMED), "ran", {"command": ran[-1].text, "code": code}
 
 
-def _forms(text: str) -> set[str]:
+def _command_spellings(text: str) -> set[str]:
     """A command as it was called, without the shell around it, and its parts."""
     plain = " ".join(text.split())
     wrapped = _WRAPPED.fullmatch(plain)
@@ -147,7 +147,7 @@ def _forms(text: str) -> set[str]:
     return {plain, inner}
 
 
-def _dependencies(claim: AgentClaim, observed: ObservedWork) -> Answer:
+def _check_dependencies(claim: AgentClaim, observed: ObservedWork) -> Answer:
     added = observed.dependencies
     if added is None:
         return None
@@ -161,8 +161,8 @@ def _dependencies(claim: AgentClaim, observed: ObservedWork) -> Answer:
 
 
 CHECKS: Final[Mapping[str, Callable[[AgentClaim, ObservedWork], Answer]]] = {
-    TESTS: _tests,
-    FILES: _files,
-    COMMANDS: _commands,
-    DEPENDENCIES: _dependencies,
+    TESTS: _check_tests,
+    FILES: _check_files,
+    COMMANDS: _check_commands,
+    DEPENDENCIES: _check_dependencies,
 }

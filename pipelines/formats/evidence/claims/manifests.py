@@ -31,12 +31,12 @@ def is_manifest(path: str) -> bool:
     return name in MANIFESTS or (name.startswith("requirements") and name.endswith(".txt"))
 
 
-def is_other(path: str) -> bool:
+def is_unread_manifest(path: str) -> bool:
     """Return whether the file may declare dependencies, and nobody here reads it."""
     return path.rpartition("/")[2] in OTHERS
 
 
-def names_in(path: str, data: bytes | None) -> frozenset[str] | None:
+def dependency_names(path: str, data: bytes | None) -> frozenset[str] | None:
     """None where the file cannot be read."""
     if data is None:
         # A manifest that is not there declares nothing
@@ -44,29 +44,29 @@ def names_in(path: str, data: bytes | None) -> frozenset[str] | None:
     try:
         text = data.decode()
         if path.endswith(".json"):
-            names = _of_package(json.loads(text))
+            names = _package_json_dependencies(json.loads(text))
         elif path.endswith(".toml"):
-            names = _of_pyproject(tomllib.loads(text))
+            names = _pyproject_requirements(tomllib.loads(text))
         else:
             # Comments, and options of pip such as -r and --hash
             names = [line for line in text.splitlines() if not line.lstrip().startswith(("#", "-"))]
     except (ValueError, RecursionError):
         return None
-    matches = (name if path.endswith(".json") else _first(name) for name in names)
+    matches = (name if path.endswith(".json") else _package_name(name) for name in names)
     return frozenset(name.lower() for name in matches if name)
 
 
-def _first(requirement: str) -> str:
+def _package_name(requirement: str) -> str:
     match = _NAME.match(requirement)
     return match[1] if match else ""
 
 
-def _of_package(document: Any) -> list[str]:
+def _package_json_dependencies(document: Any) -> list[str]:
     groups = [document.get(group) for group in _GROUPS] if isinstance(document, dict) else []
     return [name for group in groups if isinstance(group, dict) for name in group]
 
 
-def _of_pyproject(document: dict[str, Any]) -> list[str]:
+def _pyproject_requirements(document: dict[str, Any]) -> list[str]:
     project = document.get("project")
     project = project if isinstance(project, dict) else {}
     lists = [project.get("dependencies")]

@@ -106,13 +106,13 @@ def claims_of(text: str) -> list[AgentClaim]:
     """Every sentence: what it claims, or that nobody can check it."""
     claims: list[AgentClaim] = []
     for sentence in filter(None, (part.strip() for part in _SENTENCES.split(text[:20_000]))):
-        claims += list(_of(sentence)) or [AgentClaim(OTHER, "", sentence[:LONGEST])]
+        claims += list(_sentence_claims(sentence)) or [AgentClaim(OTHER, "", sentence[:LONGEST])]
         if len(claims) >= MOST:
             break
     return claims[:MOST]
 
 
-def _of(sentence: str) -> Iterator[AgentClaim]:
+def _sentence_claims(sentence: str) -> Iterator[AgentClaim]:
     # A word within a command or a name is no doubt: `npm run try`.
     unsure = _UNSURE.search(re.sub(r"`[^`]*`", "", sentence)) is not None
     kinds: set[str] = set()
@@ -127,10 +127,10 @@ def _of(sentence: str) -> Iterator[AgentClaim]:
             # “added lodash.js as a dependency” names no file.
             if kind == FILES and re.match(r"\s+as an? (?:new )?dependency", sentence[match.end() :]):
                 continue
-            yield AgentClaim(kind, form, text, _path(groups["path"]))
+            yield AgentClaim(kind, form, text, _clean_path(groups["path"]))
             place = match.end()
             while more := _MORE.match(sentence, place):
-                yield AgentClaim(kind, form, text, _path(more["path"]))
+                yield AgentClaim(kind, form, text, _clean_path(more["path"]))
                 place = more.end()
         else:
             number = int((groups.get("n") or "0").strip())
@@ -138,5 +138,5 @@ def _of(sentence: str) -> Iterator[AgentClaim]:
             yield AgentClaim(kind, form, text, subject, min(number, 10**9))
 
 
-def _path(text: str) -> str:
+def _clean_path(text: str) -> str:
     return text.removeprefix("./").rstrip(".")

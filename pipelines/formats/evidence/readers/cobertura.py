@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.formats.evidence.readers.report import MOST_ROWS, ReadReport, UnreadableReport, short
-from pipelines.formats.evidence.readers.xml import elements, share, whole
+from pipelines.formats.evidence.readers.xml import elements, int_of, percent_of
 
 KIND = "cobertura"
 
@@ -20,8 +20,8 @@ def read(data: bytes) -> ReadReport:
             if depth == 1:
                 root = element.tag
                 rates = {
-                    "lines": share(element.get("line-rate")),
-                    "branches": share(element.get("branch-rate")),
+                    "lines": percent_of(element.get("line-rate")),
+                    "branches": percent_of(element.get("branch-rate")),
                 }
             if element.tag == "class":
                 name = short(element.get("filename"), 400)
@@ -30,12 +30,12 @@ def read(data: bytes) -> ReadReport:
         in_methods -= element.tag == "methods"
         # The lines of methods stand in their class once more.
         if element.tag == "line" and not in_methods:
-            hit = whole(element.get("hits")) > 0
+            hit = int_of(element.get("hits")) > 0
             line_hits = lines.setdefault(name, {})
-            number = whole(element.get("number"))
+            number = int_of(element.get("number"))
             # Several classes may be in one file, and name the same line.
             line_hits[number] = line_hits.get(number, False) or hit
-            there, of = _condition(element.get("condition-coverage"))
+            there, of = _branch_counts(element.get("condition-coverage"))
             covered_branches, branches = covered_branches + there, branches + of
         if element.tag == "class":
             # What was counted is let go: a report may have more elements than there is room for
@@ -59,10 +59,10 @@ def read(data: bytes) -> ReadReport:
     )
 
 
-def _condition(coverage: str | None) -> tuple[int, int]:
+def _branch_counts(coverage: str | None) -> tuple[int, int]:
     """`50% (1/2)` as (1, 2)."""
     inside = (coverage or "").rpartition("(")[2].rstrip(")").split("/")
     if len(inside) != 2:
         return 0, 0
-    there, of = whole(inside[0]), whole(inside[1])
+    there, of = int_of(inside[0]), int_of(inside[1])
     return (there, of) if there <= of else (0, 0)

@@ -17,7 +17,7 @@ from pipelines.formats.evidence.readers.report import (
     UnreadableReport,
     short,
 )
-from pipelines.formats.evidence.readers.xml import elements, whole
+from pipelines.formats.evidence.readers.xml import elements, int_of
 
 KIND = "junit"
 KINDS = ((Failure, "failed"), (Error, "error"), (Skipped, "skipped"))
@@ -74,6 +74,6 @@ def _problem(element: Element, suite: str) -> CaseProblem:
         if result in results:
             case_result = results[result]
             message = short(case_result.message or case_result.text)
-            place = (short(element.get("file"), 400), whole(element.get("line")))
+            place = (short(element.get("file"), 400), int_of(element.get("line")))
             return CaseProblem(kind, suite, short(case.name, 400), message, *place)
     return CaseProblem("", suite, "")

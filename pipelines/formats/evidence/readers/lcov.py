@@ -9,7 +9,7 @@ from pipelines.formats.evidence.readers.report import (
     UnreadableReport,
     short,
 )
-from pipelines.formats.evidence.readers.xml import whole
+from pipelines.formats.evidence.readers.xml import int_of
 
 KIND = "lcov"
 
@@ -29,11 +29,11 @@ def read(data: bytes) -> ReadReport:
             lines.setdefault(path, {})
         # DA:line,hits and, in some, a checksum
         elif name == "DA" and path and len(parts) >= 2:
-            number = whole(parts[0])
-            lines[path][number] = lines[path].get(number, False) or whole(parts[1]) > 0
+            number = int_of(parts[0])
+            lines[path][number] = lines[path].get(number, False) or int_of(parts[1]) > 0
         # BRDA:line,block,branch,taken; “-” where the line was never reached
         elif name == "BRDA" and path and len(parts) == 4:
-            branches, covered_branches = branches + 1, covered_branches + (whole(parts[3]) > 0)
+            branches, covered_branches = branches + 1, covered_branches + (int_of(parts[3]) > 0)
         ends += row.strip() == "end_of_record"
     if not ends or not lines:
         raise UnreadableReport("no LCOV report")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pipelines.formats.evidence.readers.json_text import inner, objects, parsed
+from pipelines.formats.evidence.readers.json_text import objects, parsed, value_at
 from pipelines.formats.evidence.readers.report import (
     MOST_ROWS,
     ReadReport,
@@ -27,10 +27,10 @@ def read(data: bytes) -> ReadReport:
         raise UnreadableReport("no SARIF report")
     findings: list[ToolFinding] = []
     for run in objects(document["runs"]):
-        driver = inner(run, "tool", "driver") or {}
-        rules = objects(inner(driver, "rules"))
+        driver = value_at(run, "tool", "driver") or {}
+        rules = objects(value_at(driver, "rules"))
         by_id = {rule["id"]: rule for rule in rules if isinstance(rule.get("id"), str)}
-        tool = short(inner(driver, "name"), 100)
+        tool = short(value_at(driver, "name"), 100)
         bases = run.get("originalUriBaseIds")
         for result in objects(run.get("results")):
             kind = result.get("kind", "fail")
@@ -45,18 +45,18 @@ def read(data: bytes) -> ReadReport:
 def _finding(
     result: dict[str, Any], rules: list[dict[str, Any]], by_id: dict[str, Any], tool: str, bases: Any
 ) -> ToolFinding:
-    rule_id = result.get("ruleId") or inner(result, "rule", "id")
+    rule_id = result.get("ruleId") or value_at(result, "rule", "id")
     index = result.get("ruleIndex")
     # Where a result names no rule by its place, SARIF has -1, which is the last one to Python
     known = isinstance(index, int) and 0 <= index < len(rules)
     rule = rules[index or 0] if known else by_id.get(rule_id) if isinstance(rule_id, str) else None
-    place = inner(next(iter(objects(result.get("locations"))), {}), "physicalLocation")
-    line = inner(place, "region", "startLine")
+    place = value_at(next(iter(objects(result.get("locations"))), {}), "physicalLocation")
+    line = value_at(place, "region", "startLine")
     return ToolFinding(
         _severity(result, rule),
-        short(inner(result, "message", "text") or inner(rule, "shortDescription", "text")),
-        short(rule_id or inner(rule, "id"), 100),
-        path_of(inner(place, "artifactLocation", "uri"), _base(place, bases)),
+        short(value_at(result, "message", "text") or value_at(rule, "shortDescription", "text")),
+        short(rule_id or value_at(rule, "id"), 100),
+        path_of(value_at(place, "artifactLocation", "uri"), _base_folder(place, bases)),
         line if type(line) is int and 0 < line < 10**9 else 0,
         tool,
     )
@@ -64,7 +64,9 @@ def _finding(
 
 def _severity(result: dict[str, Any], rule: Any) -> str:
     """Return the severity by the score that security tools give (GitHub's reading of it), else by the level."""
-    score = inner(result, "properties", "security-severity") or inner(rule, "properties", "security-severity")
+    score = value_at(result, "properties", "security-severity") or value_at(
+        rule, "properties", "security-severity"
+    )
     try:
         number = float(score) if isinstance(score, str | int | float) else -1.0
     except ValueError:
@@ -72,14 +74,14 @@ def _severity(result: dict[str, Any], rule: Any) -> str:
     if 0 < number <= 10:
         return "critical" if number >= 9 else "high" if number >= 7 else "medium" if number >= 4 else "low"
     # “warning” is what SARIF says of a result without a level.
-    level = result.get("level") or inner(rule, "defaultConfiguration", "level") or "warning"
+    level = result.get("level") or value_at(rule, "defaultConfiguration", "level") or "warning"
     return LEVELS.get(level, "medium") if isinstance(level, str) else "medium"
 
 
-def _base(place: Any, bases: Any) -> str:
+def _base_folder(place: Any, bases: Any) -> str:
     """The folder below which a path is, where the report names it relative to the tree."""
-    key = inner(place, "artifactLocation", "uriBaseId")
-    uri = inner(bases, key, "uri") if isinstance(key, str) else None
+    key = value_at(place, "artifactLocation", "uriBaseId")
+    uri = value_at(bases, key, "uri") if isinstance(key, str) else None
     return uri if isinstance(uri, str) and ":" not in uri and not uri.startswith("/") else ""
 
 

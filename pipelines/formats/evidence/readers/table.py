@@ -43,7 +43,7 @@ def kind_by_name(name: str) -> str:
     return next((kind for ending, kind in ENDINGS if lower.endswith(ending)), "")
 
 
-def together(reports: Iterable[ReadReport]) -> dict[str, dict[str, float]]:
+def merge_facts(reports: Iterable[ReadReport]) -> dict[str, dict[str, float]]:
     """The facts of several reports: counts are summed; of coverage the smallest share counts."""
     merged: dict[str, dict[str, float]] = {}
     for report in reports:

@@ -36,13 +36,13 @@ def elements(data: bytes) -> Iterator[tuple[str, Element, int]]:
         raise UnreadableReport(f"no readable XML: {type(error).__name__}") from error
 
 
-def whole(value: str | None) -> int:
+def int_of(value: str | None) -> int:
     """A number of an attribute, 0 where it is none."""
     text = (value or "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def share(value: str | None) -> float | None:
+def percent_of(value: str | None) -> float | None:
     """A rate between 0 and 1, in percent."""
     try:
         ratio = float(value or "")

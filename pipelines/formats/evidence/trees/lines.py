@@ -33,11 +33,11 @@ class StepBudget:
     steps: int = STEPS
 
     @property
-    def spent(self) -> bool:
+    def is_spent(self) -> bool:
         return self.steps <= 0
 
 
-def blocks(
+def diff_blocks(
     old: Sequence[Hashable], new: Sequence[Hashable], budget: StepBudget | None = None
 ) -> list[LineBlock]:
     """Return all lines of both texts, in order; blocks that are not the same never follow each other."""
@@ -45,10 +45,10 @@ def blocks(
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(line, len(numbers)) for line in old]
     b = [numbers.setdefault(line, len(numbers)) for line in new]
-    return _joined(_matches(a, b, budget or StepBudget()), len(a), len(b))
+    return _blocks_of_runs(_equal_runs(a, b, budget or StepBudget()), len(a), len(b))
 
 
-def _joined(matches: Iterator[tuple[int, int, int]], olds: int, news: int) -> list[LineBlock]:
+def _blocks_of_runs(matches: Iterator[tuple[int, int, int]], olds: int, news: int) -> list[LineBlock]:
     line_blocks: list[LineBlock] = []
     at_old = at_new = 0
     for old, new, size in [*matches, (olds, news, 0)]:
@@ -63,7 +63,7 @@ def _joined(matches: Iterator[tuple[int, int, int]], olds: int, news: int) -> li
     return line_blocks
 
 
-def _matches(a: list[int], b: list[int], budget: StepBudget) -> Iterator[tuple[int, int, int]]:
+def _equal_runs(a: list[int], b: list[int], budget: StepBudget) -> Iterator[tuple[int, int, int]]:
     """(old, new, length) of equal runs, in order. A stack in place of recursion: a text may be as deep as it likes."""
     # Of four: a part to compare (old, its end, new, its end); of three: a run known to be equal
     left: list[tuple[int, int, int, int] | tuple[int, int, int]] = [(0, len(a), 0, len(b))]
@@ -89,9 +89,9 @@ def _matches(a: list[int], b: list[int], budget: StepBudget) -> Iterator[tuple[i
         if i == i_end or j == j_end:
             continue
         budget.steps -= i_end - i + j_end - j
-        anchors = [] if budget.spent else _anchors(a, b, i, i_end, j, j_end)
+        anchors = [] if budget.is_spent else _anchors(a, b, i, i_end, j, j_end)
         if not anchors:
-            yield from _exact(a[i:i_end], b[j:j_end], i, j, budget)
+            yield from _exact_runs(a[i:i_end], b[j:j_end], i, j, budget)
             continue
         parts: list[tuple[int, int, int, int] | tuple[int, int, int]] = []
         for at_old, at_new in anchors:
@@ -130,10 +130,12 @@ def _anchors(a: list[int], b: list[int], i: int, i_end: int, j: int, j_end: int)
     return chain[::-1]
 
 
-def _exact(a: list[int], b: list[int], i: int, j: int, budget: StepBudget) -> Iterator[tuple[int, int, int]]:
+def _exact_runs(
+    a: list[int], b: list[int], i: int, j: int, budget: StepBudget
+) -> Iterator[tuple[int, int, int]]:
     """The fewest insertions and deletions, or nothing in common once that would cost too much."""
     known = set(a) & set(b)
-    if not known or budget.spent:
+    if not known or budget.is_spent:
         return
     size_a, size_b = len(a), len(b)
     # reach[k]: the furthest old line on the diagonal k, which is old minus new
@@ -153,13 +155,15 @@ def _exact(a: list[int], b: list[int], i: int, j: int, budget: StepBudget) -> It
             budget.steps -= 1 + x - began
             reach[k] = x
             if x >= size_a and y >= size_b:
-                yield from _walk_back(trail, size_a, size_b, i, j)
+                yield from _runs_of_trail(trail, size_a, size_b, i, j)
                 return
         if budget.steps <= 0:
             return
 
 
-def _walk_back(trail: list[dict[int, int]], x: int, y: int, i: int, j: int) -> Iterator[tuple[int, int, int]]:
+def _runs_of_trail(
+    trail: list[dict[int, int]], x: int, y: int, i: int, j: int
+) -> Iterator[tuple[int, int, int]]:
     matches = []
     for depth in range(len(trail) - 1, -1, -1):
         reach, k = trail[depth], x - y

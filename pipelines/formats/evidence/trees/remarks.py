@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.formats.evidence.trees.lines import blocks
+from pipelines.formats.evidence.trees.lines import diff_blocks
 
 UNCHANGED, CHANGED, GONE, MOVED = "unchanged", "changed", "gone", "moved"
 MIN_DISTINCTIVE = 4
@@ -13,35 +13,38 @@ MIN_DISTINCTIVE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
-    """`line`: where the line is now, or where the remark is shown; 0 where the file is gone. `matches`: how many lines
-    elsewhere say what a line said that is gone; with more than one nobody knows which it became."""
+class RemarkLocation:
+    """Place of a remarked line in the new text. `line`: where it is now, or where the remark is displayed; 0
+    where the file is gone. `matches`: how many lines elsewhere have the text of a line that is gone; with
+    more than one it is not known which it became."""
 
     state: str
     line: int
     matches: int = 0
 
 
-def fate(old: Sequence[str] | None, new: Sequence[str] | None, line: int) -> Fate:
+def locate_remark(old: Sequence[str] | None, new: Sequence[str] | None, line: int) -> RemarkLocation:
     """`line` counts from 1, in the old text. None: there is no such file, or it has no lines."""
     if new is None or old is None or not 1 <= line <= len(old):
-        return Fate(GONE, 0)
+        return RemarkLocation(GONE, 0)
     place = line - 1
-    for block in blocks(old, new):
+    for block in diff_blocks(old, new):
         if not block.old <= place < block.old_end:
             continue
         if block.same:
-            return Fate(UNCHANGED, block.new + place - block.old + 1)
+            return RemarkLocation(UNCHANGED, block.new + place - block.old + 1)
         elsewhere = [
             index + 1
-            for other in blocks(old, new)
+            for other in diff_blocks(old, new)
             if not other.same
             for index in range(other.new, other.new_end)
             if new[index].strip() == old[place].strip()
         ]
         if len(old[place].strip()) >= MIN_DISTINCTIVE and len(elsewhere) == 1:
-            return Fate(MOVED, elsewhere[0], 1)
+            return RemarkLocation(MOVED, elsewhere[0], 1)
         if block.new_end > block.new:
-            return Fate(CHANGED, min(block.new + place - block.old, block.new_end - 1) + 1, len(elsewhere))
-        return Fate(GONE, min(block.new + 1, len(new)), len(elsewhere))
-    return Fate(GONE, 0)
+            return RemarkLocation(
+                CHANGED, min(block.new + place - block.old, block.new_end - 1) + 1, len(elsewhere)
+            )
+        return RemarkLocation(GONE, min(block.new + 1, len(new)), len(elsewhere))
+    return RemarkLocation(GONE, 0)

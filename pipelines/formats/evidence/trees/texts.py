@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.formats.evidence.trees.lines import LineBlock, StepBudget, blocks
+from pipelines.formats.evidence.trees.lines import LineBlock, StepBudget, diff_blocks
 from pipelines.routing.basics.file_signatures import BINARY, TEXT, content_kind
 
 CONTEXT = 3
@@ -49,7 +49,7 @@ class Hunk:
         return f"@@ -{self.old},{self.old_count} +{self.new},{self.new_count} @@"
 
     def pairs(self) -> Iterator[tuple[DiffRow | None, DiffRow | None]]:
-        """FileSide by side: what was removed beside what was added in its place."""
+        """Yield the rows side by side: what was removed beside what was added in its place."""
         removed: list[DiffRow] = []
         added: list[DiffRow] = []
         for row in [*self.rows, None]:
@@ -67,7 +67,7 @@ class Hunk:
 
 
 @dataclass(frozen=True)
-class Lines:
+class TextDiff:
     """`exact`: whether the budget lasted; otherwise more than had to is shown as changed. `end_changed`: one side ends
     without a newline."""
 
@@ -96,7 +96,7 @@ class FileSide:
     too_large: bool = False
 
 
-def side(data: bytes | None, size: int | None = None) -> FileSide:
+def file_side(data: bytes | None, size: int | None = None) -> FileSide:
     """`data`: the bytes, or None where there is no file. `size` may be more than what was read."""
     if data is None:
         return FileSide()
@@ -127,7 +127,7 @@ def _decoded(data: bytes) -> str | None:
 
 def compare_lines(
     old: FileSide, new: FileSide, *, ignore_space: bool = False, budget: StepBudget | None = None
-) -> Lines | None:
+) -> TextDiff | None:
     """None where one side has no lines."""
     if old.lines is None or new.lines is None:
         return None
@@ -136,12 +136,12 @@ def compare_lines(
     b: Sequence[str] = new.lines
     if ignore_space:
         a, b = ["".join(line.split()) for line in a], ["".join(line.split()) for line in b]
-    line_blocks = blocks(a, b, budget)
+    line_blocks = diff_blocks(a, b, budget)
     open_ends = bool(old.content and new.content) and old.ends_open != new.ends_open and not ignore_space
-    return Lines(tuple(line_blocks), old.lines, new.lines, not budget.spent, open_ends)
+    return TextDiff(tuple(line_blocks), old.lines, new.lines, not budget.is_spent, open_ends)
 
 
-def hunks(lines: Lines, context: int = CONTEXT, longest: int = LONGEST) -> list[Hunk]:
+def hunks(lines: TextDiff, context: int = CONTEXT, longest: int = LONGEST) -> list[Hunk]:
     """The changed blocks with lines around them; what is close stands together. `longest`: characters of a line."""
     groups: list[list[LineBlock]] = []
     for index, block in enumerate(lines.blocks):
@@ -161,19 +161,19 @@ def hunks(lines: Lines, context: int = CONTEXT, longest: int = LONGEST) -> list[
     return [_shorter(_hunk(lines, group, context), longest) for group in groups]
 
 
-def _hunk(lines: Lines, group: list[LineBlock], context: int) -> Hunk:
+def _hunk(lines: TextDiff, group: list[LineBlock], context: int) -> Hunk:
     first, last = group[0], group[-1]
     lead = min(context, first.old, first.new)
     tail = min(context, len(lines.old) - last.old_end, len(lines.new) - last.new_end)
     old, new = first.old - lead, first.new - lead
-    rows = [*_same(lines, old, new, lead)]
+    rows = [*_same_rows(lines, old, new, lead)]
     for block in group:
         rows += (
-            _same(lines, block.old, block.new, block.old_end - block.old)
+            _same_rows(lines, block.old, block.new, block.old_end - block.old)
             if block.same
-            else _changed(lines, block)
+            else _changed_rows(lines, block)
         )
-    rows += _same(lines, last.old_end, last.new_end, tail)
+    rows += _same_rows(lines, last.old_end, last.new_end, tail)
     old_end, new_end = last.old_end + tail, last.new_end + tail
     heading = next(
         (line for line in reversed(lines.new[max(0, new - 400) : new]) if _HEADING.match(line)), ""
@@ -181,15 +181,15 @@ def _hunk(lines: Lines, group: list[LineBlock], context: int) -> Hunk:
     return Hunk(old + 1, old_end - old, new + 1, new_end - new, tuple(rows), heading[:100])
 
 
-def _same(lines: Lines, old: int, new: int, count: int) -> Iterator[DiffRow]:
+def _same_rows(lines: TextDiff, old: int, new: int, count: int) -> Iterator[DiffRow]:
     for offset in range(count):
         yield _row(SAME, old + offset + 1, new + offset + 1, lines.new[new + offset])
 
 
-def _changed(lines: Lines, block: LineBlock) -> Iterator[DiffRow]:
+def _changed_rows(lines: TextDiff, block: LineBlock) -> Iterator[DiffRow]:
     olds, news = lines.old[block.old : block.old_end], lines.new[block.new : block.new_end]
     # With as many lines on both sides each stands beside the one that it replaces
-    paired = [_words(a, b) for a, b in zip(olds, news, strict=False)] if len(olds) == len(news) else []
+    paired = [_word_parts(a, b) for a, b in zip(olds, news, strict=False)] if len(olds) == len(news) else []
     for index, text in enumerate(olds):
         yield _row(REMOVED, block.old + index + 1, 0, text, paired[index][0] if paired else ())
     for index, text in enumerate(news):
@@ -211,7 +211,7 @@ def _shorter(hunk: Hunk, longest: int) -> Hunk:
     return replace(hunk, rows=tuple(rows))
 
 
-def _words(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:
+def _word_parts(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:
     """Return where two lines differ, word by word; nothing where most of them do."""
     if old.removesuffix("\r") == new.removesuffix("\r"):
         return tuple(
@@ -221,7 +221,7 @@ def _words(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tupl
     if max(len(old), len(new)) > WORDS_IN:
         return (), ()
     a, b = _WORD.findall(old.removesuffix("\r")), _WORD.findall(new.removesuffix("\r"))
-    word_blocks = blocks(a, b, StepBudget(20_000))
+    word_blocks = diff_blocks(a, b, StepBudget(20_000))
     common_length = sum(
         len("".join(a[block.old : block.old_end]).strip()) for block in word_blocks if block.same
     )

@@ -36,25 +36,28 @@ class FileChange:
         return self.old is not None and self.new is not None and not _same_mode(self.old, self.new)
 
     @property
-    def link(self) -> bool:
+    def is_link(self) -> bool:
         return "link" in (self.new or self.old or {})
 
 
 def compare(old: Iterable[Entry], new: Iterable[Entry]) -> list[FileChange]:
     """Return what differs, in order of the paths. A file with the content of one that is gone was renamed."""
-    was, now = _files(old), _files(new)
+    was, now = _files_by_path(old), _files_by_path(new)
     gone = [was[path] for path in was.keys() - now.keys()]
     came = [now[path] for path in now.keys() - was.keys()]
     changes = [
-        FileChange(path, MODE if _content(was[path]) == _content(entry) else MODIFIED, was[path], entry)
+        FileChange(
+            path, MODE if _content_key(was[path]) == _content_key(entry) else MODIFIED, was[path], entry
+        )
         for path, entry in now.items()
-        if path in was and not (_content(was[path]) == _content(entry) and _same_mode(was[path], entry))
+        if path in was
+        and not (_content_key(was[path]) == _content_key(entry) and _same_mode(was[path], entry))
     ]
-    pairs = _by_content(gone, came)
+    pairs = _renames_by_content(gone, came)
     return _in_order(changes, gone, came, pairs)
 
 
-def with_similar(changes: list[FileChange], read: Callable[[Entry], bytes | None]) -> list[FileChange]:
+def pair_renames(changes: list[FileChange], read: Callable[[Entry], bytes | None]) -> list[FileChange]:
     """Pair what is gone with what came where most of the lines are the same. `read` gives the bytes of an entry; it is
     asked for `CANDIDATES` at most."""
     gone = [
@@ -112,7 +115,7 @@ def _in_order(
     return sorted(changes, key=lambda change: change.path)
 
 
-def _files(tree: Iterable[Entry]) -> dict[str, Entry]:
+def _files_by_path(tree: Iterable[Entry]) -> dict[str, Entry]:
     """Return the files of a tree by path. Files that git keeps of itself are no part of what people changed."""
     return {
         path: entry
@@ -121,7 +124,7 @@ def _files(tree: Iterable[Entry]) -> dict[str, Entry]:
     }
 
 
-def _content(entry: Entry) -> tuple[str, str]:
+def _content_key(entry: Entry) -> tuple[str, str]:
     return ("link", str(entry["link"])) if "link" in entry else ("file", str(entry["digest"]))
 
 
@@ -130,16 +133,16 @@ def _same_mode(old: Entry, new: Entry) -> bool:
     return bool(old.get("mode", 0) & EXECUTABLE) == bool(new.get("mode", 0) & EXECUTABLE)
 
 
-def _by_content(gone: list[Entry], came: list[Entry]) -> dict[str, str]:
+def _renames_by_content(gone: list[Entry], came: list[Entry]) -> dict[str, str]:
     """{path now: path before} of equal, not empty content; of several the one with the same name comes first."""
     paths_by_content: dict[tuple[str, str], list[str]] = defaultdict(list)
     for entry in sorted(gone, key=lambda file_entry: str(file_entry["path"])):
         # Empty files are all alike, which says nothing of a renaming; a link has no size.
         if entry.get("size", 1):
-            paths_by_content[_content(entry)].append(str(entry["path"]))
+            paths_by_content[_content_key(entry)].append(str(entry["path"]))
     pairs: dict[str, str] = {}
     for entry in sorted(came, key=lambda file_entry: str(file_entry["path"])):
-        candidates = paths_by_content.get(_content(entry))
+        candidates = paths_by_content.get(_content_key(entry))
         if candidates:
             path = str(entry["path"])
             name = path.rpartition("/")[2]

@@ -10,20 +10,20 @@ from pipelines.formats.foreign.aeef.writing import write
 from pipelines.formats.foreign.system import ForeignSystem, among, has, listed, members
 
 
-def _schema(document: Any) -> str | None:
+def _schema_sign(document: Any) -> str | None:
     """A JSON Schema with an address of AEEF."""
     address = document.get("$id") if isinstance(document, Mapping) else None
     return "$id" if isinstance(address, str) and address.startswith("https://aeef.ai/") else None
 
 
-def _provenance(document: Any) -> str | None:
+def _provenance_sign(document: Any) -> str | None:
     """A record of how a change was made."""
     record = document.get("provenance") if isinstance(document, Mapping) else None
     parts = {"generation", "review", "compliance"}
     return "provenance" if isinstance(record, Mapping) and parts & record.keys() else None
 
 
-def _transition(document: Any) -> str | None:
+def _transition_sign(document: Any) -> str | None:
     moved = document.get("transition") if isinstance(document, Mapping) else None
     if not isinstance(moved, Mapping) or "handler" in document:
         return None
@@ -31,14 +31,14 @@ def _transition(document: Any) -> str | None:
     return "transition" if ends else None
 
 
-def _moves(document: Any) -> str | None:
+def _transitions_sign(document: Any) -> str | None:
     """Transitions without a condition, or a list of what holds one."""
     for index, member in members(document, "transitions"):
         if {"from", "to"} <= member.keys() and "condition" not in member:
             return f"transitions[{index}].from"
-        if _transition(member):
+        if _transition_sign(member):
             return f"transitions[{index}].transition"
-    indexes = (index for index, member in members(document, "") if _transition(member))
+    indexes = (index for index, member in members(document, "") if _transition_sign(member))
     return next((f"[{index}].transition" for index in indexes), None)
 
 
@@ -55,16 +55,16 @@ AEEF: Final = ForeignSystem(
         has("agent_id", "contract_version"),
         *SEVERAL,
         has("handoff_id"),
-        _provenance,
+        _provenance_sign,
         has("gate_id", "criteria_results"),
         has("work_item_id"),
         among("transitions", "requires", "produces"),
-        _transition,
-        _moves,
+        _transition_sign,
+        _transitions_sign,
         has("stage_history"),
         among("", "agent_id", "stage_history", "work_item_id"),
         listed(*SEVERAL),
-        _schema,
+        _schema_sign,
     ),
     read=read,
     fault=fault,

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from pipelines.formats.foreign.aeef.contracts import instructions_of
-from pipelines.formats.foreign.aeef.ways import REWORK, ROLLBACK, Way, ways_of
-from pipelines.formats.foreign.carrier import Carrier, Json, kept, objects, slug
+from pipelines.formats.foreign.aeef.ways import REWORK, ROLLBACK, StateTransition, transitions_of
+from pipelines.formats.foreign.carrier import Carrier, Json, objects_in_list, slug, unread_parts
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.preconditions import METADATA, STANDARD_REQUIREMENTS
@@ -76,12 +76,14 @@ def fault(document: Any) -> Problem | None:
 
 def read(document: Any, carrier: Carrier) -> Json:
     """Read any of its documents, or a list of them."""
-    ways: list[Way] = []
+    ways: list[StateTransition] = []
     contracts: list[tuple[str, Mapping[str, Any]]] = []
     owners: dict[str, str] = {}
     head: Json = {}
-    for place, part in [("", document)] if isinstance(document, Mapping) else objects(carrier, document, ""):
-        ways += ways_of(part, place, carrier, owners)
+    for place, part in (
+        [("", document)] if isinstance(document, Mapping) else objects_in_list(carrier, document, "")
+    ):
+        ways += transitions_of(part, place, carrier, owners)
         contracts += _contracts(part, place, carrier)
         head = head or {key: part[key] for key in ("id", "name", "description") if part.get(key)}
     identities = [str(contract["agent_id"]) for _place, contract in contracts]
@@ -92,8 +94,8 @@ def read(document: Any, carrier: Carrier) -> Json:
             owners.setdefault(owned, identity)
     if contracts and not ways:
         carrier.lose("", "contracts do not say which agent follows which: here the order of AEEF's stages")
-        ways = [Way("", *pair) for pair in pairwise(_of_contracts(owners))]
-    states = _states(ways) or _of_contracts(owners)
+        ways = [StateTransition("", *pair) for pair in pairwise(_states_of_owners(owners))]
+    states = _states(ways) or _states_of_owners(owners)
     if not any(state not in ENDS for state in states) and not carrier.faults:
         carrier.refuse("", "names no state in which anything is done")
     return _line(head, states, ways, contracts, owners, carrier, document)
@@ -103,7 +105,7 @@ def _contracts(part: Mapping[str, Any], place: str, carrier: Carrier) -> list[tu
     if "agent_id" in part and "stage_history" not in part:
         contracts = [(place, part)]
     else:
-        contracts = objects(carrier, part.get("agents"), f"{place}.agents" if place else "agents")
+        contracts = objects_in_list(carrier, part.get("agents"), f"{place}.agents" if place else "agents")
     for at, contract in contracts:
         identity = contract.get("agent_id")
         if not isinstance(identity, str) or not identity:
@@ -120,7 +122,7 @@ def _contracts(part: Mapping[str, Any], place: str, carrier: Carrier) -> list[tu
     return [(at, contract) for at, contract in contracts if isinstance(contract.get("agent_id"), str)]
 
 
-def _states(ways: list[Way]) -> list[str]:
+def _states(ways: list[StateTransition]) -> list[str]:
     """Reworks first, so that the way there leads back; then those of the machine in its order; then others as they
     come."""
     states = list(dict.fromkeys(state for way in ways for state in (way.source, way.target)))
@@ -134,7 +136,7 @@ def _states(ways: list[Way]) -> list[str]:
     return sorted(states, key=order)
 
 
-def _of_contracts(owners: Mapping[str, str]) -> list[str]:
+def _states_of_owners(owners: Mapping[str, str]) -> list[str]:
     """Stations of agents of whom nothing says how they follow: in the order of the machine."""
     return sorted(owners, key=lambda state: ORDER.index(state) if state in ORDER else len(ORDER))
 
@@ -142,7 +144,7 @@ def _of_contracts(owners: Mapping[str, str]) -> list[str]:
 def _line(
     head: Mapping[str, Any],
     states: list[str],
-    ways: list[Way],
+    ways: list[StateTransition],
     contracts: list[tuple[str, Mapping[str, Any]]],
     owners: Mapping[str, str],
     carrier: Carrier,
@@ -201,7 +203,7 @@ def _line(
 def _unread(document: Any) -> Json:
     """Records as they were, of which an export writes each again; of a list of transitions what was not read."""
     if isinstance(document, Mapping) and not is_record(document):
-        return kept(document, READ_OF_MACHINE)
+        return unread_parts(document, READ_OF_MACHINE)
     return {"extra": {"records": [document] if isinstance(document, Mapping) else document}}
 
 
@@ -213,7 +215,7 @@ def is_record(part: Mapping[str, Any]) -> bool:
 
 def _station(
     state: str,
-    own: list[Way],
+    own: list[StateTransition],
     keys: Mapping[str, str],
     agents: Mapping[str, str],
     instructions: str,
@@ -222,7 +224,7 @@ def _station(
 ) -> Json:
     key = keys[state]
     of_stage = keys.get(REWORKS.get(state.removeprefix(REWORK), "")) if state.startswith(REWORK) else None
-    gate, metadata = _gate(state, own, gates)
+    gate, metadata = _add_gate(state, own, gates)
     rules: list[Json] = []
     for way in own:
         made = _rule(way, key, keys, carrier)
@@ -248,8 +250,8 @@ def _station(
     }
 
 
-def _rule(way: Way, key: str, keys: Mapping[str, str], carrier: Carrier) -> Json:
-    verdict: Json = {"verdict": "pass" if way.forward else "fail"}
+def _rule(way: StateTransition, key: str, keys: Mapping[str, str], carrier: Carrier) -> Json:
+    verdict: Json = {"verdict": "pass" if way.is_forward else "fail"}
     when: Json = {"all": [verdict, {"failure_type": way.failure}]} if way.failure else verdict
     to = way.target
     back = way.source.startswith(REWORK) and REWORKS.get(way.source.removeprefix(REWORK)) == to
@@ -264,11 +266,11 @@ def _rule(way: Way, key: str, keys: Mapping[str, str], carrier: Carrier) -> Json
     }
 
 
-def _gate(state: str, own: list[Way], gates: dict[str, Json]) -> tuple[str, list[str]]:
+def _add_gate(state: str, own: list[StateTransition], gates: dict[str, Json]) -> tuple[str, list[str]]:
     """The gate of the station, of all that its forward transitions require, and the metadata that a move needs."""
     number, checks, metadata = "", [], []
     for way in own:
-        for name, requirement in way.requires.items() if way.forward else ():
+        for name, requirement in way.requires.items() if way.is_forward else ():
             if name.startswith("gate_") and name.endswith("_passed"):
                 number = number or name.removesuffix("_passed")
             elif name == "ai_metadata" and isinstance(requirement, list):

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import Carrier, Json, kept, objects, quoted, word
+from pipelines.formats.foreign.carrier import (
+    Carrier,
+    Json,
+    objects_in_list,
+    quoted,
+    text_or_none,
+    unread_parts,
+)
 from pipelines.routing.basics.wording import Wording as _
 
 REWORK, ROLLBACK = "REWORK_", "ROLLBACK"
@@ -27,7 +34,7 @@ READ_OF_TRANSITION: Final = (
 
 
 @dataclass
-class Way:
+class StateTransition:
     """Transition, declared or seen in a record. `passed`: None where its target says it."""
 
     place: str
@@ -41,60 +48,62 @@ class Way:
     extra: Json = field(default_factory=dict)
 
     @property
-    def forward(self) -> bool:
+    def is_forward(self) -> bool:
         back = self.target.startswith(REWORK) or self.target == ROLLBACK or bool(self.failure)
         return not back if self.passed is None else self.passed
 
 
-def ways_of(part: Mapping[str, Any], place: str, carrier: Carrier, owners: dict[str, str]) -> Iterator[Way]:
+def transitions_of(
+    part: Mapping[str, Any], place: str, carrier: Carrier, owners: dict[str, str]
+) -> Iterator[StateTransition]:
     """Yield the transitions of one document at `place`; who works in a state is noted in `owners`, the first
     that is named."""
     dot = f"{place}." if place else ""
     if "stage_history" in part:
-        yield from _of_work_item(part, dot, carrier, owners)
+        yield from _history_transitions(part, dot, carrier, owners)
     elif isinstance(part.get("transition"), Mapping):
         if "event_id" in part or "from_state" in part["transition"]:
-            yield from _of_event(part, dot, carrier, owners)
+            yield from _event_transition(part, dot, carrier, owners)
         else:
-            yield from _of_transition(part["transition"], f"{dot}transition", carrier, owners)
-    for name, read_one in (("work_items", _of_work_item), ("events", _of_event)):
-        for at, member in objects(carrier, part.get(name), f"{dot}{name}"):
+            yield from _declared_transition(part["transition"], f"{dot}transition", carrier, owners)
+    for name, read_one in (("work_items", _history_transitions), ("events", _event_transition)):
+        for at, member in objects_in_list(carrier, part.get(name), f"{dot}{name}"):
             yield from read_one(member, f"{at}.", carrier, owners)
-    for at, member in objects(carrier, part.get("transitions"), f"{dot}transitions"):
+    for at, member in objects_in_list(carrier, part.get("transitions"), f"{dot}transitions"):
         inner = member.get("transition")
         transition = inner if isinstance(inner, Mapping) else member
-        yield from _of_transition(
+        yield from _declared_transition(
             transition, f"{at}.transition" if transition is inner else at, carrier, owners
         )
 
 
-def _of_transition(
+def _declared_transition(
     transition: Mapping[str, Any], at: str, carrier: Carrier, owners: dict[str, str]
-) -> Iterator[Way]:
-    source = _state(transition.get("from"), f"{at}.from", carrier)
-    target = _state(transition.get("to"), f"{at}.to", carrier)
+) -> Iterator[StateTransition]:
+    source = _read_state(transition.get("from"), f"{at}.from", carrier)
+    target = _read_state(transition.get("to"), f"{at}.to", carrier)
     if not source or not target:
         return
     for state, field_of in ((source, "agent"), (target, "target_agent")):
-        if agent := word(transition.get(field_of)):
+        if agent := text_or_none(transition.get(field_of)):
             owners.setdefault(state, agent)
     failure, most = transition.get("failure_type"), transition.get("max")
-    yield Way(
+    yield StateTransition(
         at,
         source,
         target,
-        _required(transition.get("requires"), f"{at}.requires", carrier),
+        _requirements(transition.get("requires"), f"{at}.requires", carrier),
         failure=failure if isinstance(failure, str) else "",
         # `type`, not isinstance: true is no number.
         most=most if type(most) is int and most > 0 else None,
         # As text: a list or an object cannot be looked up.
         passed=PASSES.get(str(transition.get("result"))),
-        name=word(transition.get("id")) or "",
-        extra=kept(transition, READ_OF_TRANSITION).get("extra", {}),
+        name=text_or_none(transition.get("id")) or "",
+        extra=unread_parts(transition, READ_OF_TRANSITION).get("extra", {}),
     )
 
 
-def _required(requires: Any, at: str, carrier: Carrier) -> Json:
+def _requirements(requires: Any, at: str, carrier: Carrier) -> Json:
     """`{name: what}`, or a list of names and of such objects."""
     if requires is None:
         return {}
@@ -111,11 +120,13 @@ def _required(requires: Any, at: str, carrier: Carrier) -> Json:
     return required
 
 
-def _of_event(event: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]) -> Iterator[Way]:
+def _event_transition(
+    event: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]
+) -> Iterator[StateTransition]:
     moved = event.get("transition")
     moved = moved if isinstance(moved, Mapping) else {}
-    source = _state(moved.get("from_state"), f"{dot}transition.from_state", carrier)
-    target = _state(moved.get("to_state"), f"{dot}transition.to_state", carrier)
+    source = _read_state(moved.get("from_state"), f"{dot}transition.from_state", carrier)
+    target = _read_state(moved.get("to_state"), f"{dot}transition.to_state", carrier)
     if not source or not target:
         return
     agents = event.get("agent")
@@ -123,49 +134,49 @@ def _of_event(event: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict
         agent = agents.get(side) if isinstance(agents, Mapping) else None
         if isinstance(agent, str) and agent:
             owners.setdefault(state, agent)
-    trigger, results = word(moved.get("trigger")) or "", event.get("gate_results")
+    trigger, results = text_or_none(moved.get("trigger")) or "", event.get("gate_results")
     # A trigger like gate_2_passed names the gate that the move needed.
     required: Json = {trigger: True} if trigger.startswith("gate_") and trigger.endswith("_passed") else {}
     for check, result in results.items() if isinstance(results, Mapping) else ():
         if result in ("pass", "fail"):
             # Failed or passed then, it is a check that has to pass before a task goes this way.
             required[str(check)] = "pass"
-    _recorded(dot, carrier)
-    yield Way(dot.rstrip("."), source, target, required)
+    _report_record(dot, carrier)
+    yield StateTransition(dot.rstrip("."), source, target, required)
 
 
-def _of_work_item(
+def _history_transitions(
     work_item: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]
-) -> Iterator[Way]:
+) -> Iterator[StateTransition]:
     """Yield the transitions from each entry of the work item's history to the next, and from the last to
     where it stands."""
     entries = []
-    for at, stage_entry in objects(carrier, work_item.get("stage_history"), f"{dot}stage_history"):
-        if state := _state(stage_entry.get("stage"), f"{at}.stage", carrier):
+    for at, stage_entry in objects_in_list(carrier, work_item.get("stage_history"), f"{dot}stage_history"):
+        if state := _read_state(stage_entry.get("stage"), f"{at}.stage", carrier):
             entries.append((at, state, stage_entry.get("result")))
             if isinstance(agent := stage_entry.get("agent"), str) and agent:
                 owners.setdefault(state, agent)
     now = work_item.get("current_state")
-    if now is not None and (state := _state(now, f"{dot}current_state", carrier)):
+    if now is not None and (state := _read_state(now, f"{dot}current_state", carrier)):
         # A history whose last entry is the current state has no further way to it.
         if not entries or entries[-1][1] != state:
             entries.append((f"{dot}current_state", state, None))
         if isinstance(agent := work_item.get("current_agent"), str) and agent:
             owners.setdefault(state, agent)
-    _recorded(dot, carrier)
+    _report_record(dot, carrier)
     # A result is that of the stage that was left, so the last one leads nowhere.
     for (at, source, result), (_next, target, _result) in pairwise(entries):
-        yield Way(at, source, target, passed=PASSES.get(str(result)))
+        yield StateTransition(at, source, target, passed=PASSES.get(str(result)))
 
 
-def _recorded(dot: str, carrier: Carrier) -> None:
+def _report_record(dot: str, carrier: Carrier) -> None:
     carrier.lose(
         dot.rstrip("."),
         "this is a record of work: the line has the ways that it took, and no task is made of it",
     )
 
 
-def _state(value: Any, at: str, carrier: Carrier) -> str:
+def _read_state(value: Any, at: str, carrier: Carrier) -> str:
     if isinstance(value, str) and value.strip():
         return value.strip()
     carrier.refuse(at, _("%(given)s is no state", given=quoted(value)), "name one, like TESTING")

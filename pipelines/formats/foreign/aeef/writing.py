@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from pipelines.formats.foreign.aeef.contracts import TITLES
 from pipelines.formats.foreign.aeef.reading import ENDS, FOLLOW_UPS, READ_OF_MACHINE, REWORKS, is_record
-from pipelines.formats.foreign.aeef.ways import REWORK, Way
-from pipelines.formats.foreign.carrier import kept, slug
-from pipelines.formats.foreign.parts import Json, extra, in_order
+from pipelines.formats.foreign.aeef.ways import REWORK, StateTransition
+from pipelines.formats.foreign.carrier import slug, unread_parts
+from pipelines.formats.foreign.parts import Json, extra, stations_in_order
 from pipelines.routing.document.preconditions import METADATA
 
 RECORDS: Final = (
@@ -22,21 +22,21 @@ OF_ENDS: Final = {kind: state for state, kind in ENDS.items()}
 
 
 def write(line: Json) -> Any:
-    """A list of transitions; and behind it each record from which the line was read, as it was."""
+    """Return a list of transitions and, behind it, each record from which the line was read, unchanged."""
     records = extra(line).get("records")
     parts = [record for record in records if isinstance(record, Mapping)] if isinstance(records, list) else []
     made = _machine(line)
     for part in parts:
         if not is_record(part):
             # What the line says now counts before what was stored.
-            made = {**kept(part, READ_OF_MACHINE).get("extra", {}), **made}
+            made = {**unread_parts(part, READ_OF_MACHINE).get("extra", {}), **made}
     return [made, *rest] if (rest := [part for part in parts if is_record(part)]) else made
 
 
 def _machine(line: Json) -> Json:
-    names = {station["key"]: _state(station["name"], station["key"]) for station in line["stations"]}
+    names = {station["key"]: _state_name(station["name"], station["key"]) for station in line["stations"]}
     for end in line.get("ends") or []:
-        names[end["key"]] = _state(end.get("label"), end["key"], OF_ENDS[end["kind"]])
+        names[end["key"]] = _state_name(end.get("label"), end["key"], OF_ENDS[end["kind"]])
     # Rules may lead to the built-in ends without the line declaring them.
     names |= {kind: state for kind, state in OF_ENDS.items() if kind not in names}
     gates = {gate["key"]: gate for gate in line.get("gates") or []}
@@ -48,8 +48,8 @@ def _machine(line: Json) -> Json:
         **({"description": line["description"]} if line.get("description") else {}),
         "transitions": [
             {**way, **{field: agents[way[side]] for field, side in SIDES if way[side] in agents}}
-            for station in in_order(line)
-            for way in _ways(station, names, gates)
+            for station in stations_in_order(line)
+            for way in _transitions(station, names, gates)
         ]
         + [
             {"id": f"{end['key']}-feedback", "from": source, "to": target}
@@ -60,12 +60,12 @@ def _machine(line: Json) -> Json:
     }
 
 
-def _state(name: Any, key: str, otherwise: str = "") -> str:
+def _state_name(name: Any, key: str, otherwise: str = "") -> str:
     """Return the state's own name, where its key is still that name's."""
     return name if isinstance(name, str) and slug(name, "state") == key else otherwise or key.upper()
 
 
-def _ways(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) -> Iterator[Json]:
+def _transitions(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) -> Iterator[Json]:
     source = names[station["key"]]
     required = _required(station, gates)
     for rule in station.get("rules") or []:
@@ -97,7 +97,9 @@ def _ways(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) ->
 
 def _result(source: str, target: str, failure: Any, tests: list[Any]) -> Json:
     """Return the result, where the target implies another one."""
-    usual = Way("", source, target, failure=failure if isinstance(failure, str) else "").forward
+    usual = StateTransition(
+        "", source, target, failure=failure if isinstance(failure, str) else ""
+    ).is_forward
     other = "fail" if usual else "pass"
     return {"result": other} if {"verdict": other} in tests else {}
 

@@ -12,7 +12,7 @@ from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking,
 HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
 
 
-def _moves(document: Any) -> str | None:
+def _rules_sign(document: Any) -> str | None:
     """A list of rules."""
     indexes = (
         index for index, member in members(document, "") if {"from", "to", "condition"} <= member.keys()
@@ -20,7 +20,7 @@ def _moves(document: Any) -> str | None:
     return next((f"[{index}].from" for index in indexes), None)
 
 
-def _head(document: Any) -> str | None:
+def _head_sign(document: Any) -> str | None:
     """Return the sign of the head of a line whose stations lie in files of their own."""
     if (
         not isinstance(document, Mapping)
@@ -41,9 +41,9 @@ ALP: Final = ForeignSystem(
         among("columns", "trigger"),
         among("transitions", "fromStationId", "fromColumnId"),
         among("", "fromStationId", "fromColumnId", "requiresApproval"),
-        _moves,
+        _rules_sign,
         has("trigger", "id", "name"),
-        _head,
+        _head_sign,
     ),
     read=read,
     fault=lacking("ALP (Agentics)", "stations", "columns"),

@@ -33,18 +33,18 @@ _TOKEN: Final = re.compile(
 _WORDS: Final = ("true", "false", "null")
 
 
-class Unsaid(ValueError):
+class ExpressionError(ValueError):
     """It is no expression, or conditions cannot say it."""
 
 
 def condition_of(text: Any) -> Json:
-    """Raises Unsaid."""
+    """Raises ExpressionError."""
     if not isinstance(text, str) or len(text) > LONGEST:
-        raise Unsaid
-    reading = _Reading(list(_tokens(text.strip())))
-    condition, _there = reading.either(0)
+        raise ExpressionError
+    reading = _ExpressionParser(list(_tokens(text.strip())))
+    condition, _there = reading.parse(0)
     if reading.rest:
-        raise Unsaid
+        raise ExpressionError
     return condition
 
 
@@ -53,13 +53,13 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
-            raise Unsaid
+            raise ExpressionError
         at = token.end()
         kind = "size" if token["size"] else str(token.lastgroup)
         yield kind, token[0].strip()
 
 
-class _Reading:
+class _ExpressionParser:
     """Reading of an expression. Each part gives its condition, and what has to be there for it: where
     something is missing, an expression is false, a denied one too."""
 
@@ -67,41 +67,43 @@ class _Reading:
         # Reversed, so that `pop` takes the next token.
         self.rest = tokens[::-1]
 
-    def _takes(self, *words: str) -> bool:
+    def _consume(self, *words: str) -> bool:
         if self.rest and self.rest[-1][1] in words and self.rest[-1][0] in ("sign", "name"):
             self.rest.pop()
             return True
         return False
 
-    def _next(self) -> tuple[str, str]:
+    def _next_token(self) -> tuple[str, str]:
         if not self.rest:
-            raise Unsaid
+            raise ExpressionError
         return self.rest.pop()
 
-    def either(self, depth: int) -> tuple[Json, list[Json]]:
-        return self._joined("||", "any", depth)
+    def parse(self, depth: int) -> tuple[Json, list[Json]]:
+        return self._parse_operands("||", "any", depth)
 
-    def _joined(self, sign: str, word: str, depth: int) -> tuple[Json, list[Json]]:
+    def _parse_operands(self, sign: str, word: str, depth: int) -> tuple[Json, list[Json]]:
         parts, there = [], []
         while True:
-            part, needs = self._joined("&&", "all", depth) if sign == "||" else self._one(depth)
+            part, needs = (
+                self._parse_operands("&&", "all", depth) if sign == "||" else self._parse_operand(depth)
+            )
             parts.append(part)
             there += needs
-            if not self._takes(sign):
+            if not self._consume(sign):
                 return (parts[0] if len(parts) == 1 else {word: parts}), there
 
-    def _one(self, depth: int) -> tuple[Json, list[Json]]:
-        denied = self._takes("!")
-        if not self._takes("("):
+    def _parse_operand(self, depth: int) -> tuple[Json, list[Json]]:
+        denied = self._consume("!")
+        if not self._consume("("):
             # “!” stands before brackets only.
             if denied:
-                raise Unsaid
+                raise ExpressionError
             return self._comparison()
         if depth >= DEEPEST:
-            raise Unsaid
-        inner, there = self.either(depth + 1)
-        if not self._takes(")"):
-            raise Unsaid
+            raise ExpressionError
+        inner, there = self.parse(depth + 1)
+        if not self._consume(")"):
+            raise ExpressionError
         if denied:
             inner = {
                 "all": [*(test for at, test in enumerate(there) if test not in there[:at]), {"not": inner}]
@@ -109,8 +111,8 @@ class _Reading:
         return inner, there
 
     def _comparison(self) -> tuple[Json, list[Json]]:
-        kind, path = self._next()
-        sign, value = self._next()[1], self._literal()
+        kind, path = self._next_token()
+        sign, value = self._next_token()[1], self._literal()
         op = OPERATORS.get(sign)
         if (
             kind not in ("name", "size")
@@ -118,7 +120,7 @@ class _Reading:
             or op is None
             or (op == "in") != isinstance(value, list)
         ):
-            raise Unsaid
+            raise ExpressionError
         if kind == "size":
             path = path.removesuffix("[]")
             a_list = {"output": {"path": path, "op": "type", "value": "array"}}
@@ -130,15 +132,15 @@ class _Reading:
         return {"output": {"path": path, "op": op, "value": value}}, [{"output": {"path": path, **needs}}]
 
     def _literal(self) -> Any:
-        kind, literal = self._next()
+        kind, literal = self._next_token()
         if kind == "text" and literal[0] == "'":
             return literal[1:-1]
         if kind in ("text", "list", "number") or literal in _WORDS:
             try:
                 return jsontext.loads(literal)
             except jsontext.JsonTextError:
-                raise Unsaid from None
-        raise Unsaid
+                raise ExpressionError from None
+        raise ExpressionError
 
 
 def _quoted(path: str) -> str:
@@ -146,17 +148,17 @@ def _quoted(path: str) -> str:
 
 
 def expression_of(condition: Json) -> str:
-    """Raises Unsaid."""
-    text = _said(condition)
+    """Raises ExpressionError."""
+    text = _expression_text(condition)
     # Only what reads back to the same condition has a spelling.
     if condition_of(text) != condition:
-        raise Unsaid
+        raise ExpressionError
     return text
 
 
-def _said(condition: Any) -> str:
+def _expression_text(condition: Any) -> str:
     if not isinstance(condition, dict) or len(condition) != 1:
-        raise Unsaid
+        raise ExpressionError
     [(word, inner)] = condition.items()
     if word == "output" and isinstance(inner, dict) and inner.get("op") in OPERATORS.values():
         sign = next(sign for sign, op in OPERATORS.items() if op == inner["op"])
@@ -170,15 +172,15 @@ def _said(condition: Any) -> str:
             )
         return f"{path} {sign} {jsontext.dumps(inner.get('value'))}"
     if word not in ("all", "any") or not isinstance(inner, list) or not inner:
-        raise Unsaid
+        raise ExpressionError
     if word == "all" and isinstance(inner[-1], dict) and "not" in inner[-1]:
-        return f"!({_said(inner[-1]['not'])})"
+        return f"!({_expression_text(inner[-1]['not'])})"
     if word == "all" and len(inner) == 2 and inner[0].get("output", {}).get("value") == "array":
-        return _said(inner[1])
+        return _expression_text(inner[1])
     sign = " && " if word == "all" else " || "
     return sign.join(_grouped(part) for part in inner)
 
 
 def _grouped(condition: Any) -> str:
-    text = _said(condition)
+    text = _expression_text(condition)
     return f"({text})" if (" || " in text or " && " in text) and not text.startswith("!(") else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import Carrier, Json, objects, quoted, slug, word
+from pipelines.formats.foreign.carrier import Carrier, Json, objects_in_list, quoted, slug, text_or_none
 from pipelines.routing.basics.wording import Wording as _
 
 # What real lines name where no station has that name (T4).
@@ -22,7 +22,7 @@ ALSO: Final = "_alsoEnforce"
 WORKED: Final = "dispatch_worker"
 
 
-def first(rule: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def first_value(rule: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((rule[name] for name in names if name in rule), None)
 
 
@@ -36,9 +36,9 @@ class AssemblyLine:
         self.carrier = carrier
         self.part = "stations" if "stations" in document else "columns"
         self.of_rules = "transitionRules" if "transitionRules" in document else "transitions"
-        self.stations = objects(carrier, document.get(self.part), self.part)
-        self.rules = objects(carrier, document.get(self.of_rules), self.of_rules)
-        self.gates = objects(carrier, document.get("gates"), "gates")
+        self.stations = objects_in_list(carrier, document.get(self.part), self.part)
+        self.rules = objects_in_list(carrier, document.get(self.of_rules), self.of_rules)
+        self.gates = objects_in_list(carrier, document.get("gates"), "gates")
         self.keys = {
             str(station.get("id")): carrier.key(station.get("id") or station.get("name"), "station")
             for _place, station in self.stations
@@ -55,7 +55,7 @@ class AssemblyLine:
             # Where nothing leads anywhere, every station would be an end.
             if self.rules
             and trigger_of(station).get("type") != WORKED
-            and not self.of(str(station.get("id")))
+            and not self.rules_from(str(station.get("id")))
         }
         """Stations where nothing works and nothing leads on: tasks end there (T5)."""
         self.asks = False
@@ -63,21 +63,21 @@ class AssemblyLine:
         self.questions: dict[str, list[Json]] = {}
         """Of a station by its key: the stations that its typed conditions are here."""
 
-    def of(self, identity: str) -> list[tuple[str, Mapping[str, Any]]]:
+    def rules_from(self, identity: str) -> list[tuple[str, Mapping[str, Any]]]:
         """Its rules, with their places."""
-        return [(at, rule) for at, rule in self.rules if str(first(rule, FROM)) == identity]
+        return [(at, rule) for at, rule in self.rules if str(first_value(rule, FROM)) == identity]
 
-    def target(self, document: Any, path: str) -> str | None:
+    def target_key(self, document: Any, path: str) -> str | None:
         identity = document.get("toStationId") if isinstance(document, Mapping) else document
         if str(identity) in self.keys:
             return self.keys[str(identity)]
-        if word(identity) in ENDS:
+        if text_or_none(identity) in ENDS:
             self.carrier.lose(path, _("no station is called %(name)s: it is read as an end", name=identity))
             return ENDS[str(identity)]
         self.carrier.refuse(path, _("there is no station %(id)s", id=quoted(identity)))
         return None
 
-    def asked(self, rule: Mapping[str, Any], at: str) -> list[str]:
+    def required_gates(self, rule: Mapping[str, Any], at: str) -> list[str]:
         also = rule.get(ALSO)
         gate_ids = [value for name in GATE if (value := rule.get(name))] + (
             also if isinstance(also, list) else []

@@ -8,8 +8,17 @@ from typing import Any, Final
 
 from pipelines.formats.foreign.alp import tools as alp_tools
 from pipelines.formats.foreign.alp import typed as alp_typed
-from pipelines.formats.foreign.alp.line import ALSO, FROM, GATE, TO, WORKED, AssemblyLine, first, trigger_of
-from pipelines.formats.foreign.carrier import Carrier, Json, kept, quoted, slug, word
+from pipelines.formats.foreign.alp.line import (
+    ALSO,
+    FROM,
+    GATE,
+    TO,
+    WORKED,
+    AssemblyLine,
+    first_value,
+    trigger_of,
+)
+from pipelines.formats.foreign.carrier import Carrier, Json, quoted, slug, text_or_none, unread_parts
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 
@@ -45,9 +54,9 @@ READ_OF_GATE: Final = ("name", "description", "requiresApproval", "notifyEmails"
 def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     line = AssemblyLine(document, carrier)
     for at, rule in line.rules:
-        if str(first(rule, FROM)) not in line.keys:
+        if str(first_value(rule, FROM)) not in line.keys:
             path = f"{at}.{next((name for name in FROM if name in rule), FROM[0])}"
-            carrier.refuse(path, _("there is no station %(id)s", id=quoted(first(rule, FROM))))
+            carrier.refuse(path, _("there is no station %(id)s", id=quoted(first_value(rule, FROM))))
     name = str(document.get("name") or document.get("id") or "Line")
     stations = _stations(line)
     if line.asks:
@@ -55,7 +64,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
             line.of_rules,
             "conditions may ask an evaluator or a hook in this line, because its rules do",
         )
-    _unused(line, document)
+    _report_unused(line, document)
     return {
         "gateline": 1,
         "key": slug(document.get("id") or name, "line"),
@@ -66,7 +75,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
         "stations": stations,
         **({"ends": ends} if (ends := _ends(line, stations)) else {}),
         **({"gates": [_gate(gate, place, line) for place, gate in line.gates]} if line.gates else {}),
-        **kept(document, ("id", "name", "description", line.part, line.of_rules, "gates")),
+        **unread_parts(document, ("id", "name", "description", line.part, line.of_rules, "gates")),
     }
 
 
@@ -103,7 +112,7 @@ def _ends(line: AssemblyLine, stations: list[Json]) -> list[Json]:
             key = line.keys[identity]
             results = {str(rule.get("when", {}).get("result")) for rule in rules if rule["to"] == key}
             kind = "failed" if results and results <= {"failure", "cancelled"} else "completed"
-            extra = {**kept(station, ("name",)).get("extra", {}), "place": index}
+            extra = {**unread_parts(station, ("name",)).get("extra", {}), "place": index}
             ends.append({"key": key, "kind": kind, "label": _label(station), "extra": extra})
     return ends
 
@@ -113,9 +122,9 @@ def _label(station: Mapping[str, Any]) -> str:
     return name.capitalize() if name.isupper() else name
 
 
-def _unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
+def _report_unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
     """Name what the line, a station or `init.json` beside it says and what nothing does here."""
-    holders = [("", document), ("init.", _object(document.get("init")))]
+    holders = [("", document), ("init.", _to_object(document.get("init")))]
     for place, station in line.stations:
         holders += [(f"{place}.", station), (f"{place}.trigger.", trigger_of(station))]
     for path, holder in holders:
@@ -124,7 +133,7 @@ def _unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
                 line.carrier.lose(f"{path}{name}", message)
 
 
-def _repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> None:
+def _report_repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> None:
     for name in REPOSITORY:
         if trigger.get(name) is True:
             carrier.lose(
@@ -136,19 +145,19 @@ def _repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> Non
 def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
     carrier, identity = line.carrier, str(station.get("id"))
     key, label, trigger = line.keys[identity], _label(station), trigger_of(station)
-    _repository(trigger, place, carrier)
-    system = _text(trigger, "appendSystemPrompt", station, "system", place, carrier)
-    prompt = _text(trigger, "promptTemplate", station, "prompt", place, carrier)
-    rules = [made for at, rule in line.of(identity) for made in _rules(rule, at, key, label, line)]
+    _report_repository(trigger, place, carrier)
+    system = _prompt_text(trigger, "appendSystemPrompt", station, "system", place, carrier)
+    prompt = _prompt_text(trigger, "promptTemplate", station, "prompt", place, carrier)
+    rules = [made for at, rule in line.rules_from(identity) for made in _rules(rule, at, key, label, line)]
     limits = {
         to: f"{minutes}m"
         for to, field in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
         if type(minutes := trigger.get(field)) is int and minutes > 0
     }
     labels = trigger.get("labels")
-    rest = kept(station, (*READ_OF_STATION, "trigger")).get("extra", {})
+    rest = unread_parts(station, (*READ_OF_STATION, "trigger")).get("extra", {})
     # What nobody reads of the trigger is kept, so that an export has it.
-    rest |= {"trigger": unread} if (unread := kept(trigger, READ_OF_TRIGGER).get("extra")) else {}
+    rest |= {"trigger": unread} if (unread := unread_parts(trigger, READ_OF_TRIGGER).get("extra")) else {}
     return {
         "key": key,
         "name": label,
@@ -164,7 +173,7 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
     }
 
 
-def _text(
+def _prompt_text(
     trigger: Mapping[str, Any],
     key: str,
     station: Mapping[str, Any],
@@ -192,12 +201,12 @@ def _work(dispatched: bool, system: str, prompt: str) -> Json:
 
 def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
     if alp_typed.is_typed(rule.get("condition")):
-        return _questions(rule, at, key, name, line)
-    condition = word(rule.get("condition"))
+        return _typed_rules(rule, at, key, name, line)
+    condition = text_or_none(rule.get("condition"))
     if condition == "agentic":
-        return _answers(rule, at, key, line, ("onYes", "onNo"))
+        return _answer_rules(rule, at, key, line, ("onYes", "onNo"))
     if condition == "hook":
-        return _answers(rule, at, key, line, ("onPass", "onBlock"))
+        return _answer_rules(rule, at, key, line, ("onPass", "onBlock"))
     if condition not in CONDITIONS:
         line.carrier.refuse(
             f"{at}.condition",
@@ -206,13 +215,13 @@ def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: Assembly
         )
         return []
     name = next((candidate for candidate in TO if candidate in rule), TO[0])
-    target = line.target(rule.get(name), f"{at}.{name}")
+    target = line.target_key(rule.get(name), f"{at}.{name}")
     if target is None:
         return []
     return [_rule(rule, at, line, f"{key}-{condition}", {"result": condition}, target)]
 
 
-def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
+def _typed_rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
     """Lead to the station that its questions are, after the outcome that it names, and through its own gates."""
     condition = rule["condition"].get("when", "success")
     if condition not in CONDITIONS:
@@ -220,7 +229,7 @@ def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: Asse
             f"{at}.condition.when", _("%(condition)s is no condition", condition=quoted(condition))
         )
         return []
-    station = alp_typed.station_of(rule, at, name, line)
+    station = alp_typed.question_station(rule, at, name, line)
     if station is None:
         return []
     line.questions.setdefault(key, []).append(station)
@@ -229,7 +238,7 @@ def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: Asse
     return [_rule(bare, at, line, f"{key}-typed", {"result": condition}, station["key"])]
 
 
-def _answers(
+def _answer_rules(
     rule: Mapping[str, Any], at: str, key: str, line: AssemblyLine, ways: tuple[str, str]
 ) -> list[Json]:
     """Return one rule for each answer, and only after a success (A25, A27, A29)."""
@@ -247,7 +256,7 @@ def _answers(
         if not isinstance(to, Mapping):
             line.carrier.refuse(f"{at}.{way}", "has to name a station")
             continue
-        target = line.target(to, f"{at}.{way}.toStationId")
+        target = line.target_key(to, f"{at}.{way}.toStationId")
         if target is None:
             continue
         when: Json = {"all": [{"result": "success"}, {**question_test, "answer": answer}]}
@@ -261,7 +270,7 @@ def _answers(
 
 def _rule(rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, when: Json, to: str) -> Json:
     most = rule.get("maxRetries")
-    gates = line.asked(rule, at)
+    gates = line.required_gates(rule, at)
     return {
         "id": line.carrier.rule_id(rule.get("id") or otherwise, "rule"),
         **({"label": str(rule["label"])} if rule.get("label") else {}),
@@ -269,12 +278,12 @@ def _rule(rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, 
         "to": to,
         **({"gates": gates} if gates else {}),
         **({"max_retries": most} if type(most) is int and most > 0 else {}),
-        **kept(rule, READ_OF_RULE),
+        **unread_parts(rule, READ_OF_RULE),
     }
 
 
 def _gate(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
-    emails, decided = gate.get("notifyEmails"), _decided(gate, place, line.carrier)
+    emails, decided = gate.get("notifyEmails"), _decision_mode(gate, place, line.carrier)
     # That nobody had to approve is kept where a person decides here in place of a tool.
     replaced = bool(gate.get("tool")) and decided == {"mode": "manual"}
     return {
@@ -289,11 +298,13 @@ def _gate(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
         # That system bars nobody.
         "approval": {"requester_may": True, "producer_may": True},
         **({"notify": [str(email) for email in emails]} if isinstance(emails, list) and emails else {}),
-        **kept(gate, [field for field in READ_OF_GATE if field != "requiresApproval" or not replaced]),
+        **unread_parts(
+            gate, [field for field in READ_OF_GATE if field != "requiresApproval" or not replaced]
+        ),
     }
 
 
-def _decided(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json:
+def _decision_mode(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json:
     """Say who decides: a person, a tool, both or nobody."""
     bare = {"requires_approval": False} if gate.get("requiresApproval") is False else {}
     if gate.get("enabled") is False:
@@ -308,7 +319,7 @@ def _decided(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json:
     return {"mode": "auto" if bare else "checks_then_manual", "tool": tool}
 
 
-def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Problem]]:
+def combine_files(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Problem]]:
     """Return one document of the parsed files of a folder, which file each part of it is from, and the files
     that are no part: `assembly-line.json`, `transitions.json`, `gates.json`, `init.json` and
     `stations/NN-name/station.json` with `prompt.md` and `system.md` beside it, in the order of the
@@ -316,14 +327,14 @@ def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Probl
     # A testbench may hold files of the same names, which are no part of the line.
     path_by_name = {path.rpartition("/")[2]: path for path in files if "/testbench/" not in f"/{path}"}
     head_path = path_by_name.get("assembly-line.json", "")
-    head = _object(files.get(head_path))
+    head = _to_object(files.get(head_path))
     stations, places = [], {}
     for index, path in enumerate(
         sorted(candidate for candidate in files if candidate.endswith("/station.json"))
     ):
         folder = path.removesuffix("station.json")
         # A station that says no id has the name of its folder.
-        station = {"id": folder.rstrip("/").rpartition("/")[2], **_object(files[path])}
+        station = {"id": folder.rstrip("/").rpartition("/")[2], **_to_object(files[path])}
         for name in ("prompt", "system"):
             if isinstance(files.get(f"{folder}{name}.md"), str):
                 station[name] = files[f"{folder}{name}.md"]
@@ -342,10 +353,10 @@ def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Probl
     # Behind all others: whatever is of no other file.
     places |= {"": head_path} if head_path else {}
     root = head_path.removesuffix("assembly-line.json")
-    return {**head, "stations": stations}, places, _unread(files, root, set(places.values()))
+    return {**head, "stations": stations}, places, _unread_files(files, root, set(places.values()))
 
 
-def _unread(files: Iterable[str], root: str, read: Container[str]) -> list[Problem]:
+def _unread_files(files: Iterable[str], root: str, read: Container[str]) -> list[Problem]:
     """Files below `root` that are no part of the line, those of a folder once."""
     parts = [
         path.removeprefix(root).partition("/") for path in files if path.startswith(root) and path not in read
@@ -355,5 +366,5 @@ def _unread(files: Iterable[str], root: str, read: Container[str]) -> list[Probl
     return [Problem(root + name, UNUSED.get(re.sub(r"\.json$|/$", "", name), other)) for name in names]
 
 
-def _object(document: Any) -> Json:
+def _to_object(document: Any) -> Json:
     return dict(document) if isinstance(document, Mapping) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.alp.expressions import Unsaid, condition_of, expression_of
+from pipelines.formats.foreign.alp.expressions import ExpressionError, condition_of, expression_of
 from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.gate_tools import MAX_RETRIES, TIMEOUT
@@ -19,7 +19,7 @@ Losses = dict[str, Any]
 """What is otherwise here, by the key that says it."""
 
 
-class NotRun(ValueError):
+class UnsupportedTool(ValueError):
     """The tool cannot be run here. `at`: the key that says so."""
 
     def __init__(self, at: str) -> None:
@@ -33,7 +33,7 @@ def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | Non
     losses: Losses = {}
     try:
         made = _tool(tool if isinstance(tool, Mapping) else {}, losses)
-    except NotRun as fault:
+    except UnsupportedTool as fault:
         carrier.lose(
             f"{place}.tool.{fault.at}",
             (
@@ -54,15 +54,15 @@ def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | Non
 
 def _tool(tool: Mapping[str, Any], losses: Losses) -> Json:
     if tool.get("kind") != "cli":
-        raise NotRun("kind")
+        raise UnsupportedTool("kind")
     made: Json = {"argv": [_plain(tool.get("command"), "command"), *_arguments(tool.get("args"))]}
     if folder := _folder(tool.get("cwd")):
         made["cwd"] = folder
     if tool.get("secrets"):
-        raise NotRun("secrets")
+        raise UnsupportedTool("secrets")
     if env := tool.get("env"):
         if not isinstance(env, Mapping):
-            raise NotRun("env")
+            raise UnsupportedTool("env")
         made["env"] = {str(name): _plain(value, "env", empty=True) for name, value in env.items()}
     if (stdin := tool.get("stdin")) is not None:
         made["stdin"] = _plain(stdin, "stdin", empty=True)
@@ -79,7 +79,7 @@ def _tool(tool: Mapping[str, Any], losses: Losses) -> Json:
         )
     if retries := _retries(tool.get("retries"), losses):
         made["retries"] = retries
-    return {**made, "outcome": _judging(tool.get("outcome"), losses)}
+    return {**made, "outcome": _read_outcome(tool.get("outcome"), losses)}
 
 
 def _is_time(value: Any) -> bool:
@@ -90,7 +90,7 @@ def _is_time(value: Any) -> bool:
 def _plain(value: Any, at: str, empty: bool = False) -> str:
     """A text in which nothing is filled in."""
     if not isinstance(value, str) or "{{" in value or not (value or empty):
-        raise NotRun(at)
+        raise UnsupportedTool(at)
     return value
 
 
@@ -98,7 +98,7 @@ def _arguments(arguments: Any) -> list[str]:
     if arguments is None:
         return []
     if not isinstance(arguments, list):
-        raise NotRun("args")
+        raise UnsupportedTool("args")
     return [_plain(argument, "args") for argument in arguments]
 
 
@@ -110,7 +110,7 @@ def _folder(value: Any) -> str:
     folder = _plain(rest if within else value, "cwd", empty=True)
     # Neither an absolute folder nor one above the workspace.
     if value.startswith("/") or ".." in folder.split("/"):
-        raise NotRun("cwd")
+        raise UnsupportedTool("cwd")
     return folder.strip("/")
 
 
@@ -134,13 +134,13 @@ def _retries(retries: Any, losses: Losses) -> Json:
     return {"max": min(most, MAX_RETRIES), **({"backoff": pause} if _is_time(pause) else {})}
 
 
-def _judging(outcome: Any, losses: Losses) -> Json:
+def _read_outcome(outcome: Any, losses: Losses) -> Json:
     if outcome is not None and not isinstance(outcome, Mapping):
         losses["outcome"] = "has to be an object: here the exit code decides"
     judging = outcome if isinstance(outcome, Mapping) else {}
     parse = judging.get("parse", "exitCodeOnly")
     if not isinstance(parse, str) or parse not in PARSES:
-        raise NotRun("outcome.parse")
+        raise UnsupportedTool("outcome.parse")
     made: Json = {"parse": PARSES[parse]}
     codes = _codes(judging.get("successOn"), losses)
     if codes != [0]:
@@ -149,8 +149,8 @@ def _judging(outcome: Any, losses: Losses) -> Json:
         if judging.get(name) is not None:
             try:
                 made[key] = condition_of(judging[name])
-            except Unsaid:
-                raise NotRun(f"outcome.{name}") from None
+            except ExpressionError:
+                raise UnsupportedTool(f"outcome.{name}") from None
     return made
 
 
@@ -160,12 +160,13 @@ def _codes(success_on: Any, losses: Losses) -> list[int]:
     codes = success_on.get("exitCode", 0) if isinstance(success_on, Mapping) else 0
     codes = codes if isinstance(codes, list) else [codes]
     if not codes or any(type(code) is not int or not 0 <= code <= 255 for code in codes):
-        raise NotRun("outcome.successOn")
+        raise UnsupportedTool("outcome.successOn")
     return codes
 
 
-def written(tool: Mapping[str, Any], stored: Any) -> Json:
-    """`kept`: as it was, of which everything stays that still says the same."""
+def to_alp_tool(tool: Mapping[str, Any], stored: Any) -> Json:
+    """Return the tool as ALP spells it. `stored`: the original tool; each part of it that still means the same
+    is left as it was."""
     before = dict(stored) if isinstance(stored, Mapping) else {}
     made: Json = {
         "kind": "cli",
@@ -175,7 +176,7 @@ def written(tool: Mapping[str, Any], stored: Any) -> Json:
         "timeoutSeconds": max(1, round(tool.get("timeout", 60))),
     }
     # The original spelling stays where it still leads to this folder.
-    if tool.get("cwd", ".") not in (".", _kept_folder(before)):
+    if tool.get("cwd", ".") not in (".", _stored_folder(before)):
         made["cwd"] = f"{FOLDER}/{tool['cwd']}"
     if tool.get("env"):
         made["env"] = dict(tool["env"])
@@ -184,7 +185,7 @@ def written(tool: Mapping[str, Any], stored: Any) -> Json:
     retries = tool.get("retries") or {}
     if retries.get("max"):
         made["retries"] = {"max": retries["max"], "backoffSeconds": round(retries.get("backoff", 1))}
-    made["outcome"] = _written_judging(tool["outcome"], before.get("outcome"))
+    made["outcome"] = _alp_outcome(tool["outcome"], before.get("outcome"))
     # What the tool no longer says must not come back from the stored original.
     for key in ("env", "stdin", "retries"):
         if key not in made:
@@ -192,14 +193,14 @@ def written(tool: Mapping[str, Any], stored: Any) -> Json:
     return {**before, **made}
 
 
-def _kept_folder(before: Mapping[str, Any]) -> str:
+def _stored_folder(before: Mapping[str, Any]) -> str:
     try:
         return _folder(before.get("cwd"))
-    except NotRun:
+    except UnsupportedTool:
         return ""
 
 
-def _written_judging(judged: Mapping[str, Any], stored: Any) -> Json:
+def _alp_outcome(judged: Mapping[str, Any], stored: Any) -> Json:
     before: Mapping[str, Any] = stored if isinstance(stored, Mapping) else {}
     parse = next(name for name, ours in PARSES.items() if ours == judged.get("parse", "exit_code"))
     codes = list(judged.get("success_on") or [0])
@@ -225,6 +226,6 @@ def _expression(condition: Any, before: Any) -> str:
         try:
             if condition is not None and (text := spelt()):
                 return text
-        except Unsaid:
+        except ExpressionError:
             continue
     return ""

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.alp.line import TO, AssemblyLine
-from pipelines.formats.foreign.carrier import Json, kept, objects, quoted, word, worked_by_a_person
+from pipelines.formats.foreign.carrier import (
+    Json,
+    manual_work,
+    objects_in_list,
+    quoted,
+    text_or_none,
+    unread_parts,
+)
 from pipelines.formats.foreign.paths import path_of
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.document_readers.names import KEY
@@ -33,8 +40,9 @@ def is_typed(condition: Any) -> bool:
     return isinstance(condition, Mapping) and condition.get("kind") == "typed"
 
 
-def station_of(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine) -> Json | None:
-    """None where it is refused. `source`: what the station is called behind which it stands."""
+def question_station(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine) -> Json | None:
+    """Return the station that asks the questions of a typed condition; None where the condition is refused.
+    `source`: name of the station in front of it."""
     condition, place, carrier = rule["condition"], f"{at}.condition", line.carrier
     questions = condition.get("questions")
     if not isinstance(questions, Mapping) or not questions:
@@ -54,9 +62,11 @@ def station_of(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine
     questions_by_path = {
         f"{place}.questions.{question_id}": question for question_id, question in questions.items()
     }
-    said = carrier.template(place, "\n".join(_asked(at, said) for at, said in questions_by_path.items()))
-    work = worked_by_a_person(carrier, f"{place}.evaluator", name, condition.get("evaluator"), said)
-    numbers = _numbers(rules)
+    said = carrier.template(
+        place, "\n".join(_question_text(at, said) for at, said in questions_by_path.items())
+    )
+    work = manual_work(carrier, f"{place}.evaluator", name, condition.get("evaluator"), said)
+    numbers = _numeric_paths(rules)
     fields = [
         _field(str(question_id), question, numbers)
         for question_id, question in questions.items()
@@ -73,7 +83,7 @@ def station_of(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine
     }
 
 
-def _asked(at: str, question: Any) -> str:
+def _question_text(at: str, question: Any) -> str:
     instructions = question.get("instructions") if isinstance(question, Mapping) else question
     return (
         f"{at.rpartition('.')[2]}: {instructions}"
@@ -101,7 +111,7 @@ def _in_bounds(condition: Mapping[str, Any], place: str, line: AssemblyLine) -> 
     return not over
 
 
-def _numbers(rules: list[Json]) -> set[str]:
+def _numeric_paths(rules: list[Json]) -> set[str]:
     """The paths of answers that are compared as numbers."""
     parts = [part for rule in rules for part in rule.get("when", {}).get("all", ())]
     return {part["output"]["path"] for part in parts if part.get("output", {}).get("op") in ORDERED}
@@ -120,12 +130,12 @@ def _field(name: str, question: Any, numbers: set[str]) -> Json:
 def _routes(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLine) -> list[Json]:
     rules = []
     # One iterator for both loops: the second goes on behind “else”.
-    routes = iter(objects(line.carrier, condition.get("route"), f"{place}.route"))
+    routes = iter(objects_in_list(line.carrier, condition.get("route"), f"{place}.route"))
     for at, route in routes:
         bare = route.get("else") is True
-        tests = [] if bare else _compared(route.get("if"), f"{at}.if", condition, line)
+        tests = [] if bare else _comparison_tests(route.get("if"), f"{at}.if", condition, line)
         if tests is not None and (made := _rule(route, at, key, line)) is not None:
-            rules.append({**made, "when": {"all": [*answered(condition), *tests]}})
+            rules.append({**made, "when": {"all": [*answer_tests(condition), *tests]}})
         if bare:
             break
     for at, _route in routes:
@@ -136,20 +146,21 @@ def _routes(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLi
 
 
 def _rule(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> Json | None:
-    to = line.target(route.get("to"), f"{at}.to")
-    gates = line.asked(route, at)
+    to = line.target_key(route.get("to"), f"{at}.to")
+    gates = line.required_gates(route, at)
     if to is None:
         return None
     return {
         "id": line.carrier.rule_id(f"{key}-to-{to.lstrip('@')}", "rule"),
         "to": to,
         **({"gates": gates} if gates else {}),
-        **kept(route, READ_OF_ROUTE),
+        **unread_parts(route, READ_OF_ROUTE),
     }
 
 
-def answered(condition: Mapping[str, Any]) -> list[Json]:
-    """Return what each route needs, also one that does not compare them all: without an answer it falls back."""
+def answer_tests(condition: Mapping[str, Any]) -> list[Json]:
+    """Return the tests that every route needs: a success, and an answer to each question, whether the route
+    compares it or not. Without one the fallback is taken."""
     there = [
         {"output": {"path": path_of(str(question_id)), "op": "exists"}}
         for question_id in condition["questions"]
@@ -157,7 +168,7 @@ def answered(condition: Mapping[str, Any]) -> list[Json]:
     return [SUCCESS, *there]
 
 
-def _compared(
+def _comparison_tests(
     comparisons: Any, at: str, condition: Mapping[str, Any], line: AssemblyLine
 ) -> list[Json] | None:
     # An empty comparison tests nothing, and so would take every answer.
@@ -170,7 +181,7 @@ def _compared(
             line.carrier.refuse(f"{at}.{name}", _("there is no question %(name)s", name=quoted(name)))
             return None
         for op, value in comparison.items() if isinstance(comparison, Mapping) else [("equals", comparison)]:
-            if (known := OPERATORS.get(word(op) or "")) is None:
+            if (known := OPERATORS.get(text_or_none(op) or "")) is None:
                 line.carrier.refuse(f"{at}.{name}", _("%(op)s is no comparison", op=quoted(op)))
                 return None
             tests.append({"output": {"path": path_of(str(name)), "op": known, "value": value}})

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.alp.typed import OPERATORS, answered
+from pipelines.formats.foreign.alp.typed import OPERATORS, answer_tests
 from pipelines.formats.foreign.parts import Json, extra
 from pipelines.formats.foreign.paths import path_of
 
 SHORT: Final = {"equals": "eq", "not_equals": "ne"}
 
 
-def typed(line: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> dict[str, Json]:
-    """Find, by the key of the station, what else its rule says, with the condition. Not where more than one rule
-    leads to it, or where its rules compare what answers are not."""
+def write_typed_rules(line: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> dict[str, Json]:
+    """Return {key of a question station: what the rule that leads to it says in ALP, with its condition}. Left
+    out are stations to which several rules lead, or whose rules compare something other than answers."""
     typed_rules = {}
     for station in line["stations"]:
         stored = extra(station).get("typed")
@@ -31,7 +31,7 @@ def typed(line: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> dic
             and len(leading) == 1
             and _result(leading[0])
         ):
-            written = _written(station, condition, _result(leading[0]), names, gates)
+            written = _typed_condition(station, condition, _result(leading[0]), names, gates)
             if written is not None:
                 typed_rules[station["key"]] = {**stored, "condition": written}
     return typed_rules
@@ -43,7 +43,7 @@ def _result(rule: Json) -> str:
     return result if isinstance(result, str) and result in ("success", "failure", "cancelled", "any") else ""
 
 
-def _written(
+def _typed_condition(
     station: Json,
     condition: Mapping[str, Any],
     result: str,
@@ -56,9 +56,9 @@ def _written(
     if not isinstance(questions, Mapping) or not rules or rules[-1].get("when") is not None:
         return None
     paths = {path_of(str(question_id)): str(question_id) for question_id in questions}
-    ways = [_way(rule, names, gates) for rule in rules]
-    needed = answered(condition)
-    tests = [_compared(rule.get("when"), needed, paths) for rule in rules[:-1]]
+    ways = [_route(rule, names, gates) for rule in rules]
+    needed = answer_tests(condition)
+    tests = [_comparisons(rule.get("when"), needed, paths) for rule in rules[:-1]]
     if None in ways or None in tests:
         return None
     # There is one way more than tests: the last is the fallback.
@@ -67,7 +67,7 @@ def _written(
     return {**condition, **when, "route": routes, "fallback": ways[-1]}
 
 
-def _way(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json | None:
+def _route(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json | None:
     to, gate_ids = rule["to"], [gates[key] for key in rule.get("gates") or () if key in gates]
     if not isinstance(to, str) or to not in names:
         return None
@@ -79,7 +79,7 @@ def _way(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json
     }
 
 
-def _compared(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json | None:
+def _comparisons(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json | None:
     parts = when.get("all") if isinstance(when, dict) else None
     if not isinstance(parts, list) or parts[: len(needed)] != needed:
         return None

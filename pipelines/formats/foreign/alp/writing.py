@@ -7,28 +7,36 @@ from typing import Any, Final
 
 from pipelines.formats.foreign.alp import reading as alp
 from pipelines.formats.foreign.alp import tools as alp_tools
-from pipelines.formats.foreign.alp.typed_writing import typed
+from pipelines.formats.foreign.alp.typed_writing import write_typed_rules
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.parts import Json, extra, in_order, name_in, parted, texts
+from pipelines.formats.foreign.parts import (
+    Json,
+    extra,
+    original_name,
+    split_instructions,
+    stations_in_order,
+    system_and_prompt,
+)
 
 ENDS: Final = {"@blocked": "blocked", "completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 WAYS: Final = {"yes": "onYes", "no": "onNo", "pass": "onPass", "block": "onBlock"}
 
 
 def write(line: Json) -> Json:
-    names = {station["key"]: name_in(station) for station in line["stations"]}
+    names = {station["key"]: original_name(station) for station in line["stations"]}
     names |= {end["key"]: end["kind"] for end in line.get("ends") or []} | ENDS
     # Ends that were stations of the original take their places among these again.
     sinks = [end for end in line.get("ends") or [] if isinstance(extra(end).get("place"), int)]
-    names |= {sink["key"]: name_in(sink) for sink in sinks}
-    gates = {gate["key"]: name_in(gate) for gate in line.get("gates") or []}
-    typed_rules = typed(line, names, gates)
-    stations = [station for station in in_order(line) if station["key"] not in typed_rules]
+    names |= {sink["key"]: original_name(sink) for sink in sinks}
+    gates = {gate["key"]: original_name(gate) for gate in line.get("gates") or []}
+    typed_rules = write_typed_rules(line, names, gates)
+    stations = [station for station in stations_in_order(line) if station["key"] not in typed_rules]
     written = [_station(station) for station in stations]
     for sink in sinks:
         stored = extra(sink, "place", "id")
         written.insert(
-            extra(sink)["place"], {**stored, "id": name_in(sink), "name": sink.get("label") or sink["key"]}
+            extra(sink)["place"],
+            {**stored, "id": original_name(sink), "name": sink.get("label") or sink["key"]},
         )
     rules = [rule for station in stations for rule in _rules(station, names, gates, typed_rules)]
     return {
@@ -45,8 +53,10 @@ def write(line: Json) -> Json:
 def _station(station: Json) -> Json:
     stored = extra(station, "trigger", "system", "id")
     trigger = extra({"extra": extra(station).get("trigger")})
-    system, prompt = texts(station["work"])
-    before, after = parted(prompt, trigger.pop("appendSystemPrompt", "") or extra(station).get("system"))
+    system, prompt = system_and_prompt(station["work"])
+    before, after = split_instructions(
+        prompt, trigger.pop("appendSystemPrompt", "") or extra(station).get("system")
+    )
     worked = station["work"]["kind"] not in ("manual", "noop")
     trigger.setdefault("type", "dispatch_worker" if worked else "none")
     trigger_fields = {
@@ -61,7 +71,7 @@ def _station(station: Json) -> Json:
             trigger_fields[name] = -(-int(limits[to]) // 60)
     return {
         **stored,
-        "id": name_in(station),
+        "id": original_name(station),
         "name": station.get("name") or station["key"],
         "trigger": {**trigger, **{key: value for key, value in trigger_fields.items() if value}},
     }
@@ -79,7 +89,7 @@ def _rules(
             continue
         if target not in names:
             continue
-        evaluation = _asked(rule.get("when"))
+        evaluation = _evaluation_of(rule.get("when"))
         if evaluation is None:
             yield _rule(rule, station, names, gates, condition=_condition(rule.get("when"))) | {
                 "toStationId": names[target]
@@ -124,7 +134,7 @@ def _condition(when: Any) -> str:
     return "failure" if when == {"verdict": "fail"} else "any"
 
 
-def _asked(when: Any) -> tuple[str, str, str] | None:
+def _evaluation_of(when: Any) -> tuple[str, str, str] | None:
     """Read `all: [{result: success}, {agentic | hook: …, answer: …}]`."""
     parts = when.get("all") if isinstance(when, dict) else None
     if not isinstance(parts, list) or len(parts) != 2 or parts[0] != {"result": "success"}:
@@ -145,7 +155,7 @@ def _gate(gate: Json) -> Json:
         gate.get("mode"),
     )
     if tool is not None:
-        stored["tool"] = alp_tools.written(tool, stored.get("tool"))
+        stored["tool"] = alp_tools.to_alp_tool(tool, stored.get("tool"))
         stored |= {} if tool.get("approve_warnings") else {"approveWarnings": True}
         stored |= {"mode": alp.DRY_RUN} if mode == "manual" else {}
     elif mode != "skip" and alp_tools.tool_of(stored, "", Carrier()):
@@ -154,7 +164,7 @@ def _gate(gate: Json) -> Json:
         # In front of `stored`, so that what the original said of it counts.
         "requiresApproval": gate.get("requires_approval", True) and mode != "auto",
         **stored,
-        "id": name_in(gate),
+        "id": original_name(gate),
         "name": gate.get("name") or gate["key"],
         **({"description": gate["description"]} if gate.get("description") else {}),
         **({"notifyEmails": gate["notify"]} if gate.get("notify") else {}),

@@ -9,11 +9,11 @@ from typing import Any, Final
 from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
-    kept,
-    objects,
+    objects_in_list,
     quoted,
     slug,
-    word,
+    text_or_none,
+    unread_parts,
 )
 from pipelines.formats.foreign.contenox.work import Chain, labels_of, work_of
 from pipelines.routing.basics import jsontext
@@ -60,7 +60,7 @@ SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs
 
 
 def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
-    tasks = objects(carrier, document.get("tasks"), "tasks")
+    tasks = objects_in_list(carrier, document.get("tasks"), "tasks")
     if not tasks:
         carrier.refuse("tasks", "a chain has at least one task")
     keys: dict[str, str] = {}
@@ -85,12 +85,12 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     return {
         "gateline": 1,
         "key": slug(name, "chain"),
-        "name": _words(name),
+        "name": _title(name),
         **({"description": str(document["description"])} if document.get("description") else {}),
         "preset": PRESET,
         "inputs": [{"key": "input", "type": "long_text", "label": "Input", "required": True}],
         "stations": stations,
-        **kept(document, ("description", "tasks")),
+        **unread_parts(document, ("description", "tasks")),
     }
 
 
@@ -101,11 +101,11 @@ def _station(task: Mapping[str, Any], place: str, chain: Chain, carrier: Carrier
     limit = _seconds(task.get("timeout"), f"{place}.timeout", carrier)
     return {
         "key": key,
-        "name": _words(identity),
-        "work": work_of(task, place, _words(identity), rules, chain, carrier),
+        "name": _title(identity),
+        "work": work_of(task, place, _title(identity), rules, chain, carrier),
         **({"limits": {"max_timeout": limit}} if limit else {}),
         "rules": rules,
-        **kept(task, READ_OF_TASK),
+        **unread_parts(task, READ_OF_TASK),
     }
 
 
@@ -114,14 +114,14 @@ def _rules(
 ) -> list[Json]:
     transition = task.get("transition")
     transition = transition if isinstance(transition, Mapping) else {}
-    rules = _failures(task, transition, place, key, keys, carrier)
-    branches = objects(carrier, transition.get("branches"), f"{place}.transition.branches")
+    rules = _failure_rules(task, transition, place, key, keys, carrier)
+    branches = objects_in_list(carrier, transition.get("branches"), f"{place}.transition.branches")
     last = [entry for entry in branches if entry[1].get("operator") == "default"]
     others = [entry for entry in branches if entry[1].get("operator") != "default"]
     if last and others and branches.index(last[0]) < branches.index(others[-1]):
         # Their engine asks it last wherever it stands (T1).
         carrier.lose(last[0][0], "“default” is asked last there, so it stands last here")
-    _ask_for_labels(labels_of(task), others, last)
+    _add_label_branches(labels_of(task), others, last)
     for at, branch in [*others, *last]:
         rule = _branch(branch, at, key, keys, carrier)
         if rule is not None:
@@ -133,26 +133,26 @@ Branch = tuple[str, Mapping[str, Any]]
 """With its place."""
 
 
-def _ask_for_labels(labels: Iterable[str], others: list[Branch], last: list[Branch]) -> None:
+def _add_label_branches(labels: Iterable[str], others: list[Branch], last: list[Branch]) -> None:
     """Give each word that may be chosen a branch of its own, before the first that takes it, else that of the default:
     any other answer is a failure (B12)."""
     for label in dict.fromkeys(labels):
-        takers = (index for index, (_at, branch) in enumerate(others) if _takes(branch, label))
+        takers = (index for index, (_at, branch) in enumerate(others) if _accepts_label(branch, label))
         index = next(takers, len(others))
         for at, branch in [*others[index : index + 1], *last][:1]:
             if branch.get("operator") != "equals":
                 others.insert(index, (at, {**branch, "operator": "equals", "when": label}))
 
 
-def _takes(branch: Mapping[str, Any], label: str) -> bool:
-    operator, value = OPERATORS.get(word(branch.get("operator")) or "", ""), branch.get("when")
+def _accepts_label(branch: Mapping[str, Any], label: str) -> bool:
+    operator, value = OPERATORS.get(text_or_none(branch.get("operator")) or "", ""), branch.get("when")
     if operator in ORDERED:
         pair = number_in(label), number_in(str(value))
         return None not in pair and COMMON[operator].holds(*pair)
     return operator in COMMON and COMMON[operator].holds(label, value)
 
 
-def _failures(
+def _failure_rules(
     task: Mapping[str, Any],
     transition: Mapping[str, Any],
     place: str,
@@ -164,7 +164,7 @@ def _failures(
     again, after = task.get("retry_on_failure") or 0, transition.get("on_failure") or ""
     target = "failed"
     if after:
-        if word(after) is None or after not in keys:
+        if text_or_none(after) is None or after not in keys:
             carrier.refuse(
                 f"{place}.transition.on_failure", _("there is no task %(id)s", id=jsontext.dumps(after)[:80])
             )
@@ -195,10 +195,10 @@ def _branch(
 ) -> Json | None:
     goto, operator, expected = (
         branch.get("goto") or "end",
-        word(branch.get("operator")),
+        text_or_none(branch.get("operator")),
         branch.get("when", ""),
     )
-    if word(goto) is None or (goto != "end" and goto not in keys):
+    if text_or_none(goto) is None or (goto != "end" and goto not in keys):
         carrier.refuse(f"{at}.goto", _("there is no task %(id)s", id=quoted(goto)))
         return None
     condition: Json | None = None
@@ -225,7 +225,9 @@ def _branch(
         "when": guard if condition is None else {"all": [guard, condition]},
         "to": "completed" if goto == "end" else keys[goto],
         **({"compose": [compose]} if compose else {}),
-        **kept(branch, (*READ_OF_BRANCH, *(("edge",) if operator == "edge_traversed_at_least" else ()))),
+        **unread_parts(
+            branch, (*READ_OF_BRANCH, *(("edge",) if operator == "edge_traversed_at_least" else ()))
+        ),
     }
 
 
@@ -308,6 +310,6 @@ def _seconds(value: Any, at: str, carrier: Carrier) -> float | None:
     return None
 
 
-def _words(identity: str) -> str:
+def _title(identity: str) -> str:
     text = re.sub(r"[_-]+", " ", identity).strip() or identity
     return text[:1].upper() + text[1:]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import Carrier, Json, word, worked_by_a_person
+from pipelines.formats.foreign.carrier import Carrier, Json, manual_work, text_or_none
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.model_keys import HOTTEST
@@ -35,13 +35,13 @@ class Chain:
         self.before: dict[str, list[str]] = {}
         for task in tasks:
             identity = str(task.get("id") or "task")
-            if word(task.get("handler")) in CHATS:
+            if text_or_none(task.get("handler")) in CHATS:
                 self.chats.append(identity)
-            for goto in _gotos(task.get("transition")):
+            for goto in _goto_targets(task.get("transition")):
                 self.before.setdefault(goto, []).append(identity)
 
 
-def _gotos(transition: Any) -> Iterator[str]:
+def _goto_targets(transition: Any) -> Iterator[str]:
     branches = transition.get("branches") if isinstance(transition, Mapping) else None
     for branch in branches if isinstance(branches, list) else ():
         if isinstance(branch, Mapping) and isinstance(branch.get("goto"), str):
@@ -52,12 +52,14 @@ def work_of(
     task: Mapping[str, Any], place: str, name: str, rules: list[Json], chain: Chain, carrier: Carrier
 ) -> Json:
     keys = chain.keys
-    handler = word(task.get("handler"))
-    system = carrier.template(f"{place}.system_instruction", with_names(task.get("system_instruction"), keys))
-    prompt = carrier.template(f"{place}.prompt_template", with_names(task.get("prompt_template"), keys))
+    handler = text_or_none(task.get("handler"))
+    system = carrier.template(
+        f"{place}.system_instruction", rename_variables(task.get("system_instruction"), keys)
+    )
+    prompt = carrier.template(f"{place}.prompt_template", rename_variables(task.get("prompt_template"), keys))
     unused = [setting for setting in OF_A_TASK if task.get(setting)]
     if handler == "noop":
-        _told(unused, place, name, carrier)
+        _report_unused(unused, place, name, carrier)
         return {"kind": "noop"}
     if handler == "raise_error":
         return {"kind": "error", "message": prompt or "raise_error"}
@@ -65,16 +67,16 @@ def work_of(
     chooses = handler in CHOICES and any("equals" in jsontext.dumps(rule.get("when")) for rule in rules)
     if handler not in CHATS and not chooses:
         instructions = "\n\n".join(part for part in (system, prompt) if part)
-        return worked_by_a_person(carrier, f"{place}.handler", name, f"the handler {handler}", instructions)
+        return manual_work(carrier, f"{place}.handler", name, f"the handler {handler}", instructions)
     execute_config = task.get("execute_config")
     config: Mapping[str, Any] = execute_config if isinstance(execute_config, Mapping) else {}
-    _told(
+    _report_unused(
         [*unused, *(f"execute_config.{setting}" for setting in config if setting not in KNOWN_SETTINGS)],
         place,
         name,
         carrier,
     )
-    _elsewhere(config, place, name, carrier)
+    _report_model_losses(config, place, name, carrier)
     if task.get("tools") or config.get("tools") or config.get("hooks"):
         carrier.lose(
             place, _("%(name)s tells the model of no tools until a station declares them", name=name)
@@ -82,39 +84,39 @@ def work_of(
     return {
         "kind": "chat" if handler in CHATS else "route",
         **({"system": system} if system else {}),
-        "prompt": prompt or _asked(task, place, name, chain, carrier),
-        **of_a_model(config),
+        "prompt": prompt or _default_prompt(task, place, name, chain, carrier),
+        **settings_for_model(config),
         # Another label is a failure of the handler there; `route` takes the default (B12).
         **({"strict": True} if chooses and handler != "route" else {}),
     }
 
 
-def _asked(task: Mapping[str, Any], place: str, name: str, chain: Chain, carrier: Carrier) -> str:
+def _default_prompt(task: Mapping[str, Any], place: str, name: str, chain: Chain, carrier: Carrier) -> str:
     """Return the prompt of a task without one of its own: what its `input_var` names, else what was answered
     before it, where a chat answered it. A task that passes something on there answers nothing here."""
     identity, input_name = str(task.get("id") or "task"), task.get("input_var")
     if input_name in chain.chats or (_is_variable(input_name) and input_name not in chain.keys):
-        return with_names(variable(input_name), chain.keys)
+        return rename_variables(variable_template(input_name), chain.keys)
     before = chain.before.get(identity, [])
     if input_name != "input" and before and identity != next(iter(chain.keys), None):
         if input_name in (None, BEFORE) and all(task_id in chain.chats for task_id in before):
-            return variable(BEFORE)
+            return variable_template(BEFORE)
         carrier.lose(
             place,
             _("%(name)s is asked with the input of the chain: no station before it says a text", name=name),
         )
-    return variable(INPUT)
+    return variable_template(INPUT)
 
 
 def _is_variable(name: Any) -> bool:
     return isinstance(name, str) and name not in (INPUT, BEFORE) and bool(re.fullmatch(r"[A-Za-z_]\w*", name))
 
 
-def variable(name: Any) -> str:
+def variable_template(name: Any) -> str:
     return f"{{{{.{name}}}}}"
 
 
-def of_a_model(config: Mapping[str, Any]) -> Json:
+def settings_for_model(config: Mapping[str, Any]) -> Json:
     """Return a station's settings for its model, where they are no macro (T12)."""
     model, heat, most = (config.get(setting) for setting in OF_A_MODEL)
     return {
@@ -130,7 +132,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
-def _told(unused: list[str], place: str, name: str, carrier: Carrier) -> None:
+def _report_unused(unused: list[str], place: str, name: str, carrier: Carrier) -> None:
     if unused:
         carrier.lose(
             place,
@@ -142,9 +144,9 @@ def _told(unused: list[str], place: str, name: str, carrier: Carrier) -> None:
         )
 
 
-def _elsewhere(config: Mapping[str, Any], place: str, name: str, carrier: Carrier) -> None:
+def _report_model_losses(config: Mapping[str, Any], place: str, name: str, carrier: Carrier) -> None:
     """Models are asked at the address that an operator has set."""
-    carried = of_a_model(config)
+    carried = settings_for_model(config)
     for key in OF_A_MODEL:
         if config.get(key) and key not in carried:
             carrier.lose(
@@ -161,7 +163,7 @@ def _elsewhere(config: Mapping[str, Any], place: str, name: str, carrier: Carrie
         )
 
 
-def with_names(text: Any, names: Mapping[str, str]) -> Any:
+def rename_variables(text: Any, names: Mapping[str, str]) -> Any:
     """A text in which tasks have the names of their stations, or the other way round."""
     if not isinstance(text, str) or "{{" not in text:
         return text

@@ -12,11 +12,18 @@ from pipelines.formats.foreign.contenox.work import (
     CHATS,
     CHOICES,
     OF_A_MODEL,
-    of_a_model,
-    variable,
-    with_names,
+    rename_variables,
+    settings_for_model,
+    variable_template,
 )
-from pipelines.formats.foreign.parts import Json, extra, in_order, name_in, parted, texts
+from pipelines.formats.foreign.parts import (
+    Json,
+    extra,
+    original_name,
+    split_instructions,
+    stations_in_order,
+    system_and_prompt,
+)
 from pipelines.routing.basics import jsontext
 
 HANDLERS: Final = {"noop": "noop", "error": "raise_error", "chat": "chat_completion", "route": "route"}
@@ -25,7 +32,7 @@ OPERATORS: Final = {"gt": ">", "lt": "<"}
 
 
 def write(line: Json) -> Json:
-    names = {station["key"]: name_in(station) for station in line["stations"]}
+    names = {station["key"]: original_name(station) for station in line["stations"]}
     for end in (
         "completed",
         *(line_end["key"] for line_end in line.get("ends") or [] if line_end["kind"] == "completed"),
@@ -35,32 +42,36 @@ def write(line: Json) -> Json:
         **extra(line),
         "id": extra(line).get("id") or line["key"],
         **({"description": line["description"]} if line.get("description") else {}),
-        "tasks": [_task(station, names) for station in in_order(line)],
+        "tasks": [_task(station, names) for station in stations_in_order(line)],
     }
 
 
 def _task(station: Json, names: Mapping[str, str]) -> Json:
     stored, work = extra(station), station["work"]
     ids = {key: name for key, name in names.items() if name != "end"}
-    system, prompt = (with_names(text, ids) for text in texts(work))
+    system, prompt = (rename_variables(text, ids) for text in system_and_prompt(work))
     if work["kind"] == "manual":
-        system, prompt = parted(prompt, stored.get("system_instruction"))
+        system, prompt = split_instructions(prompt, stored.get("system_instruction"))
     handler = (
         HANDLERS.get(work["kind"], stored.get("handler") if work["kind"] == "manual" else None) or "hook"
     )
     before = stored.get("handler")
-    if handler in ("chat_completion", "route") and isinstance(before, str) and _alike(before, handler):
+    if (
+        handler in ("chat_completion", "route")
+        and isinstance(before, str)
+        and _is_handler_spelling(before, handler)
+    ):
         handler = before
     if work["kind"] == "route" and work.get("strict") and handler == "route":
         handler = "condition_key"
     stored.pop("system_instruction", None)
     stored |= _config(work, stored.get("execute_config"))
-    if work["kind"] in ("chat", "route") and prompt == variable(stored.get("input_var")):
+    if work["kind"] in ("chat", "route") and prompt == variable_template(stored.get("input_var")):
         prompt = ""  # it says so itself
     limit = (station.get("limits") or {}).get("max_timeout")
     return {
         **stored,
-        "id": name_in(station),
+        "id": original_name(station),
         "handler": handler,
         **({"system_instruction": system} if system else {}),
         **({"prompt_template": prompt} if prompt else {}),
@@ -70,7 +81,7 @@ def _task(station: Json, names: Mapping[str, str]) -> Json:
     }
 
 
-def _alike(before: str, handler: str) -> bool:
+def _is_handler_spelling(before: str, handler: str) -> bool:
     return before in (CHATS if handler == "chat_completion" else CHOICES)
 
 
@@ -78,7 +89,7 @@ def _config(work: Json, stored: Any) -> Json:
     """Write what the station says of its model; of what it does not say, only what could not be said here."""
     before: Json = dict(stored) if isinstance(stored, Mapping) else {}
     model_settings = {key: work[key] for key in OF_A_MODEL if work.get(key) is not None}
-    read = of_a_model(before)
+    read = settings_for_model(before)
     if work["kind"] not in ("chat", "route") or read == model_settings:
         return {}
     rest = {key: value for key, value in before.items() if key not in read}

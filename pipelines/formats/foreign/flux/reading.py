@@ -8,12 +8,12 @@ from typing import Any, Final
 from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
-    kept,
-    objects,
+    manual_work,
+    objects_in_list,
     quoted,
     slug,
-    word,
-    worked_by_a_person,
+    text_or_none,
+    unread_parts,
 )
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
@@ -38,7 +38,7 @@ class Playbook:
     def __init__(self, document: Mapping[str, Any], carrier: Carrier) -> None:
         self.carrier = carrier
         self.prompt = document.get("prompt")
-        self.stages = objects(carrier, document.get("stages"), "stages")
+        self.stages = objects_in_list(carrier, document.get("stages"), "stages")
         self.keys: dict[str, str] = {}
         self.entered: dict[str, list[str]] = {}
         self.joined_at: dict[str, str] = {}
@@ -82,11 +82,11 @@ class Playbook:
     def children(self, place: str, stage: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
         if stage.get("type") != "parallel":
             return []
-        return objects(self.carrier, stage.get("children"), f"{place}.children")
+        return objects_in_list(self.carrier, stage.get("children"), f"{place}.children")
 
     def target(self, stage_id: Any, path: str) -> Any:
         """Return the target of a rule; None where it is refused."""
-        stage_id = word(stage_id)
+        stage_id = text_or_none(stage_id)
         if stage_id in COMPLETE:
             self.completes = True
             return "complete"
@@ -117,10 +117,10 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     book = Playbook(document, carrier)
     stations: list[Json] = []
     for place, stage in book.stages:
-        if word(stage.get("id")) in book.keys:
+        if text_or_none(stage.get("id")) in book.keys:
             stations += _stations(stage, place, book)
     if META_ROUTE in book.keys and META_ROUTE not in [stage.get("id") for _place, stage in book.stages]:
-        stations.append(_chosen(book))
+        stations.append(_choice_station(book))
     if book.stages and (forked := book.entered.get(str(book.stages[0][1].get("id")))):
         # A line starts at one station.
         rule = {"id": carrier.rule_id("start", "rule"), "to": forked}
@@ -144,14 +144,17 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
             if book.completes
             else {}
         ),
-        **kept(document, ("name", "description", "stages")),
+        **unread_parts(document, ("name", "description", "stages")),
     }
 
 
-def _chosen(book: Playbook) -> Json:
+def _choice_station(book: Playbook) -> Json:
     """The station at which a person says where a task goes that the original hands to another playbook."""
     key, rules = book.keys[META_ROUTE], []
-    for name in ("complete", *(str(stage["id"]) for _place, stage in book.stages if word(stage.get("id")))):
+    for name in (
+        "complete",
+        *(str(stage["id"]) for _place, stage in book.stages if text_or_none(stage.get("id"))),
+    ):
         rule = {"id": book.carrier.rule_id(f"{key}-{name}", "rule")}
         when = {"eval": {"op": "equals", "value": name}}
         rules.append({**rule, "when": when, "to": book.target(name, "stages")})
@@ -171,7 +174,7 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
     key, children = book.keys[identity], book.children(place, stage)
     child_stations = []
     for at, child in children:
-        if word(child.get("id")) not in book.keys:
+        if text_or_none(child.get("id")) not in book.keys:
             continue  # refused
         rule = {"id": book.carrier.rule_id(f"{child.get('id')}-done", "rule"), "to": key}
         child_stations.append(_station(child, at, book, book.keys[str(child.get("id"))], [rule]))
@@ -179,9 +182,9 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
     if identity in book.joined_at and all(stage.get(way) in (None, JOINED) for way, _verdict in WAYS):
         rules = [{"id": book.carrier.rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}]
     elif stage.get("type") == "loop":
-        rules = _loop(stage, place, book, key)
+        rules = _loop_rules(stage, place, book, key)
     else:
-        rules = _ways(stage, place, book, key, WAYS)
+        rules = _verdict_rules(stage, place, book, key, WAYS)
     made = _station(stage, place, book, key, rules)
     if forked := book.entered.get(identity):
         aggregation = stage.get("aggregation", "all-pass")
@@ -189,7 +192,7 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
         if children:
             # A parallel stage does nothing itself: its children work.
             made["work"] = {"kind": "noop"}
-    _gate(stage, place, book, made)
+    _add_gate(stage, place, book, made)
     return [*child_stations, made]
 
 
@@ -208,16 +211,16 @@ def _station(stage: Mapping[str, Any], place: str, book: Playbook, key: str, rul
     return {
         "key": key,
         "name": label[:1].upper() + label[1:],
-        "work": worked_by_a_person(
+        "work": manual_work(
             book.carrier, f"{place}.skill", name, f"the skill “{skill}”" if skill else "", instructions
         ),
         **({"limits": limits} if limits else {}),
         "rules": rules,
-        **kept(stage, READ_OF_STAGE),
+        **unread_parts(stage, READ_OF_STAGE),
     }
 
 
-def _ways(
+def _verdict_rules(
     stage: Mapping[str, Any], place: str, book: Playbook, key: str, ways: tuple[tuple[str, str], ...]
 ) -> list[Json]:
     rules = []
@@ -237,9 +240,9 @@ def _ways(
     return rules
 
 
-def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> list[Json]:
+def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> list[Json]:
     """Again until the verdict that it waits for came, at most so many times; then `onExhausted`."""
-    until = word(stage.get("until", "VERDICT_PASS"))
+    until = text_or_none(stage.get("until", "VERDICT_PASS"))
     if until not in ("VERDICT_PASS", "VERDICT_FAIL", "ISSUE_OUT_OF_ACTIVE_STATE", "ALWAYS"):
         book.carrier.refuse(f"{place}.until", _("%(until)s is no end of a loop", until=quoted(until)))
         return []
@@ -284,13 +287,13 @@ def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> lis
     else:
         # One iteration only: nothing is repeated, and it leads on at once.
         rules.append({"id": repeat["id"], "label": "onExhausted", "when": again, "to": over})
-    return rules + _ways(stage, place, book, key, (("fallback", "blocked"),))
+    return rules + _verdict_rules(stage, place, book, key, (("fallback", "blocked"),))
 
 
-def _gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -> None:
+def _add_gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -> None:
     """Its gate rules are checks of a gate of the station (D15, D18)."""
     rules, mode = stage.get("rules"), stage.get("gateMode")
-    checks = _group(rules, f"{place}.rules", book.carrier) if rules else None
+    checks = _check_group(rules, f"{place}.rules", book.carrier) if rules else None
     if checks is None and MODES.get(str(mode)) in (None, "auto"):
         return
     # 57 characters and “-rules” fit into a key, which has 64.
@@ -304,22 +307,22 @@ def _gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -
     station["gate"] = gate["key"]
 
 
-def _group(rules: Any, path: str, carrier: Carrier) -> Json | None:
+def _check_group(rules: Any, path: str, carrier: Carrier) -> Json | None:
     """A list, all of which have to hold, or `{logic, rules}`."""
     logic = "all"
     if isinstance(rules, Mapping):
         logic = "any" if str(rules.get("logic", "AND")).upper() == "OR" else "all"
         rules, path = rules.get("rules"), f"{path}.rules"
     members = []
-    for at, rule in objects(carrier, rules, path):
-        check = _group(rule, at, carrier) if "logic" in rule else _check(rule, at, carrier)
+    for at, rule in objects_in_list(carrier, rules, path):
+        check = _check_group(rule, at, carrier) if "logic" in rule else _check(rule, at, carrier)
         if check is not None:
             members.append(check)
     return {logic: members} if members else None
 
 
 def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
-    operator, severity = word(rule.get("operator")), word(rule.get("severity", "required"))
+    operator, severity = text_or_none(rule.get("operator")), text_or_none(rule.get("severity", "required"))
     if operator not in OPERATORS:
         carrier.refuse(
             f"{at}.operator",
@@ -329,7 +332,7 @@ def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
     if severity not in SEVERITIES:
         carrier.refuse(f"{at}.severity", "has to be warn, required or block")
         return None
-    action = word(rule.get("onFail", "hold"))
+    action = text_or_none(rule.get("onFail", "hold"))
     if action not in ACTIONS:
         # Real playbooks write a target there (T10).
         carrier.lose(
@@ -344,7 +347,7 @@ def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
     if not _known(field):
         carrier.lose(f"{at}.field", _("“%(field)s” is looked for in the output", field=field[:80]))
         field = f"output.{field}"
-    if word(rule.get("field")) == "meta.duration_sec":
+    if text_or_none(rule.get("field")) == "meta.duration_sec":
         carrier.lose(
             f"{at}.field",
             "no result document has this field (it is timing.duration_sec): the rule always fails",

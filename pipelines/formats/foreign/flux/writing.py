@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.flux.reading import LIMITS, META_ROUTE, WAYS
-from pipelines.formats.foreign.parts import Json, extra, in_order, name_in, parted, texts
+from pipelines.formats.foreign.parts import (
+    Json,
+    extra,
+    original_name,
+    split_instructions,
+    stations_in_order,
+    system_and_prompt,
+)
 
 OF_A_LOOP: Final = ("until", "maxIterations", "onComplete", "onExhausted")
 MODES: Final = {"manual": "hold", "skip": "skip"}
@@ -21,7 +28,7 @@ SKILL: Final = "Skill: "
 
 def write(line: Json) -> Json:
     chosen = [station["key"] for station in line["stations"] if extra(station) == {"id": META_ROUTE}]
-    names = {station["key"]: name_in(station) for station in line["stations"]} | dict.fromkeys(
+    names = {station["key"]: original_name(station) for station in line["stations"]} | dict.fromkeys(
         chosen, META_ROUTE
     )
     names |= {end["key"]: "complete" for end in line.get("ends") or [] if end["kind"] == "completed"}
@@ -38,7 +45,7 @@ def write(line: Json) -> Json:
         "prompt": base if isinstance(base, str) else "",
         "stages": [
             _stage(_without_its_join(station, line), names, gates, base, forks)
-            for station in in_order(line)
+            for station in stations_in_order(line)
             if station["key"] not in (*children, *chosen) and not _is_start(station, line)
         ],
     }
@@ -49,7 +56,7 @@ def _is_start(station: Json, line: Json) -> bool:
     rules = station.get("rules") or []
     return (
         station["work"]["kind"] == "noop"
-        and station is in_order(line)[0]
+        and station is stations_in_order(line)[0]
         and len(rules) == 1
         and isinstance(rules[0]["to"], list)
     )
@@ -74,12 +81,12 @@ def _forks(line: Json) -> dict[tuple[str, ...], str]:
     for station in line["stations"]:
         waits = (station.get("join") or {}).get("wait_for")
         if waits and extra(station).get("type") == "parallel":
-            forks[tuple(waits)] = name_in(station)
+            forks[tuple(waits)] = original_name(station)
     for station in line["stations"]:
         waits = (station.get("join") or {}).get("wait_for")
         if waits:
             # A parallel stage stands for the fork before any other that joins it.
-            forks.setdefault(tuple(waits), name_in(station))
+            forks.setdefault(tuple(waits), original_name(station))
     return forks
 
 
@@ -91,10 +98,10 @@ def _stage(
     forks: Mapping[tuple[str, ...], str],
 ) -> Json:
     stored = extra(station)
-    _system, prompt = texts(station["work"])
-    _base, instructions = parted(prompt, base.strip() if isinstance(base, str) else "")
+    _system, prompt = system_and_prompt(station["work"])
+    _base, instructions = split_instructions(prompt, base.strip() if isinstance(base, str) else "")
     skill = instructions.removeprefix(SKILL) if instructions.startswith(SKILL) else stored.get("skill") or ""
-    made: Json = {**stored, "id": name_in(station)}
+    made: Json = {**stored, "id": original_name(station)}
     made["skill"] = skill
     limits = station.get("limits") or {}
     made |= {field: round(limits[ours]) for field, ours in LIMITS.items() if limits.get(ours)}
@@ -113,7 +120,7 @@ def _stage(
         if gate.get("mode") in MODES:
             made["gateMode"] = MODES[gate["mode"]]
         elif checks := gate.get("checks"):
-            made["rules"] = _group(checks, True)
+            made["rules"] = _gate_rules(checks, True)
     return made
 
 
@@ -123,14 +130,14 @@ def _target(to: Any, names: Mapping[str, str], forks: Mapping[tuple[str, ...], s
     return names.get(to)
 
 
-def _group(group: Json, outermost: bool = False) -> Any:
+def _gate_rules(group: Json, outermost: bool = False) -> Any:
     if "field" in group:
         check = {
             key: group[key] for key in ("field", "operator", "value", "severity", "label") if key in group
         }
         return {"severity": "required", **check, "onFail": group.get("action", "hold")}
     [(logic, members)] = group.items()
-    rules = [_group(member) for member in members]
+    rules = [_gate_rules(member) for member in members]
     return (
         rules
         if outermost and logic == "all"

@@ -51,7 +51,7 @@ PRECISE: Final = 10**15
 """From here on numbers are rounded there."""
 
 
-class NoCondition(ValueError):
+class InexpressibleLogic(ValueError):
     """Conditions cannot say it."""
 
 
@@ -61,13 +61,13 @@ def is_logic(logic: Any) -> bool:
 
 def condition(logic: Any, different: list[str], depth: int = 0) -> Json:
     """Return the condition under which `logic` is true of an output. `different`: gets what is decided
-    otherwise. Raises NoCondition."""
+    otherwise. Raises InexpressibleLogic."""
     if not isinstance(logic, Mapping) or len(logic) != 1 or depth > DEEPEST:
-        raise NoCondition
+        raise InexpressibleLogic
     [(sign, operands)] = logic.items()
     members = operands if isinstance(operands, list) else [operands]
     if sign == "var":
-        return {"not": _falsy(_path(logic, different))}
+        return {"not": _falsy_test(_path(logic, different))}
     if sign in ("and", "or") and members:
         inner = [condition(member, different, depth + 1) for member in members]
         return {"all" if sign == "and" else "any": inner}
@@ -79,9 +79,9 @@ def condition(logic: Any, different: list[str], depth: int = 0) -> Json:
         # Between: the two are apart here.
         return {"all": [condition({sign: pair}, different, depth) for pair in (members[:2], members[1:])]}
     if len(members) != 2:
-        raise NoCondition
+        raise InexpressibleLogic
     if sign == "in":
-        return _in(members[0], members[1], different)
+        return _membership_test(members[0], members[1], different)
     left, right = members
     if isinstance(right, Mapping):
         # 3 < x is x > 3: here the path stands on the left.
@@ -95,7 +95,7 @@ def _compared(path: str, sign: str, value: Any, different: list[str]) -> Json:
         different.append(NUMBERS)
         return {"output": {"path": path, "op": ORDERED[sign], "value": value}}
     if sign not in EQUAL or not (number or value is None or isinstance(value, bool | str)):
-        raise NoCondition
+        raise InexpressibleLogic
     # “==” and “!=” convert types there; those of three signs do not.
     if len(sign) == 2:
         different.append(LOOSE)
@@ -105,14 +105,14 @@ def _compared(path: str, sign: str, value: Any, different: list[str]) -> Json:
     return {"not": equal} if EQUAL[sign] else equal
 
 
-def _in(part: Any, container: Any, different: list[str]) -> Json:
+def _membership_test(part: Any, container: Any, different: list[str]) -> Json:
     if isinstance(container, list) and not any(isinstance(member, list | Mapping) for member in container):
         path = _path(part, different)
         test: Json = {"output": {"path": path, "op": "in", "value": container}}
         return _or_missing(path, test) if None in container else test
     if isinstance(part, str) and part:
         return {"output": {"path": _path(container, different), "op": "contains", "value": part}}
-    raise NoCondition
+    raise InexpressibleLogic
 
 
 def _or_missing(path: str, test: Json) -> Json:
@@ -120,17 +120,17 @@ def _or_missing(path: str, test: Json) -> Json:
     return {"any": [{"output": {"path": path, "op": "missing"}}, test]}
 
 
-def _falsy(path: str) -> Json:
+def _falsy_test(path: str) -> Json:
     return _or_missing(path, {"output": {"path": path, "op": "in", "value": list(FALSY)}})
 
 
 def _path(logic: Any, different: list[str]) -> str:
-    """The path of a variable, step by step: a name with dots is never one key. Raises NoCondition."""
+    """The path of a variable, step by step: a name with dots is never one key. Raises InexpressibleLogic."""
     name = logic.get("var") if isinstance(logic, Mapping) and logic.keys() == {"var"} else None
     if isinstance(name, list) and len(name) == 1:
         [name] = name
     if not isinstance(name, str) or not name:
-        raise NoCondition
+        raise InexpressibleLogic
     steps = name.split(".")
     if any(step == "length" or _INDEX.fullmatch(step) for step in steps):
         different.append(PLACES)

@@ -9,15 +9,15 @@ from typing import Any, Final
 from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
-    kept,
-    objects,
+    manual_work,
+    objects_in_list,
     quoted,
     slug,
-    word,
-    worked_by_a_person,
+    text_or_none,
+    unread_parts,
 )
 from pipelines.formats.foreign.paths import path_of
-from pipelines.formats.foreign.vibe_factory.json_logic import NoCondition, is_logic
+from pipelines.formats.foreign.vibe_factory.json_logic import InexpressibleLogic, is_logic
 from pipelines.formats.foreign.vibe_factory.json_logic import condition as of_json_logic
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
@@ -52,10 +52,10 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     of_workflow = document.get("workflow")
     head: Mapping[str, Any] = of_workflow if isinstance(of_workflow, Mapping) else document
     name = str(head.get("name") or "Workflow")
-    listed = objects(carrier, document.get("stations"), "stations")
+    listed = objects_in_list(carrier, document.get("stations"), "stations")
     ordered = sorted(listed, key=lambda entry: _number(entry[1].get("position"), listed.index(entry)))
     where = "transitions" if "transitions" in document else "station_transitions"
-    transitions = objects(carrier, document.get(where), where)
+    transitions = objects_in_list(carrier, document.get(where), where)
     terminators = {
         # A task starts at the first station, so it is never an end.
         str(station.get("id"))
@@ -106,13 +106,13 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
             else {}
         ),
         **({"ends": ends} if ends else {}),
-        **kept(around, ("name", "description", "workflow", "stations", where)),
+        **unread_parts(around, ("name", "description", "workflow", "stations", where)),
     }
 
 
 def _end(station: Mapping[str, Any], key: str) -> Json:
     label = str(station.get("name") or key)
-    return {"key": key, "kind": "completed", "label": label, **kept(station, ("name",))}
+    return {"key": key, "kind": "completed", "label": label, **unread_parts(station, ("name",))}
 
 
 def _station(
@@ -131,7 +131,7 @@ def _station(
     output_keys = _output_keys(station.get("output_context_keys"), f"{place}.output_context_keys", carrier)
     rules = [
         rule
-        for at, transition in sorted(outgoing, key=_order)
+        for at, transition in sorted(outgoing, key=_priority_key)
         if (rule := _rule(transition, at, keys, terminators, carrier)) is not None
     ]
     # Without transitions a success completes, and its task is in review (C16).
@@ -141,14 +141,14 @@ def _station(
     return {
         "key": key,
         "name": name,
-        "work": worked_by_a_person(carrier, f"{place}.agent_id", name, station.get("agent_id"), prompt),
+        "work": manual_work(carrier, f"{place}.agent_id", name, station.get("agent_id"), prompt),
         **({"output_keys": output_keys} if output_keys else {}),
         "rules": rules,
-        **kept(station, READ_OF_STATION),
+        **unread_parts(station, READ_OF_STATION),
     }
 
 
-def _order(entry: tuple[str, Mapping[str, Any]]) -> tuple[float, str]:
+def _priority_key(entry: tuple[str, Mapping[str, Any]]) -> tuple[float, str]:
     """Return a sort key: greatest priority first, then the oldest (C14, C29)."""
     return -_number(entry[1].get("priority"), 0), str(entry[1].get("created_at") or "")
 
@@ -165,7 +165,7 @@ def _rule(
     if target is None:
         return None
     kind, label = transition.get("condition_type"), transition.get("label")
-    result = RESULTS.get(word(kind) or "")
+    result = RESULTS.get(text_or_none(kind) or "")
     when: Json | None = None
     if result:
         when = {"result": result}
@@ -193,7 +193,7 @@ def _rule(
         **({"allow_revisit": True} if _true(transition.get("allow_revisit")) else {}),
         # That system counts entries, the first one included (C30).
         **({"max_visits": most} if type(most) is int and most > 0 else {}),
-        **kept(transition, READ_OF_TRANSITION),
+        **unread_parts(transition, READ_OF_TRANSITION),
     }
 
 
@@ -234,7 +234,7 @@ def _of_logic(value: Mapping[str, Any], at: str, carrier: Carrier) -> Json:
     different: list[str] = []
     try:
         test = of_json_logic(value, different)
-    except NoCondition:
+    except InexpressibleLogic:
         test, different = dict(NEVER), [UNSAID]
     for message in different:
         carrier.lose(at, message)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.parts import Json, extra, in_order, texts
+from pipelines.formats.foreign.parts import Json, extra, stations_in_order, system_and_prompt
 from pipelines.formats.foreign.vibe_factory import reading as reader
 from pipelines.routing.basics import jsontext
 
@@ -19,7 +19,7 @@ _FLAT = re.compile(r"\$\['((?:[^'\\]|\\.)*)'\]")
 
 
 def write(line: Json) -> Json:
-    stations = [_bare(station) for station in in_order(line)]
+    stations = [_without_added_rule(station) for station in stations_in_order(line)]
     ends = [end for end in line.get("ends") or [] if end["kind"] == "completed"]
     used = {
         rule["to"]
@@ -52,8 +52,8 @@ def write(line: Json) -> Json:
     }
 
 
-def _bare(station: Json) -> Json:
-    """Return the station without the rule by which its reader ends a station without transitions."""
+def _without_added_rule(station: Json) -> Json:
+    """Return the station without the rule that the reader adds to a station without transitions."""
     rules = [
         rule
         for rule in station.get("rules") or []
@@ -64,7 +64,7 @@ def _bare(station: Json) -> Json:
 
 def _station(station: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:
     stored = extra(station, "position", "is_terminator")
-    _system, prompt = texts(station["work"])
+    _system, prompt = system_and_prompt(station["work"])
     if prompt and prompt == stored.get("description"):
         prompt = ""
     keys = station.get("output_keys")
@@ -92,7 +92,7 @@ def _end(end: Json, position: int, ids: Mapping[str, str], workflow: str) -> Jso
 
 def _transition(rule: Json, station: Json, place: int, ids: Mapping[str, str], workflow: str) -> Json | None:
     target = rule["to"] if isinstance(rule["to"], str) else ""
-    condition = _said(rule)
+    condition = _condition_fields(rule)
     if target not in ids or condition is None:
         return None
     return {
@@ -109,7 +109,7 @@ def _transition(rule: Json, station: Json, place: int, ids: Mapping[str, str], w
     }
 
 
-def _said(rule: Json) -> Json | None:
+def _condition_fields(rule: Json) -> Json | None:
     """The condition as it was spelt where that still says it; else spelt anew. None: it has no spelling."""
     when, stored = rule.get("when"), extra(rule)
     kind, value = stored.get("condition_type"), stored.get("condition_value")
@@ -123,11 +123,11 @@ def _said(rule: Json) -> Json | None:
     if when in ({"verdict": "pass"}, {"verdict": "fail"}):
         # The nearest word there; that it is another one is found by reading it back.
         return {"condition_type": "success" if when["verdict"] == "pass" else "failure"}
-    spelt = _spelt(when)
+    spelt = _condition_value(when)
     return None if spelt is None else {"condition_type": "conditional", "condition_value": spelt}
 
 
-def _spelt(when: Json) -> Any:
+def _condition_value(when: Json) -> Any:
     test = when.get("output") if len(when) == 1 else None
     if isinstance(test, dict) and isinstance(test.get("path"), str):
         path, op, value = test["path"], test.get("op"), test.get("value")

@@ -9,8 +9,8 @@ from typing import Any
 
 from pipelines.work.agents.steps import StepKind, StepState, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.tools import called
-from pipelines.work.agents.values import count, dollars, items, record, said, text
+from pipelines.work.agents.tools import describe_call
+from pipelines.work.agents.values import count, dict_or_empty, dollars, joined_text, list_or_empty, text
 
 # `Exit code 2` or `Error: Exit code 2`, at the start of the output of a failed command
 EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
@@ -24,7 +24,7 @@ class Claude(Stream):
         super().__init__(keep)
         self._turn = ("", 0, 0)
 
-    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+    def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
             "system": self._system,
             "assistant": self._assistant,
@@ -44,7 +44,7 @@ class Claude(Stream):
             reason = text(line.get("error"))
             words = str(status) if type(status) is int else "" if reason == "unknown" else reason
             which, most = count(line.get("attempt")), count(line.get("max_retries"))
-            self.retry(which, words, f"{which}/{most}")
+            self.add_retry(which, words, f"{which}/{most}")
         elif subtype == "permission_denied":
             return self.deny(text(line.get("tool_use_id")), text(line.get("message")))
         else:
@@ -52,41 +52,41 @@ class Claude(Stream):
         return True
 
     def _assistant(self, line: dict[str, Any]) -> bool:
-        message = record(line.get("message"))
+        message = dict_or_empty(line.get("message"))
         # No answer of the model, so before `answered`.
         if line.get("error") or message.get("model") == SYNTHETIC:
-            self.tell(said(message.get("content")) or text(line.get("error")))
+            self.add_error(joined_text(message.get("content")) or text(line.get("error")))
             return True
-        self.answered()
+        self.end_retries()
         nested = bool(text(line.get("parent_tool_use_id")))
-        for block in map(record, items(message.get("content"))):
+        for block in map(dict_or_empty, list_or_empty(message.get("content"))):
             self._block(block, nested)
-        self._spent(message)
-        self._stopped(message)
+        self._add_turn_usage(message)
+        self._note_refusal(message)
         return True
 
-    def _stopped(self, message: dict[str, Any]) -> None:
+    def _note_refusal(self, message: dict[str, Any]) -> None:
         """Note that the model refused: then that is why its turn ended."""
         if message.get("stop_reason") == "refusal":
-            self.refused = said(message.get("content")) or self.claim or "refusal"
+            self.refused = joined_text(message.get("content")) or self.claim or "refusal"
 
     def _block(self, block: dict[str, Any], nested: bool) -> None:
         kind = block.get("type")
         if kind == "text":
-            self.say(text(block.get("text")), nested=nested)
+            self.add_message(text(block.get("text")), nested=nested)
         elif kind == "thinking" and text(block.get("thinking")).strip():
             self.add(self.step(StepKind.THOUGHT, Verb.THINK, text(block.get("thinking")), nested=nested))
         elif kind == "tool_use":
             name = text(block.get("name"))
-            what, verb, about, changes = called(name, block.get("input"))
+            what, verb, about, changes = describe_call(name, block.get("input"))
             self.begin(
                 text(block.get("id")),
                 self.step(what, verb, about, changes=changes, tool=name, nested=nested),
             )
 
-    def _spent(self, message: dict[str, Any]) -> None:
+    def _add_turn_usage(self, message: dict[str, Any]) -> None:
         """Add the usage of a message: every part of a turn comes with the usage of the whole turn so far."""
-        usage, turn = record(message.get("usage")), text(message.get("id"))
+        usage, turn = dict_or_empty(message.get("usage")), text(message.get("id"))
         tokens_in = sum(count(usage.get(name)) for name in INPUT)
         made = count(usage.get("output_tokens"))
         before = self._turn if self._turn[0] == turn else ("", 0, 0)
@@ -97,12 +97,14 @@ class Claude(Stream):
             self.charge_last(tokens_in + made)
 
     def _results(self, line: dict[str, Any]) -> bool:
-        content = record(line.get("message")).get("content")
+        content = dict_or_empty(line.get("message")).get("content")
         result_blocks = [
-            record(block) for block in items(content) if record(block).get("type") == "tool_result"
+            dict_or_empty(block)
+            for block in list_or_empty(content)
+            if dict_or_empty(block).get("type") == "tool_result"
         ]
         for block in result_blocks:
-            output = said(block.get("content"))
+            output = joined_text(block.get("content"))
             failed = block.get("is_error") is True
             code = EXIT.match(output) if failed else None
             self.end(
@@ -114,27 +116,27 @@ class Claude(Stream):
         return bool(result_blocks)
 
     def _result(self, line: dict[str, Any]) -> bool:
-        usage, cost = record(line.get("usage")), dollars(line.get("total_cost_usd"))
+        usage, cost = dict_or_empty(line.get("usage")), dollars(line.get("total_cost_usd"))
         tokens_in = sum(count(usage.get(name)) for name in INPUT)
         self.usage.tokens_in = max(tokens_in, self.usage.tokens_in)
         self.usage.tokens_out = max(count(usage.get("output_tokens")), self.usage.tokens_out)
         self.usage.cost = cost if cost is not None else self.usage.cost
         self.session = text(line.get("session_id"))[:LONGEST_NAME] or self.session
-        for denial in map(record, items(line.get("permission_denials"))):
+        for denial in map(dict_or_empty, list_or_empty(line.get("permission_denials"))):
             # Told before by a line of its own; where it was not, its step is still open.
             self.deny(text(denial.get("tool_use_id")), "")
         words = text(line.get("result")).strip()
         if words:
-            self.conclude(words, len(words))
-        self._stopped(line)
+            self.set_claim(words, len(words))
+        self._note_refusal(line)
         subtype = text(line.get("subtype"))
         failed = line.get("is_error") is True or subtype.startswith("error")
         self.over_budget = "budget" in subtype
-        self.unavailable = failed and _away(line.get("api_error_status"))
+        self.unavailable = failed and _is_unavailable_status(line.get("api_error_status"))
         self.finish("result", (text(line.get("result")) or subtype) if failed else "")
         return True
 
 
-def _away(status: Any) -> bool:
+def _is_unavailable_status(status: Any) -> bool:
     # 408: it took too long; 429: too many requests
     return type(status) is int and (status in (408, 429) or status >= 500)

@@ -7,11 +7,11 @@ from typing import Any
 
 from pipelines.work.agents.steps import StepKind, StepState, TextChange, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.values import exit_code, record, text
+from pipelines.work.agents.values import dict_or_empty, exit_code, text
 
 
 class Codemod(Stream):
-    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+    def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
             "start": self._start,
             "run": self._run,
@@ -36,18 +36,18 @@ class Codemod(Stream):
         return self.end(text(line.get("id")), state, text(line.get("output")), code=code)
 
     def _edit(self, line: dict[str, Any]) -> bool:
-        path, change = text(line.get("path")), record(line.get("change"))
+        path, change = text(line.get("path")), dict_or_empty(line.get("change"))
         verb = {"added": Verb.WRITE, "deleted": Verb.DELETE}.get(text(line.get("how")), Verb.EDIT)
         changes = (TextChange(path, text(change.get("before")), text(change.get("after"))),)
         self.add(self.step(StepKind.EDIT, verb, path, changes=changes))
         return True
 
     def _say(self, line: dict[str, Any]) -> bool:
-        self.say(text(line.get("text")))
+        self.add_message(text(line.get("text")))
         return True
 
     def _end(self, line: dict[str, Any]) -> bool:
-        self.say(text(line.get("text")))
+        self.add_message(text(line.get("text")))
         self.has_no_fixer = line.get("why") == "no_fixer"
         self.finish("end", text(line.get("text")) if line.get("failed") is True else "")
         return True

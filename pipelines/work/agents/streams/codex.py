@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.values import count, exit_code, items, record, said, text
+from pipelines.work.agents.values import count, dict_or_empty, exit_code, joined_text, list_or_empty, text
 
 # `Reconnecting... 2/5 (…)` or `Reconnecting... waiting for network`
 RECONNECTING = re.compile(
@@ -22,7 +22,7 @@ VERBS = {"add": Verb.WRITE, "delete": Verb.DELETE}
 
 
 class Codex(Stream):
-    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+    def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
             "thread.started": self._thread,
             "turn.started": lambda line: True,
@@ -40,15 +40,15 @@ class Codex(Stream):
         return True
 
     def _item(self, line: dict[str, Any]) -> bool:
-        item, over = record(line.get("item")), line.get("type") == "item.completed"
+        item, over = dict_or_empty(line.get("item")), line.get("type") == "item.completed"
         kind = text(item.get("type"))
         if kind == "error":
             if over:
                 # Such an item is a warning of Codex: what ends the turn comes as turn.failed
-                self.tell(text(item.get("message")), StepState.DONE)
+                self.add_error(text(item.get("message")), StepState.DONE)
             return True
         # Every item but an error comes of an answer of the model.
-        self.answered()
+        self.end_retries()
         if kind in ("agent_message", "reasoning"):
             if over:
                 self._words(kind, text(item.get("text")))
@@ -61,13 +61,15 @@ class Codex(Stream):
             self.begin(identity, step)
         if over:
             state = STATES.get(text(item.get("status")), StepState.DONE)
-            output = text(item.get("aggregated_output")) or said(record(item.get("error")).get("message"))
+            output = text(item.get("aggregated_output")) or joined_text(
+                dict_or_empty(item.get("error")).get("message")
+            )
             self.end(identity, state, output, code=exit_code(item.get("exit_code")), changes=step.changes)
         return True
 
     def _words(self, kind: str, words: str) -> None:
         if kind == "agent_message":
-            self.say(words)
+            self.add_message(words)
         elif words.strip():
             self.add(self.step(StepKind.THOUGHT, Verb.THINK, words.strip()))
 
@@ -75,7 +77,7 @@ class Codex(Stream):
         if kind == "command_execution":
             return self.step(StepKind.COMMAND, Verb.RUN, unwrapped(text(item.get("command"))))
         if kind == "file_change":
-            changed = [record(entry) for entry in items(item.get("changes"))]
+            changed = [dict_or_empty(entry) for entry in list_or_empty(item.get("changes"))]
             paths = [text(change.get("path")) for change in changed]
             verb = VERBS.get(text(changed[0].get("kind")), Verb.EDIT) if len(changed) == 1 else Verb.EDIT
             changes = tuple(TextChange(path) for path in paths)
@@ -86,21 +88,21 @@ class Codex(Stream):
         if kind == "web_search":
             return self.step(StepKind.TOOL, Verb.SEARCH, text(item.get("query")))
         if kind == "todo_list":
-            plan = [text(record(entry).get("text")) for entry in items(item.get("items"))]
+            plan = [text(dict_or_empty(entry).get("text")) for entry in list_or_empty(item.get("items"))]
             return self.step(StepKind.TOOL, Verb.PLAN, "; ".join(plan))
         return None
 
     def _completed(self, line: dict[str, Any]) -> bool:
         """Its usage is that of the whole run."""
-        usage = record(line.get("usage"))
+        usage = dict_or_empty(line.get("usage"))
         self.usage.tokens_in = count(usage.get("input_tokens"))
         self.usage.tokens_out = count(usage.get("output_tokens"))
-        self.answered()
+        self.end_retries()
         self.finish("turn.completed")
         return True
 
     def _failed(self, line: dict[str, Any]) -> bool:
-        self.finish("turn.failed", text(record(line.get("error")).get("message")) or "turn.failed")
+        self.finish("turn.failed", text(dict_or_empty(line.get("error")).get("message")) or "turn.failed")
         return True
 
     def _error(self, line: dict[str, Any]) -> bool:
@@ -108,9 +110,9 @@ class Codex(Stream):
         again = RECONNECTING.match(message)
         if again:
             which = int(again[1] or 0)
-            self.retry(which, again[3] or "", f"{which}/{again[2]}" if which else "")
+            self.add_retry(which, again[3] or "", f"{which}/{again[2]}" if which else "")
         else:
-            self.tell(message)
+            self.add_error(message)
         return True
 
 

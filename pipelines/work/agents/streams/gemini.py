@@ -9,8 +9,8 @@ from typing import Any
 
 from pipelines.work.agents.steps import LONGEST_DETAIL, StepKind, StepState
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.tools import called
-from pipelines.work.agents.values import count, record, text
+from pipelines.work.agents.tools import describe_call
+from pipelines.work.agents.values import count, dict_or_empty, text
 
 REFUSED = re.compile(r"denied by policy|policy_violation|requires? (?:user )?(?:approval|confirmation)", re.I)
 AWAY = re.compile(r"fetch failed|ECONN|ETIMEDOUT|UNAVAILABLE|RESOURCE_EXHAUSTED|\b(?:429|50[0234])\b")
@@ -23,7 +23,7 @@ class Gemini(Stream):
         super().__init__(keep)
         self._speaking, self._words = False, ""
 
-    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+    def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
             "init": self._init,
             "message": self._message,
@@ -47,11 +47,11 @@ class Gemini(Stream):
         if self._speaking and line.get("delta") is True and self.steps[-1].kind == StepKind.TEXT:
             cut = self.claim_cut or len(self._words) + len(words) > LONGEST_DETAIL
             self._words = (self._words + words)[:LONGEST_DETAIL]
-            self.conclude(self._words.strip())
+            self.set_claim(self._words.strip())
             self.claim_cut = cut
             self.steps[-1] = replace(self.steps[-1], what=self.claim)
             return True
-        self.say(words)
+        self.add_message(words)
         self._speaking, self._words = bool(words.strip()), words
         return True
 
@@ -59,12 +59,12 @@ class Gemini(Stream):
         # The next text is another message.
         self._speaking = False
         name = text(line.get("tool_name"))
-        kind, verb, what, changes = called(name, line.get("parameters"))
+        kind, verb, what, changes = describe_call(name, line.get("parameters"))
         self.begin(text(line.get("tool_id")), self.step(kind, verb, what, changes=changes, tool=name))
         return True
 
     def _tool_result(self, line: dict[str, Any]) -> bool:
-        error = record(line.get("error"))
+        error = dict_or_empty(line.get("error"))
         why = text(error.get("message"))
         output = text(line.get("output")) or why
         code = EXIT.search(output)
@@ -78,14 +78,14 @@ class Gemini(Stream):
 
     def _error(self, line: dict[str, Any]) -> bool:
         warning = line.get("severity") == "warning"
-        self.tell(text(line.get("message")), StepState.DONE if warning else StepState.FAILED)
+        self.add_error(text(line.get("message")), StepState.DONE if warning else StepState.FAILED)
         return True
 
     def _result(self, line: dict[str, Any]) -> bool:
-        stats = record(line.get("stats"))
+        stats = dict_or_empty(line.get("stats"))
         self.usage.tokens_in = count(stats.get("input_tokens"))
         self.usage.tokens_out = count(stats.get("output_tokens"))
-        error = record(line.get("error"))
+        error = dict_or_empty(line.get("error"))
         why = text(error.get("message")) or text(error.get("type"))
         failed = line.get("status") not in (None, "success")
         self.unavailable = failed and bool(AWAY.search(why))

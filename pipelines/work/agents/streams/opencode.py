@@ -8,14 +8,21 @@ from typing import Any
 
 from pipelines.work.agents.steps import StepKind, StepState, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.tools import called
-from pipelines.work.agents.values import count, dollars, exit_code, record, seconds, text
+from pipelines.work.agents.tools import describe_call
+from pipelines.work.agents.values import (
+    count,
+    dict_or_empty,
+    dollars,
+    exit_code,
+    seconds_of_milliseconds,
+    text,
+)
 
 REFUSED = re.compile(r"rejected permission|rule which prevents|permission (?:was )?denied|not permitted")
 
 
 class OpenCode(Stream):
-    def types(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
+    def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
             "step_start": self._start,
             "text": self._text,
@@ -28,25 +35,25 @@ class OpenCode(Stream):
     def _start(self, line: dict[str, Any]) -> bool:
         self.name = "OpenCode"
         self.session = text(line.get("sessionID"))[:LONGEST_NAME] or self.session
-        self.answered()
+        self.end_retries()
         return True
 
     def _text(self, line: dict[str, Any]) -> bool:
-        self.say(text(record(line.get("part")).get("text")))
+        self.add_message(text(dict_or_empty(line.get("part")).get("text")))
         return True
 
     def _thought(self, line: dict[str, Any]) -> bool:
-        words = text(record(line.get("part")).get("text")).strip()
+        words = text(dict_or_empty(line.get("part")).get("text")).strip()
         if words:
             self.add(self.step(StepKind.THOUGHT, Verb.THINK, words))
         return True
 
     def _tool(self, line: dict[str, Any]) -> bool:
         """Told when it is over."""
-        part = record(line.get("part"))
-        name, state = text(part.get("tool")), record(part.get("state"))
-        kind, verb, what, changes = called(name, state.get("input"))
-        code = exit_code(record(state.get("metadata")).get("exit"))
+        part = dict_or_empty(line.get("part"))
+        name, state = text(part.get("tool")), dict_or_empty(part.get("state"))
+        kind, verb, what, changes = describe_call(name, state.get("input"))
+        code = exit_code(dict_or_empty(state.get("metadata")).get("exit"))
         error = text(state.get("error"))
         failed = state.get("status") == "error"
         how = StepState.DONE
@@ -54,8 +61,8 @@ class OpenCode(Stream):
             how = StepState.DENIED
         elif failed or (kind == StepKind.COMMAND and code):
             how = StepState.FAILED
-        time = record(state.get("time"))
-        began, ended = seconds(time.get("start")), seconds(time.get("end"))
+        time = dict_or_empty(state.get("time"))
+        began, ended = seconds_of_milliseconds(time.get("start")), seconds_of_milliseconds(time.get("end"))
         took = ended - began if began is not None and ended is not None and ended >= began else None
         output = error or text(state.get("output"))
         self.add(
@@ -74,26 +81,26 @@ class OpenCode(Stream):
         return True
 
     def _finish(self, line: dict[str, Any]) -> bool:
-        part = record(line.get("part"))
+        part = dict_or_empty(line.get("part"))
         if part.get("reason") == "content-filter":
             self.refused = self.claim or "content-filter"
-        tokens = record(part.get("tokens"))
-        cache = record(tokens.get("cache"))
+        tokens = dict_or_empty(part.get("tokens"))
+        cache = dict_or_empty(tokens.get("cache"))
         tokens_in = sum(
             count(amount) for amount in (tokens.get("input"), cache.get("read"), cache.get("write"))
         )
         made = count(tokens.get("output")) + count(tokens.get("reasoning"))
         # 0 is what it says of a model whose price it does not know.
-        self.spend(tokens_in, made, dollars(part.get("cost")) or None)
+        self.add_usage(tokens_in, made, dollars(part.get("cost")) or None)
         return True
 
     def _error(self, line: dict[str, Any]) -> bool:
         self.name = "OpenCode"
         self.session = text(line.get("sessionID"))[:LONGEST_NAME] or self.session
-        error = record(line.get("error"))
-        data = record(error.get("data"))
+        error = dict_or_empty(line.get("error"))
+        data = dict_or_empty(error.get("data"))
         message = text(data.get("message")) or text(error.get("name"))
-        self.tell(message)
+        self.add_error(message)
         self.problem = message
         # It has tried again by itself before it says so.
         self.unavailable = error.get("name") == "APIError" and data.get("isRetryable") is True

@@ -8,7 +8,7 @@ from pipelines.work.agents.stream import Stream
 class TextStream(Stream):
     """Every line stays log."""
 
-    def plain(self, line: str) -> bool:
+    def read_text_line(self, line: str) -> bool:
         if line.strip():
             self.claim = line.strip()[:1_000]
         return False

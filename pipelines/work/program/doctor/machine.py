@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.work import images
-from pipelines.work.agents.installed import installed, programs
-from pipelines.work.agents.signed_in import NotSignedIn, folders
+from pipelines.work.agents.installed import describe_agents, find_agents
+from pipelines.work.agents.signed_in import NotSignedIn, sign_in_folders
 from pipelines.work.hosts.checkup import CheckupLine
 from pipelines.work.outgoing.authorities import WrongBundle, of_environment
 from pipelines.work.processes.installation import of_installation
@@ -29,7 +29,7 @@ OFF = ("0", "false", "no", "off")
 BUBBLEWRAP = "Allow user namespaces, or run apt-get install bubblewrap."
 
 
-async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[CheckupLine]:
+async def check_machine(environment: Mapping[str, str]) -> AsyncIterator[CheckupLine]:
     path = tuple(
         environment.get("GATELINE_STATION_PATH", os.pathsep.join(os.get_exec_path())).split(os.pathsep)
     )
@@ -48,11 +48,11 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
         git or without,
         "" if git else "Install git.",
     )
-    agents = await asyncio.to_thread(lambda: installed(programs(path), path))
+    agents = await asyncio.to_thread(lambda: describe_agents(find_agents(path), path))
     for key, about in sorted(agents.items()):
         yield CheckupLine(f"agent {key}", "ok", f"{about['version'] or 'says no version'}, {about['path']}")
     for preset in PRESETS.values():
-        if detail := await asyncio.to_thread(_signed_in, preset, environment):
+        if detail := await asyncio.to_thread(_sign_in_detail, preset, environment):
             yield CheckupLine(f"signed in with {preset.key}", "ok", detail)
     if not agents:
         remedy = "Install one on the path of stations; lines without agents need none."
@@ -70,7 +70,7 @@ def of_images(program: str) -> CheckupLine:
     version, place = _version(program), shutil.which(program)
     if place is None or not version:
         return CheckupLine(program, "unknown", "not installed; Gateline does not need it")
-    if not images.answers(place):
+    if not images.is_working(place):
         remedy = f"Start it, or name its daemon in DOCKER_HOST; “{program} version” shows more."
         return CheckupLine(
             program, "unknown", f"{version}, which does not answer and brings no images", remedy
@@ -87,11 +87,11 @@ def _certificates(environment: Mapping[str, str]) -> CheckupLine:
     return CheckupLine("certificates", "ok", f"the public authorities, and {more}")
 
 
-def _signed_in(preset: Preset, environment: Mapping[str, str]) -> str:
+def _sign_in_detail(preset: Preset, environment: Mapping[str, str]) -> str:
     """Return where somebody is signed in, and how a runner lends it; "" for an agent that nobody is signed in
     with."""
     try:
-        [folder] = folders([preset.key], environment).values()
+        [folder] = sign_in_folders([preset.key], environment).values()
     except NotSignedIn:
         return ""
     return f"{folder}; gateline runner --signed-in {preset.key} lends it to stations"
@@ -114,10 +114,10 @@ async def _isolation(path: tuple[str, ...]) -> list[CheckupLine]:
     with tempfile.TemporaryDirectory(prefix="gateline-doctor-") as folder:
         places = of_installation(CHECKOUT, path, (), hidden=())
         chosen = await choose("auto", places, Path(folder), None)
-    return enforced(chosen.isolation)
+    return enforcement_lines(chosen.isolation)
 
 
-def enforced(isolation: Isolation) -> list[CheckupLine]:
+def enforcement_lines(isolation: Isolation) -> list[CheckupLine]:
     """Return what is enforced for a station, by a try with one here."""
     if isolation.name == "none":
         detail = "nothing: stations can read what this user can read"

@@ -12,13 +12,13 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
 
-from pipelines.work.hosts.checkup import CheckupLine, CheckupScope, examined
+from pipelines.work.hosts.checkup import CheckupLine, CheckupScope, check_host
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.page import page_at
 from pipelines.work.hosts.table import host_at
 from pipelines.work.outgoing.authorities import WrongBundle, of_environment, trust
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.program.doctor.machine import machine_found
+from pipelines.work.program.doctor.machine import check_machine
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.hosting import HostAccess
 
@@ -32,14 +32,14 @@ def main(words: Sequence[str]) -> int:
     """The exit code: 0 nothing failed, 1 something did, 2 it cannot be asked like this."""
     arguments = _parser().parse_args(words)
     try:
-        lines = machine_found(os.environ) if arguments.what is None else _of_host(arguments, os.environ)
-        return asyncio.run(_told(lines, arguments.json))
+        lines = check_machine(os.environ) if arguments.what is None else _of_host(arguments, os.environ)
+        return asyncio.run(_report_lines(lines, arguments.json))
     except (ValueError, HostError, WrongBundle) as error:
         print(f"gateline doctor: {error}", file=sys.stderr)
         return WRONG
 
 
-async def _told(lines: AsyncIterator[CheckupLine], as_json: bool) -> int:
+async def _report_lines(lines: AsyncIterator[CheckupLine], as_json: bool) -> int:
     results = []
     async for line in lines:
         results.append(line)
@@ -69,7 +69,7 @@ async def _of_host(
     # Whoever names a server here may reach it anyway.
     guard = Guard((page.server,))
     host = await host_at(HostAccess(arguments.what, str(page), token), guard)
-    async for line in examined(host, CheckupScope(arguments.branch, arguments.issue, arguments.commit)):
+    async for line in check_host(host, CheckupScope(arguments.branch, arguments.issue, arguments.commit)):
         yield line
 
 

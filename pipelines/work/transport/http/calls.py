@@ -1,4 +1,5 @@
-"""Calls of the server over HTTP: each may come again after its answer got lost, and a short absence is sat out."""
+"""HTTP calls of a runner to its server. Each may be repeated after its answer got lost, and a short absence of
+the server is waited out."""
 
 from __future__ import annotations
 
@@ -71,14 +72,14 @@ class ServerCalls:
         timeout = RENEWAL_TIMEOUT if path == "/leases" else TIMEOUT
         try:
             answer = self._client.request(
-                method, self._base + path, json=document, headers=_about(lease), timeout=timeout
+                method, self._base + path, json=document, headers=_lease_headers(lease), timeout=timeout
             )
         except httpx2.TransportError as error:
             raise ServerAway(f"{type(error).__name__}: {error}") from error
-        self._look_at(answer)
+        self._raise_refusal(answer)
         return answer.json() if answer.content else None
 
-    def _look_at(self, answer: httpx2.Response) -> None:
+    def _raise_refusal(self, answer: httpx2.Response) -> None:
         if answer.status_code < 300:
             return
         why = _detail(answer)
@@ -106,10 +107,10 @@ class ServerCalls:
     async def send_bytes(self, path: str, data: bytes, lease: uuid.UUID) -> None:
         def put(tried: bool) -> None:
             try:
-                answer = self._client.put(self._base + path, content=data, headers=_about(lease))
+                answer = self._client.put(self._base + path, content=data, headers=_lease_headers(lease))
             except httpx2.TransportError as error:
                 raise ServerAway(f"{type(error).__name__}: {error}") from error
-            self._look_at(answer)
+            self._raise_refusal(answer)
 
         await self._insist(put)
 
@@ -140,11 +141,11 @@ class ServerCalls:
         until, pause = time.monotonic() + PATIENCE_SECONDS, 0.1
         while True:
             try:
-                with self._client.stream("GET", self._base + path, headers=_about(lease)) as answer:
+                with self._client.stream("GET", self._base + path, headers=_lease_headers(lease)) as answer:
                     if answer.status_code >= 300:
                         # Nothing of a streamed answer was read yet, and its reason stands in it
                         answer.read()
-                    self._look_at(answer)
+                    self._raise_refusal(answer)
                     with target.open("wb") as file:
                         for piece in answer.iter_bytes(PIECE):
                             file.write(piece)
@@ -162,7 +163,7 @@ class ServerCalls:
         self._client.close()
 
 
-def _about(lease: uuid.UUID | None) -> Mapping[str, str]:
+def _lease_headers(lease: uuid.UUID | None) -> Mapping[str, str]:
     return {LEASE: str(lease)} if lease else {}
 
 

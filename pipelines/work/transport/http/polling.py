@@ -17,45 +17,45 @@ IDLE_SECONDS: Final = 1.0
 LEAST_SECONDS: Final = 0.2
 
 
-class TellsOfWork(Protocol):
+class WorkSource(Protocol):
     async def waiting(self, room: Mapping[str, int]) -> dict[int, str]: ...
 
 
-class TakesJobs(Protocol):
+class JobDriver(Protocol):
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
     async def drive_job(self, job_id: int, queue: str) -> None: ...
 
 
-class Polling:
+class JobPoller:
     """Poller beside the driver of a runner. Each queue has as many places as the driver."""
 
-    def __init__(self, transport: TellsOfWork, concurrency: int) -> None:
+    def __init__(self, transport: WorkSource, concurrency: int) -> None:
         self._transport, self._most = transport, concurrency
         self._driving: dict[asyncio.Task[None], str] = {}
         self._stopped, self._ended = False, asyncio.Event()
         self._free = asyncio.Event()
 
-    async def run(self, driver: TakesJobs, connected_for: Callable[[], float]) -> None:
+    async def run(self, driver: JobDriver, connected_for: Callable[[], float]) -> None:
         """Poll until `end`."""
         while not self._ended.is_set():
             room = {queue: self._most - self._busy(queue) for queue in (DRIVE, QUICK, EVALUATE)}
             room = {queue: number for queue, number in room.items() if number > 0}
-            jobs = await self._asked(room) if room and not self._stopped else {}
+            jobs = await self._waiting_jobs(room) if room and not self._stopped else {}
             for job_id, queue in jobs.items():
                 task = driver.spawn(driver.drive_job(job_id, queue))
                 self._driving[task] = queue
                 task.add_done_callback(self._done)
-            await self._rest()
+            await self._pause()
 
-    async def _asked(self, room: Mapping[str, int]) -> dict[int, str]:
+    async def _waiting_jobs(self, room: Mapping[str, int]) -> dict[int, str]:
         try:
             return await self._transport.waiting(room)
         except ServerAway as error:
             log.warning("server_away", error=str(error)[:200])
             return {}
 
-    async def _rest(self) -> None:
+    async def _pause(self) -> None:
         """A place that becomes free is soon filled. What was offered may be refused again and again while its agent has
         no room: then nothing is asked more often than this."""
         self._free.clear()

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportAnswer, ServerAway, Started
-from pipelines.work.transport.together import Together
+from pipelines.work.transport.together import CallBatcher
 
 Call = TypeVar("Call")
 Answer = TypeVar("Answer")
@@ -24,13 +24,13 @@ LARGEST: Final = 256 * 1024
 FAILED: Final = (BearerRefused, CallRefused, LeaseLost, NotStored, ServerAway)
 
 
-class CallsTogether(ABC, Generic[Call, Answer]):
-    """Calls that are sent together. A single one has a call of its own, and so has each of those that failed
-    together: by itself each meets its own error, and comes again."""
+class BatchedCalls(ABC, Generic[Call, Answer]):
+    """Calls of one kind that are sent in one batch. A single call is sent alone, and so is each call of a batch
+    that failed: it meets its own error and is repeated."""
 
     def __init__(self, calls: ServerCalls) -> None:
         self._calls = calls
-        self._bundles = Together[Call, Answer](self._sent, MOST_TOGETHER)
+        self._bundles = CallBatcher[Call, Answer](self._sent, MOST_TOGETHER)
 
     async def _answer(self, call: Call) -> Answer:
         answer = await self._bundles.answer(call)
@@ -63,7 +63,7 @@ class CallsTogether(ABC, Generic[Call, Answer]):
             return error
 
 
-class SentClaims(CallsTogether[int, "Claimed"]):
+class SentClaims(BatchedCalls[int, "Claimed"]):
     async def take(self, job_id: int) -> Started | None:
         return (await self._answer(job_id)).started
 
@@ -85,20 +85,20 @@ def _claimed(plain: Any) -> Claimed:
     return Claimed(wire.started_of(plain) if plain else None)
 
 
-class SentReports(CallsTogether["Done", ReportAnswer]):
+class SentReports(BatchedCalls["FinishedJob", ReportAnswer]):
     async def send(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
         """:raises CallRefused, ServerAway, BearerRefused: nothing moved"""
-        done = Done(started, {"attempt": started.orders.attempt, "outcome": outcome, "go_on": go_on})
+        done = FinishedJob(started, {"attempt": started.orders.attempt, "outcome": outcome, "go_on": go_on})
         # A large one would hold up those that go with it, until all of it is sent and read
         if len(json.dumps(outcome)) > LARGEST:
             return await self._alone(done)
         return await self._answer(done)
 
-    async def _alone(self, call: Done) -> ReportAnswer:
+    async def _alone(self, call: FinishedJob) -> ReportAnswer:
         path = f"/jobs/{call.started.orders.job_id}/report"
         return wire.answer_of(await self._calls.insist("POST", path, call.document, lease=call.started.lease))
 
-    async def _together(self, calls: Sequence[Done]) -> list[ReportAnswer | None]:
+    async def _together(self, calls: Sequence[FinishedJob]) -> list[ReportAnswer | None]:
         reports = [
             {"job": call.started.orders.job_id, "lease": str(call.started.lease), **call.document}
             for call in calls
@@ -108,7 +108,7 @@ class SentReports(CallsTogether["Done", ReportAnswer]):
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedJob:
     """`document`: {attempt, outcome, go_on}."""
 
     started: Started

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pipelines.work.measuring import PIECE
-from pipelines.work.results.files import opened
+from pipelines.work.results.files import open_plain_file
 from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
 from pipelines.work.transport.http.together import SentClaims, SentReports
 from pipelines.work.transport.protocol import (
-    Before,
+    AttemptResults,
     LeaseLost,
-    Leavings,
     Material,
     ReportAnswer,
     ServerAway,
     Started,
+    StartingWorkspace,
 )
 
 
@@ -39,7 +39,7 @@ class HttpTransport:
         """:raises CallRefused: the server takes no such runner, and says why"""
         await self._calls.insist("POST", "", {**facts, "machine": self._machine, "protocol": wire.PROTOCOL})
 
-    async def tell(self, **facts: Any) -> None:
+    async def update_worker(self, **facts: Any) -> None:
         await self._once("POST", "/tell", facts)
 
     async def sign_off(self) -> None:
@@ -93,14 +93,16 @@ class HttpTransport:
     # Fetch and store
 
     async def material(self, started: Started) -> Material:
-        response = await self._about(started, "material")
+        response = await self._call_about_job(started, "material")
         return wire.material_of(response)
 
-    async def before(self, started: Started) -> Before | None:
-        response = await self._about(started, "before")
+    async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
+        response = await self._call_about_job(started, "before")
         return wire.before_of(response["before"])
 
-    async def _about(self, started: Started, what: str, document: Any = None, again: str = "") -> Any:
+    async def _call_about_job(
+        self, started: Started, what: str, document: Any = None, again: str = ""
+    ) -> Any:
         path = f"/jobs/{started.orders.job_id}/{what}"
         return await self._calls.insist("POST", path, document or {}, lease=started.lease, again=again)
 
@@ -110,14 +112,14 @@ class HttpTransport:
         except (CallRefused, LeaseLost, BearerRefused) as error:
             raise ServerAway(f"The server does not hand out a file of this job: {error}") from error
 
-    async def store(self, started: Started, left: Leavings) -> None:
+    async def store(self, started: Started, left: AttemptResults) -> None:
         sizes = {digest: size for digest, (_path, size) in left.files.items()}
-        missing = (await self._about(started, "wanted", {"files": sizes}))["wanted"]
+        missing = (await self._call_about_job(started, "wanted", {"files": sizes}))["wanted"]
         for digest in missing:
             path, size = left.files[digest]
-            with await asyncio.to_thread(opened, left.root, path) as file:
+            with await asyncio.to_thread(open_plain_file, left.root, path) as file:
                 await self._send(started, digest, file, size)
-        await self._about(started, "store", wire.leavings_json(left))
+        await self._call_about_job(started, "store", wire.leavings_json(left))
 
     async def _send(self, started: Started, digest: str, file: BinaryIO, size: int) -> None:
         """A file; a large one in parts, each of which comes again by itself where an answer got lost."""
@@ -136,7 +138,7 @@ class HttpTransport:
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
-            await self._about(started, "log", {"text": text}, again="again")
+            await self._call_about_job(started, "log", {"text": text}, again="again")
 
         return append
 
@@ -155,7 +157,7 @@ class HttpTransport:
     async def clear(self, started: Started) -> Clearance:
         raise LeaseLost
 
-    async def delivered(
+    async def report_delivered(
         self,
         started: Started,
         commit: str,
@@ -164,16 +166,18 @@ class HttpTransport:
     ) -> None:
         raise LeaseLost
 
-    async def at_host(self, started: Started, host_state: AtHost) -> None:
+    async def report_host_progress(self, started: Started, host_state: AtHost) -> None:
         raise LeaseLost
 
-    async def queued(self, started: Started) -> float:
+    async def seconds_to_wait(self, started: Started) -> float:
         raise LeaseLost
 
-    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
+    async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
         raise LeaseLost
 
-    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+    async def report_push(
+        self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
+    ) -> None:
         raise LeaseLost
 
     # Report

@@ -13,13 +13,13 @@ from typing import Any, Final
 from pipelines.work.orders.order import Orders
 from pipelines.work.spec.repository import GitBranch, GitLeft, GitState
 from pipelines.work.transport.protocol import (
-    Before,
-    Earlier,
-    Given,
-    Leavings,
+    AttemptResults,
+    EarlierFile,
+    InputFile,
     Material,
     ReportAnswer,
     Started,
+    StartingWorkspace,
     StationValues,
 )
 
@@ -77,7 +77,7 @@ def material_json(material: Material, name: Callable[[str], str]) -> Json:
     }
 
 
-def before_json(before: Before | None, name: Callable[[str], str]) -> Json | None:
+def before_json(before: StartingWorkspace | None, name: Callable[[str], str]) -> Json | None:
     if before is None:
         return None
     stored = {digest: name(place) for digest, place in before.stored.items()}
@@ -88,14 +88,18 @@ def material_of(plain: Mapping[str, Any]) -> Material:
     git = plain["git"]
     return Material(
         before_of(plain["before"]),
-        tuple(Earlier(**fields) for fields in plain["earlier"]),
-        tuple(Given(**fields) for fields in plain["files"]),
+        tuple(EarlierFile(**fields) for fields in plain["earlier"]),
+        tuple(InputFile(**fields) for fields in plain["files"]),
         None if git is None else _state_of(git),
     )
 
 
-def before_of(plain: Mapping[str, Any] | None) -> Before | None:
-    return None if plain is None else Before(plain["digest"], tuple(plain["manifest"]), plain["stored"])
+def before_of(plain: Mapping[str, Any] | None) -> StartingWorkspace | None:
+    return (
+        None
+        if plain is None
+        else StartingWorkspace(plain["digest"], tuple(plain["manifest"]), plain["stored"])
+    )
 
 
 def _state_of(plain: Mapping[str, Any]) -> GitState:
@@ -103,7 +107,7 @@ def _state_of(plain: Mapping[str, Any]) -> GitState:
     return replace(state, branches=tuple(GitBranch(**fields) for fields in plain["branches"]))
 
 
-def leavings_json(left: Leavings) -> Json:
+def leavings_json(left: AttemptResults) -> Json:
     """Return what an attempt left, without the bytes, which are sent by themselves. Of git only where the
     branch stands: the server finds out the rest."""
     return {

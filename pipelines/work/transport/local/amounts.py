@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.formats.evidence.trees.amount import beyond_reading
+from pipelines.formats.evidence.trees.amount import oversize_amount
 from pipelines.models import Job
 from pipelines.work.transport.local.lineage import trees_of
-from pipelines.work.transport.local.standings import BranchStandings
+from pipelines.work.transport.local.standings import BranchStates
 
 
 def amount_of(job: Job) -> dict[str, Any]:
     """{too_large_to_read: {files, bytes}} of what a delivery brings, else empty. `job` with its task loaded."""
-    before = BranchStandings(job.task).before(job.token_id, job.created_at) or {}
-    _digest, manifest = trees_of(job.task_id).stood(job.token_id, job.created_at) or ("", ())
+    before = BranchStates(job.task).before(job.token_id, job.created_at) or {}
+    _digest, manifest = trees_of(job.task_id).workspace_at(job.token_id, job.created_at) or ("", ())
     now = {str(entry["path"]): entry for entry in manifest}
-    amount = beyond_reading((old, now.get(path)) for path, old in before.items() if old != now.get(path))
+    amount = oversize_amount((old, now.get(path)) for path, old in before.items() if old != now.get(path))
     return {"too_large_to_read": amount} if amount else {}

@@ -22,15 +22,15 @@ from pipelines.work.statements import CLAIMABLE, UNATTENDED
 
 def claimable(claim: Claim, room: Mapping[str, int]) -> dict[int, str]:
     """Return {job: queue} of what this claim takes, in order, of each queue as many as there is room for."""
-    return _found(claim, room, CLAIMABLE)
+    return _select_jobs(claim, room, CLAIMABLE)
 
 
 def unattended(claim: Claim, room: Mapping[str, int], older_than: float) -> dict[int, str]:
     """Return the same of jobs that wait longer than so many seconds without a ticket."""
-    return _found(claim, room, UNATTENDED, older_than)
+    return _select_jobs(claim, room, UNATTENDED, older_than)
 
 
-def _found(claim: Claim, room: Mapping[str, int], text: str, *values: float) -> dict[int, str]:
+def _select_jobs(claim: Claim, room: Mapping[str, int], text: str, *values: float) -> dict[int, str]:
     waiting = queued_work.everywhere() if claim.project is None else queued_work.in_project(claim.project)
     work = list(_fitting(claim, [row for row in waiting if row.kind not in UNLEASED], room))
     if not work:

@@ -48,7 +48,7 @@ class Database:
         while True:
             try:
                 return await loop.run_in_executor(
-                    self._threads, partial(_trusting, function, *arguments, **more)
+                    self._threads, partial(_call_unchecked, function, *arguments, **more)
                 )
             except (OperationalError, InterfaceError) as error:
                 if loop.time() > until:
@@ -65,23 +65,23 @@ class Database:
             own.close()
 
 
-def _trusting(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+def _call_unchecked(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
     """Call a function without checking first whether the connection still works: a call that meets a broken
     one is repeated."""
     connection.close_if_unusable_or_obsolete()
     own: Any = connection
     own.health_check_done = True
-    return _kept(function, *arguments, **more)
+    return _call_closing_on_error(function, *arguments, **more)
 
 
 def with_connection(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
     """Call a function in a thread: a connection that broke meanwhile is replaced before, and closed after an
     error."""
     connection.close_if_unusable_or_obsolete()
-    return _kept(function, *arguments, **more)
+    return _call_closing_on_error(function, *arguments, **more)
 
 
-def _kept(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+def _call_closing_on_error(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
     try:
         return function(*arguments, **more)
     except (OperationalError, InterfaceError):

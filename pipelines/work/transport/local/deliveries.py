@@ -23,11 +23,16 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
 from pipelines.work.spec.repository import AtHost, Clearance, GitState
 from pipelines.work.transport.local.amounts import amount_of
-from pipelines.work.transport.local.handover import still_held
+from pipelines.work.transport.local.handover import lock_lease
 from pipelines.work.transport.local.host_access import host_key
-from pipelines.work.transport.local.protecting import frozen, involved_in, lacking, versions_before
+from pipelines.work.transport.local.protecting import (
+    involved_in,
+    missing_delivery_approvals,
+    receipt_people,
+    versions_before,
+)
 from pipelines.work.transport.local.request_text import request_text
-from pipelines.work.transport.local.standings import chain, standing_after, standing_before
+from pipelines.work.transport.local.standings import branch_state_after, branch_state_before, chain
 
 
 @transaction.atomic
@@ -37,13 +42,13 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
     job = Job.objects.select_related("task").get(pk=job_id)
     # no_key: rows that only refer to the task can still be inserted
     task = Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=job.task_id)
-    now = still_held(job_id, lease)
+    now = lock_lease(job_id, lease)
     line = versions.by_id(job.pinned_id)
     work = line.station(job.station).work
-    repository, state = repository_of(task, line), standing_before(job)
+    repository, state = repository_of(task, line), branch_state_before(job)
     gate_key = str(work.get("gate") or "")
     # Law §15, Delivery: approved on exactly this tree, however the token came here
-    visit, of = approved(job, gate_key, state) if gate_key else (None, "")
+    visit, of = approving_visit(job, gate_key, state) if gate_key else (None, "")
     gate = line.gates_by_key.get(gate_key)
     if (refused := _refusal(repository, state)) is not None:
         return refused
@@ -62,7 +67,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
     # Law §15, Protection: beside the gate, what the repository asks for
     approvals, earlier = (_approvals(job, line, state), versions_before(task)) if protection else ([], set())
     by_two = partial(published_by_two, line, repository)
-    lacks = lacking(protection, approvals, involved, by_two, job.pinned_id, *earlier)
+    lacks = missing_delivery_approvals(protection, approvals, involved, by_two, job.pinned_id, *earlier)
     # A request on the task's own branch changes nothing yet: it says what is missing
     if lacks and (to != REQUEST or not _is_own(task, branch, onto)):
         why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
@@ -88,7 +93,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
             "cleared_at": now,
         },
     )
-    people = frozen(task, involved, protection) | amount_of(job)
+    people = receipt_people(task, involved, protection) | amount_of(job)
     # What landed keeps its receipt
     if made.landed_at is None and made.people != people:
         made.people = people
@@ -133,20 +138,20 @@ def _is_own(task: Task, branch: str, onto: str) -> bool:
 def _approvals(job: Job, line: ParsedLine, state: GitState) -> list[GateVisit]:
     """The visits that approved exactly this tree, at whichever gates."""
     keys = GateVisit.objects.filter(task=job.task_id, state=GateVisit.State.DECIDED).order_by("gate")
-    visits = (approved(job, key, state)[0] for key in keys.values_list("gate", flat=True).distinct())
+    visits = (approving_visit(job, key, state)[0] for key in keys.values_list("gate", flat=True).distinct())
     return [visit for visit in visits if visit is not None and visit.gate in line.gates_by_key]
 
 
-def approved(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, str]:
-    """The last word at this gate on the way of this token, if it approved exactly this tree; or another of which this
-    is the same change on a moved base: that is given beside it."""
+def approving_visit(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, str]:
+    """Return the visit of this gate that approved exactly this tree, on the way of this token, or None. Where
+    the approval is of the same patch on another base, also the tree that was approved; else ""."""
     visits = GateVisit.objects.filter(
         task=job.task_id, gate=gate, token__in=chain(job.token_id), state=GateVisit.State.DECIDED
     )
     last = visits.select_related("job__task").order_by("-decided_at").first()
     if last is None or last.word != Word.APPROVE or not state.tree or not _committed(last.job):
         return None, ""
-    if standing_after(last.job).tree == state.tree:
+    if branch_state_after(last.job).tree == state.tree:
         return last, ""
     stands = standing_approval(versions.by_id(job.pinned_id), job, gate, delivers=True)
     if stands is None or (stands.visit, stands.tree, stands.base) != (last, state.tree, state.base):
@@ -167,7 +172,7 @@ def _committed(job: Job) -> bool:
 
 
 @transaction.atomic
-def delivered(
+def record_delivered(
     job_id: int,
     lease: uuid.UUID,
     commit: str,
@@ -178,24 +183,24 @@ def delivered(
     for it. `base`: where the branch stood before. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
-    now = still_held(job_id, lease)
+    now = lock_lease(job_id, lease)
     known = {} if base is None else {"base": base}
     # Told again, it keeps the moment at which it landed
     landing = Delivery.objects.filter(job=job_id, landed_at=None)
     landing.update(commit=commit, landed_at=now, moved=False, **known)
     if request is None:
-        _followed(Delivery.objects.select_related("repository").get(job=job_id), now)
+        _link_branch(Delivery.objects.select_related("repository").get(job=job_id), now)
     else:
         Delivery.objects.filter(job=job_id).update(request=dict(request))
-        _linked(Delivery.objects.select_related("repository").get(job=job_id), request, now)
+        _link_request(Delivery.objects.select_related("repository").get(job=job_id), request, now)
 
 
 @transaction.atomic
-def at_host(job_id: int, lease: uuid.UUID, host_state: AtHost) -> None:
+def record_host_progress(job_id: int, lease: uuid.UUID, host_state: AtHost) -> None:
     """Store how far a delivery came through its host. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
-    now = still_held(job_id, lease)
+    now = lock_lease(job_id, lease)
     rows = Delivery.objects.filter(job=job_id)
     known = {} if host_state.request is None else {"request": dict(host_state.request)}
     rows.update(way=host_state.way, head=host_state.head, at_host=host_state.waits, **known)
@@ -204,30 +209,30 @@ def at_host(job_id: int, lease: uuid.UUID, host_state: AtHost) -> None:
             commit=host_state.commit, landed_tree=host_state.tree, landed_at=now, moved=False, at_host=False
         )
     if host_state.request is not None:
-        _linked(rows.select_related("repository").get(), host_state.request, now)
+        _link_request(rows.select_related("repository").get(), host_state.request, now)
 
 
 @transaction.atomic
-def base_moved(job_id: int, lease: uuid.UUID, onto: str, tree: str) -> None:
+def record_base_moved(job_id: int, lease: uuid.UUID, onto: str, tree: str) -> None:
     """The branch stands elsewhere. `tree`: what the approved change makes of that, as the worker that delivers found in
     its mirror; "" where it is not the same change. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
-    still_held(job_id, lease)
+    lock_lease(job_id, lease)
     Delivery.objects.filter(job=job_id).update(moved=True, moved_to=onto, kept_tree=tree)
 
 
-def queued(job_id: int) -> float:
+def seconds_to_wait(job_id: int) -> float:
     """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
     job = Job.objects.select_related("task").get(pk=job_id)
     line = versions.by_id(job.pinned_id)
     repository = repository_of(job.task, line)
     if repository is None or str(line.station(job.station).work.get("to") or MERGE) != MERGE:
         return 0.0
-    return delivery_queue.wait(job, repository.pk, standing_before(job).base_branch)
+    return delivery_queue.wait(job, repository.pk, branch_state_before(job).base_branch)
 
 
-def _followed(delivery: Delivery, now: datetime) -> None:
+def _link_branch(delivery: Delivery, now: datetime) -> None:
     """Link a delivery that was only pushed: it has no request, and its last commit still says what is
     missing."""
     repository = delivery.repository
@@ -244,7 +249,7 @@ def _followed(delivery: Delivery, now: datetime) -> None:
     note([(link, STATUS)], now)
 
 
-def _linked(delivery: Delivery, request: Mapping[str, Any], now: datetime) -> None:
+def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime) -> None:
     """The task belongs to the request from now on: what happens to it is told there."""
     link, _new = HostLink.objects.get_or_create(
         task_id=delivery.task_id,

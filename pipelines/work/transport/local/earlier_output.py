@@ -15,12 +15,13 @@ from pipelines.routing.document.templates import work_lookups as wanted_by
 FAILED = ("failure", "cancelled")
 
 
-def said(job: Job, line: ParsedLine, station: Station) -> dict[str, Any]:
-    """{name: value} of what the templates of this station's work ask for, as far as it is there."""
+def earlier_values(job: Job, line: ParsedLine, station: Station) -> dict[str, Any]:
+    """Return {name: value} of the earlier outputs and errors that the templates of this station use, as far as
+    they exist."""
     names = {name for family, name in wanted_by(station.work) if not family}
     # A key may have dots: flat first, as every look-up.
-    requested = {name if _is_said(name, line) else name.partition(".")[0] for name in names}
-    requested = {name for name in requested if _is_said(name, line)}
+    requested = {name if _is_output_name(name, line) else name.partition(".")[0] for name in names}
+    requested = {name for name in requested if _is_output_name(name, line)}
     if not requested:
         return {}
     before = Job.objects.filter(
@@ -30,7 +31,7 @@ def said(job: Job, line: ParsedLine, station: Station) -> dict[str, Any]:
     return {name: value[0] for name, value in values.items() if value}
 
 
-def _is_said(name: str, line: ParsedLine) -> bool:
+def _is_output_name(name: str, line: ParsedLine) -> bool:
     return name in (PREVIOUS, LAST_ERROR) or _station(name, line) is not None
 
 

@@ -45,10 +45,12 @@ def folders_for(
     written = [text for _place, text in work_templates(station.work, "work") if FOLDER.search(text)]
     if not (paths or written):
         return ()
-    return tuple(folder.to_dict() for folder in _named(allowed_to(task.project.owner_id), paths, written))
+    return tuple(
+        folder.to_dict() for folder in _referenced_folders(allowed_to(task.project.owner_id), paths, written)
+    )
 
 
-def _named(
+def _referenced_folders(
     allowed: Iterable[PermittedFolder], paths: Iterable[str], written: Iterable[str]
 ) -> Iterable[PermittedFolder]:
     resolved = {real(path) for path in paths}

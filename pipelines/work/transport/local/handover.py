@@ -17,18 +17,18 @@ from django.db import transaction
 from pipelines.models import Artifact, Job, Purpose, Snapshot, Task, Upload
 from pipelines.models.plumbing.compiled import fetch
 from pipelines.work import storage
-from pipelines.work.results.files import opened
+from pipelines.work.results.files import open_plain_file
 from pipelines.work.statements import HOLD_LEASE
-from pipelines.work.transport.local.lineage import upwards, workspace_of
+from pipelines.work.transport.local.lineage import ancestor_ids, workspace_of
 from pipelines.work.transport.local.repositories import git_state, keep_commit
 from pipelines.work.transport.protocol import (
-    Before,
-    Earlier,
+    AttemptResults,
+    EarlierFile,
     FileSources,
-    Given,
+    InputFile,
     LeaseLost,
-    Leavings,
     Material,
+    StartingWorkspace,
 )
 
 # {digest: (size, name in the storage)} of what was stored just now
@@ -44,16 +44,16 @@ def material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str, An
     )
 
 
-def last_snapshot(job_id: int) -> Before | None:
+def last_snapshot(job_id: int) -> StartingWorkspace | None:
     snapshot = workspace_of(job_id)
     if snapshot is None:
         return None
     digest, manifest = snapshot
     digests = {entry["digest"] for entry in manifest if "digest" in entry}
-    return Before(digest, manifest, storage.names(digests))
+    return StartingWorkspace(digest, manifest, storage.names(digests))
 
 
-def handed_over(task_id: int, before: int | None = None) -> list[Earlier]:
+def handed_over(task_id: int, before: int | None = None) -> list[EarlierFile]:
     """Return what the last visit of each station handed over, oldest first; of a retry also those of the
     tasks before it. `before`: the job that a visit has to come before to count."""
     done = Artifact.objects.filter(
@@ -62,16 +62,16 @@ def handed_over(task_id: int, before: int | None = None) -> list[Earlier]:
     if before is not None:
         done = done.filter(job__lt=before)
     rows = done.order_by("job_id", "name")
-    last: dict[str, tuple[int, list[Earlier]]] = {}
+    last: dict[str, tuple[int, list[EarlierFile]]] = {}
     for job, station, name, stored in rows.values_list("job_id", "job__station", "name", "blob__name"):
         # Jobs come in order: a later visit replaces what an earlier one handed over
         if last.get(station, (0, []))[0] != job:
             last[station] = (job, [])
-        last[station][1].append(Earlier(station, name, stored))
+        last[station][1].append(EarlierFile(station, name, stored))
     return [output for _, outputs in last.values() for output in outputs]
 
 
-def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[Given]:
+def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[InputFile]:
     files = {
         key: value
         for key, value in inputs.items()
@@ -80,7 +80,7 @@ def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[Given]:
     rows = Upload.objects.filter(project=project_id, blob__in=[value["digest"] for value in files.values()])
     stored = dict(rows.values_list("blob_id", "blob__name")) if files else {}
     return [
-        Given(key, str(value["name"]), stored[value["digest"]])
+        InputFile(key, str(value["name"]), stored[value["digest"]])
         for key, value in files.items()
         if value["digest"] in stored
     ]
@@ -89,25 +89,25 @@ def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[Given]:
 def _retried(task_id: int) -> list[int]:
     """The task, the one that it retries, and so on."""
     retried = Task.objects.values_list("retry_of__task_id", flat=True)
-    return upwards(task_id, lambda pk: retried.filter(pk=pk).first())
+    return ancestor_ids(task_id, lambda pk: retried.filter(pk=pk).first())
 
 
 def save(root: Path, sources: FileSources, known: set[str]) -> Stored:
     """Store the bytes that are not stored yet. The work's processes are gone: nothing changes any more."""
-    into, stored = storage.artifacts(), {}
+    into, stored = storage.artifact_storage(), {}
     for digest, (path, size) in sources.items():
         if digest not in known:
-            with opened(root, path) as file:
+            with open_plain_file(root, path) as file:
                 stored[digest] = (size, storage.save(into, digest, file))
     return stored
 
 
 @transaction.atomic
-def write(job_id: int, task_id: int, lease: uuid.UUID, left: Leavings, stored: Stored) -> None:
+def write(job_id: int, task_id: int, lease: uuid.UUID, left: AttemptResults, stored: Stored) -> None:
     """The rows of what an attempt left. Again for a repeat: the same rows.
 
     :raises LeaseLost: nothing is written"""
-    now = still_held(job_id, lease)
+    now = lock_lease(job_id, lease)
     storage.record(stored, now)
     # The call may come again, and its rows are those of the last one
     Artifact.objects.filter(job_id=job_id).delete()
@@ -129,7 +129,7 @@ def write(job_id: int, task_id: int, lease: uuid.UUID, left: Leavings, stored: S
         keep_commit(job_id, task_id, left.git, now)
 
 
-def still_held(job_id: int, lease: uuid.UUID) -> datetime:
+def lock_lease(job_id: int, lease: uuid.UUID) -> datetime:
     """Hold the lease's row to the end of the transaction; the database's time."""
     lease_rows = fetch(HOLD_LEASE, [job_id, lease])
     if not lease_rows:

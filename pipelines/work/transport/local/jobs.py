@@ -18,7 +18,7 @@ from pipelines.ports.terms import QUICK
 from pipelines.routing.document.kinds import KINDS
 from pipelines.work import logs
 from pipelines.work.statements import SECONDS_FROM_NOW, TAKE_TICKETS
-from pipelines.work.transport.local.orders import orders_with, received
+from pipelines.work.transport.local.orders import orders_with, received_handoffs
 from pipelines.work.transport.local.station_values import values_of
 from pipelines.work.transport.protocol import Started
 
@@ -56,7 +56,7 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
     return started + [single for single in alone if single is not None]
 
 
-def later(seconds: float) -> datetime:
+def database_time_after(seconds: float) -> datetime:
     moment: datetime = fetch(SECONDS_FROM_NOW, [seconds])[0][0]
     return moment
 
@@ -72,7 +72,7 @@ def start_job(job_id: int, claim: Claim) -> Started | None:
 
 
 def _with_orders(jobs: Collection[Job]) -> list[Started]:
-    handoffs = received(jobs)
+    handoffs = received_handoffs(jobs)
     return [
         Started(orders_with(job, handoffs.get(job.pk)), job.lease_key, values_of(job))
         for job in jobs
@@ -106,4 +106,4 @@ def give_back_stray(job_id: int, lease: uuid.UUID) -> str:
 
 
 def append_log(writer: logs.Writer, text: str) -> None:
-    writer.append(text, later(0))
+    writer.append(text, database_time_after(0))

@@ -22,7 +22,7 @@ Manifest = tuple[Entry, ...]
 
 
 @dataclass(frozen=True)
-class Left:
+class SnapshotHead:
     """A snapshot without its manifest. `began`: when its job was opened; `ended`: when it was reported on."""
 
     pk: int
@@ -34,10 +34,10 @@ class Left:
 def workspace_of(job_id: int) -> tuple[str, Manifest] | None:
     """The digest and the manifest; None where nothing was left yet."""
     job = Job.objects.only("task_id", "token_id", "created_at").get(pk=job_id)
-    return _family(job.task_id).stood(job.token_id, job.created_at)
+    return _build_trees(job.task_id).workspace_at(job.token_id, job.created_at)
 
 
-def upwards(first: int, above: Callable[[int], int | None]) -> list[int]:
+def ancestor_ids(first: int, above: Callable[[int], int | None]) -> list[int]:
     """Return the ids from this one on: what is above it, what is above that, and so on."""
     ids: list[int] = []
     current: int | None = first
@@ -47,12 +47,12 @@ def upwards(first: int, above: Callable[[int], int | None]) -> list[int]:
     return ids
 
 
-def trees_of(task_id: int) -> Family:
+def trees_of(task_id: int) -> WorkspaceTrees:
     """The trees of a task at any moment; what one look needs is read once."""
-    return _family(task_id)
+    return _build_trees(task_id)
 
 
-def _family(task_id: int) -> Family:
+def _build_trees(task_id: int) -> WorkspaceTrees:
     """Return what was left in a task, above what it began with.
 
     A retry at a later station begins with the files that the branch of the visit which it repeats had at
@@ -63,10 +63,10 @@ def _family(task_id: int) -> Family:
     assert task is not None
     base = None
     if task.retry_of and not starts_over(task) and task.follows and task.follows.ended_at:
-        base = _family(task.retry_of.task_id).stood(task.retry_of.token_id, task.follows.ended_at)
-    left = [Left(*row) for row in _snapshots(task=task_id) if row[-1]]
+        base = _build_trees(task.retry_of.task_id).workspace_at(task.retry_of.token_id, task.follows.ended_at)
+    left = [SnapshotHead(*row) for row in _snapshots(task=task_id) if row[-1]]
     tokens = {token.pk: token for token in Token.objects.filter(task=task_id).defer("wait")} if left else {}
-    return Family(tokens, left, base)
+    return WorkspaceTrees(tokens, left, base)
 
 
 def starts_over(task: Task) -> bool:
@@ -89,19 +89,21 @@ def _snapshots(task: Any) -> QuerySet[Snapshot, tuple[Any, ...]]:
     return rows.values_list("pk", "job__token_id", "job__created_at", "job__ended_at")
 
 
-class Family:
+class WorkspaceTrees:
     """The tokens of one task, and what they left, the oldest first. `base`: what the task began with."""
 
     def __init__(
-        self, tokens: dict[int, Token], left: list[Left], base: tuple[str, Manifest] | None = None
+        self, tokens: dict[int, Token], left: list[SnapshotHead], base: tuple[str, Manifest] | None = None
     ) -> None:
         self.tokens, self.left, self.base = tokens, left, base
         self._read: dict[int, tuple[str, Manifest]] = {}
 
-    def stood(self, token: int, at: datetime) -> tuple[str, Manifest] | None:
+    def workspace_at(self, token: int, at: datetime) -> tuple[str, Manifest] | None:
+        """Return the digest and manifest of the workspace that a token sees at a moment; None where nothing was
+        left yet."""
         if not self.left:
             return self.base
-        part = self._part(token, at)
+        part = self._joined_tokens(token, at)
         own_snapshots = [
             snapshot for snapshot in self.left if snapshot.token in part and snapshot.ended <= at
         ]
@@ -109,15 +111,15 @@ class Family:
             return self.base
         # No branch was joined: the last snapshot holds all files, and nothing is merged
         if not any(self.tokens[snapshot.token].joined_id for snapshot in own_snapshots):
-            return self._whole(own_snapshots[-1])
+            return self._read_snapshot(own_snapshots[-1])
         merged: Manifest = self.base[1] if self.base else ()
         # Law §7: each station's changes, in the order in which the stations were left
         for snapshot in own_snapshots:
-            before = self.stood(snapshot.token, snapshot.began)
-            merged = changed(merged, before[1] if before else (), self._whole(snapshot)[1])
+            before = self.workspace_at(snapshot.token, snapshot.began)
+            merged = apply_changes(merged, before[1] if before else (), self._read_snapshot(snapshot)[1])
         return digest_of(merged), merged
 
-    def _part(self, token: int, at: datetime) -> set[int]:
+    def _joined_tokens(self, token: int, at: datetime) -> set[int]:
         """The token, those that it was forked from, and those that had been joined into one of them by then."""
         token_ids, grown = set(self._up(token)), True
         # Until nothing is added: a branch may itself have had others joined into it
@@ -133,9 +135,9 @@ class Family:
         return token_ids
 
     def _up(self, token: int) -> list[int]:
-        return upwards(token, lambda pk: self.tokens[pk].parent_id)
+        return ancestor_ids(token, lambda pk: self.tokens[pk].parent_id)
 
-    def _whole(self, left: Left) -> tuple[str, Manifest]:
+    def _read_snapshot(self, left: SnapshotHead) -> tuple[str, Manifest]:
         if left.pk not in self._read:
             snapshot = Snapshot.objects.get(pk=left.pk)
             self._read[left.pk] = snapshot.digest, tuple(snapshot.manifest)
@@ -146,19 +148,19 @@ def _joined(token: Token, into: set[int], at: datetime) -> bool:
     return token.joined_id in into and token.ended_at is not None and token.ended_at <= at
 
 
-def changed(onto: Manifest, before: Manifest, after: Manifest) -> Manifest:
+def apply_changes(onto: Manifest, before: Manifest, after: Manifest) -> Manifest:
     """`onto` with what was changed from `before` to `after`: removed or written."""
     was, now = _by_path(before), _by_path(after)
     merged = {path: entry for path, entry in _by_path(onto).items() if path in now or path not in was}
     merged |= {path: entry for path, entry in now.items() if was.get(path) != entry}
-    return _sound(merged)
+    return _with_folders(merged)
 
 
 def _by_path(manifest: Iterable[Entry]) -> dict[str, Entry]:
     return {str(entry["path"]): entry for entry in manifest}
 
 
-def _sound(entries: dict[str, Entry]) -> Manifest:
+def _with_folders(entries: dict[str, Entry]) -> Manifest:
     """Every file in a folder: one that another branch removed is made again; what became a file has nothing in it."""
     sound_entries: dict[str, Entry] = {}
     for path in sorted(entries):

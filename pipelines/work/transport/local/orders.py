@@ -22,7 +22,7 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.statements import RECEIVED_HANDOFFS
-from pipelines.work.transport.local.earlier_output import said
+from pipelines.work.transport.local.earlier_output import earlier_values
 from pipelines.work.transport.local.folders import folders_for, inputs_of
 from pipelines.work.transport.local.repositories import git_order
 from pipelines.work.transport.local.station_hosts import hosts_of
@@ -30,7 +30,7 @@ from pipelines.work.transport.local.station_hosts import hosts_of
 
 def orders_of(job: Job) -> Orders:
     """`job` with its task, project and owner loaded."""
-    return orders_with(job, received([job]).get(job.pk))
+    return orders_with(job, received_handoffs([job]).get(job.pk))
 
 
 def orders_with(job: Job, handoff: Any) -> Orders:
@@ -44,7 +44,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         "input": inputs,
         "context": task.context,
         "variables": task.variables,
-        "said": said(job, line, station),
+        "said": earlier_values(job, line, station),
         "macros": {
             "chain": line.key,
             "edges": task.edges,
@@ -71,7 +71,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         repositories=tuple(line_input.key for line_input in line.inputs if line_input.type == "repository"),
         handoff=handoff,
         begun=job.created_at.timestamp(),
-        rerun=job.kind == wait_for_checks.KIND.key and job.not_before is None and rerun_asked(job),
+        rerun=job.kind == wait_for_checks.KIND.key and job.not_before is None and is_rerun_requested(job),
         session=session_of(job, station),
         question=None if job.purpose == Purpose.STATION else question_of(job),
         git=git,
@@ -130,7 +130,7 @@ def session_of(job: Job, station: LineStation) -> str:
     return str(agent_facts.get("session") or "") if agent_facts.get("name") == preset.name else ""
 
 
-def rerun_asked(job: Job) -> bool:
+def is_rerun_requested(job: Job) -> bool:
     """Return whether somebody began this visit by asking for the checks to run again; once it was put off,
     they do."""
     moves = Event.objects.filter(task=job.task_id, kind="token.moved", trigger=engine.CHECKS_RERUN)
@@ -143,7 +143,7 @@ def question_of(job: Job) -> QuestionOrder:
     return QuestionOrder(job.question or {}, situation["outcome"] if situation else None)
 
 
-def received(jobs: Iterable[Job]) -> dict[int, Any]:
+def received_handoffs(jobs: Iterable[Job]) -> dict[int, Any]:
     """{job: the last handoff that came with it to its station}, by one statement; another run of it reads the same
     again."""
     job_rows = [(job.pk, job.task_id, job.station) for job in jobs]

@@ -29,7 +29,7 @@ class Involved:
 
 def involved_in(task: Task, line: ParsedLine) -> Involved:
     """Read who had a part in a task and in those that it follows, whose files it may have."""
-    chain = list(_followed(task))
+    chain = list(_followed_tasks(task))
     ids = [link.pk for link in chain]
     # The first event of a task names who began it
     began = Event.objects.filter(task__in=ids, seq=1).values_list("actor", flat=True)
@@ -74,7 +74,7 @@ def exact_approvals(visits: list[GateVisit]) -> Iterator[ExactApproval]:
         yield ExactApproval(vote.visit.gate, voter, vote.seat_id, people, groups)
 
 
-def lacking(
+def missing_delivery_approvals(
     protection: Protection,
     visits: list[GateVisit],
     involved: Involved,
@@ -97,15 +97,15 @@ def versions_before(task: Task) -> set[int]:
     """Return the ids of the versions by which a task worked before: from and to which it was migrated, and those of the
     tasks that it repeats from a later station on."""
     # A retry begins behind stations and gates of the task that it repeats; what merely follows one begins at the start.
-    retries = list(takewhile(lambda link: link.retry_of_id, _followed(task)))
+    retries = list(takewhile(lambda link: link.retry_of_id, _followed_tasks(task)))
     links = [task, *(link.follows for link in retries if link.follows)]
     done = MigrationEntry.Result.MIGRATED, MigrationEntry.Result.RESTORED
     moves = MigrationEntry.objects.filter(task__in=links, result__in=done).values_list("was", "to")
     return {link.pinned_id for link in links[1:]} | {version for move in moves for version in move}
 
 
-def frozen(task: Task, involved: Involved, protection: Protection) -> dict[str, Any]:
-    """Return what a delivery keeps for its receipt."""
+def receipt_people(task: Task, involved: Involved, protection: Protection) -> dict[str, Any]:
+    """Return what a delivery stores for its receipt: requester, producers and the protection of the repository."""
     names = dict(User.objects.filter(pk__in=involved.producers).values_list("pk", "username"))
     requester = task.requester.username if task.requester else task.requested_by
     people: dict[str, Any] = {"requester": requester, "producers": sorted(names.values())}
@@ -119,7 +119,7 @@ def _person(actor: str) -> int:
     return int(number) if number != actor and number.isdigit() else 0
 
 
-def _followed(task: Task) -> Iterator[Task]:
+def _followed_tasks(task: Task) -> Iterator[Task]:
     here: Task | None = task
     while here is not None:
         yield here

@@ -12,34 +12,35 @@ from pipelines import engine
 from pipelines.engine import Pushed
 from pipelines.models import Job, Membership, Task, User
 from pipelines.work.results.text import escaped
-from pipelines.work.transport.local.handover import still_held
+from pipelines.work.transport.local.handover import lock_lease
 
 SOMEBODY = "Somebody"
 MOST = 50
 """Names that are looked at."""
 
 
-def found(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logins: list[str]) -> str:
-    """A delivery found it. `logins`: as the host tells them, asked then. What commits name, which is what their author
-    wrote, counts only where that leads to nobody here. :raises LeaseLost"""
+def record_push(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logins: list[str]) -> str:
+    """Record a push by others that a delivery detected, and let the task go on with it. `logins`: as the host
+    reports them; `who`: addresses in the commits, used only where no login belongs to a member. :raises
+    LeaseLost"""
     job = Job.objects.select_related("task").get(pk=job_id)
     # Told again, its lease may be gone because the push ended this very job: the key stays with it
     if job.lease_key != lease:
-        still_held(job_id, lease)
-    by_host = members_named(job.task, logins, ())
-    people = by_host or members_named(job.task, (), who)
-    pushed_by = escaped(called(logins or who))
+        lock_lease(job_id, lease)
+    by_host = find_members(job.task, logins, ())
+    people = by_host or find_members(job.task, (), who)
+    pushed_by = escaped(joined_names(logins or who))
     return engine.take_over(job.task_id, Pushed(commit, pushed_by, people, job_id, by_host=bool(by_host)))
 
 
-def members_named(task: Task, logins: Iterable[str], addresses: Iterable[str]) -> tuple[int, ...]:
+def find_members(task: Task, logins: Iterable[str], addresses: Iterable[str]) -> tuple[int, ...]:
     """Members of its project with one of these user names, or with one of these as a verified address. Names of
     commits are what their author wrote: so everybody who may be meant counts, and that only ever bars."""
-    members = Membership.objects.filter(project=task.project_id, user__in=people_named(logins, addresses))
+    members = Membership.objects.filter(project=task.project_id, user__in=find_people(logins, addresses))
     return tuple(sorted(members.values_list("user_id", flat=True)))
 
 
-def people_named(logins: Iterable[str], addresses: Iterable[str]) -> set[int]:
+def find_people(logins: Iterable[str], addresses: Iterable[str]) -> set[int]:
     """Ids of everybody with one of these user names or verified addresses, members or not."""
     users = User.objects.annotate(login=Lower("username"))
     mails = EmailAddress.objects.annotate(address=Lower("email")).filter(verified=True)
@@ -48,5 +49,5 @@ def people_named(logins: Iterable[str], addresses: Iterable[str]) -> set[int]:
     return {*by_name.values_list("pk", flat=True), *by_address.values_list("user_id", flat=True)}
 
 
-def called(names: Iterable[str]) -> str:
+def joined_names(names: Iterable[str]) -> str:
     return ", ".join(list(dict.fromkeys(filter(None, names)))[:3]) or SOMEBODY

@@ -14,13 +14,13 @@ from pipelines.routing.document.kinds import is_instant
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.protocol import ReportAnswer, ReportFailed, Started
-from pipelines.work.transport.together import Together
+from pipelines.work.transport.together import CallBatcher
 
 
 class Reports:
     def __init__(self, database: Database, by: str) -> None:
         self._database, self._by = database, by
-        self._together = Together[Report, ReportAnswer](self._sent, LARGEST_BATCH)
+        self._together = CallBatcher[Report, ReportAnswer](self._sent, LARGEST_BATCH)
 
     async def send(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> ReportAnswer:
         """Report and wait for the answer. :raises ReportFailed: nothing moved"""

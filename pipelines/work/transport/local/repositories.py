@@ -11,7 +11,7 @@ from pipelines.queries.task_branch import pushed_to, shown_on_host
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.git.refusals import MERGE_CONFLICT
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
-from pipelines.work.transport.local.standings import standing_before
+from pipelines.work.transport.local.standings import branch_state_before
 
 
 def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOrder | None:
@@ -59,16 +59,16 @@ def _not_connected(task: Task, line: ParsedLine) -> str:
 def git_state(job_id: int) -> GitState:
     """Return the state of the branch before this job."""
     job = Job.objects.select_related("task").get(pk=job_id)
-    state = standing_before(job)
+    state = branch_state_before(job)
     if not state.branch:
         return state
     commit, tree = shown_on_host(job.task_id, job.pk)
     pushed = pushed_to(job.task_id, state.branch, job.pk)
-    conflicted = state.moved and _told_of_conflict(job)
+    conflicted = state.moved and _ended_in_conflict(job)
     return replace(state, pushed=pushed, shown=commit, shown_tree=tree, conflicted=conflicted)
 
 
-def _told_of_conflict(job: Job) -> bool:
+def _ended_in_conflict(job: Job) -> bool:
     """Return whether the visit before this one, of the same token, ended for a conflict: then this one
     settles it."""
     before = Job.objects.filter(

@@ -17,7 +17,7 @@ MOST_STEPS, MOST_SAID, LONGEST_SAID, LONGEST_TITLE = 40, 10, 4_000, 200
 def request_text(job: Job, line: ParsedLine, lacks: str = "") -> RequestText:
     """`lacks`: of the approvals that the protection of the repository asks for."""
     task = job.task
-    masked = masker_of(task).all
+    masked = masker_of(task).mask
     mark = f"<!-- Gateline-Delivery: {job.pk} -->"
     at = absolute("task", task.project.owner.key, task.project.key, task.name)
     tokens = chain(job.token_id)
@@ -29,7 +29,7 @@ def request_text(job: Job, line: ParsedLine, lacks: str = "") -> RequestText:
     commented = [visit for visit in visits if visit.reason.strip()][-MOST_SAID:]
     parts = [
         f"[{task.name}]({at}) went through {code(line.name)}: {_path(job, line, tokens, visits)}",
-        *(said_at_gate(visit, line) for visit in commented),
+        *(gate_comment(visit, line) for visit in commented),
         *([f"**Protected repository.** Missing: {lacks}."] if lacks else []),
         "Comments here decide nothing in Gateline: its gates do.",
         mark,
@@ -58,7 +58,7 @@ def _path(job: Job, line: ParsedLine, tokens: list[int], visits: list[GateVisit]
     return " → ".join([*left_out, *labels[-MOST_STEPS:]])
 
 
-def said_at_gate(visit: GateVisit, line: ParsedLine) -> str:
+def gate_comment(visit: GateVisit, line: ParsedLine) -> str:
     """Return who decided how, and what they wrote."""
     reason = visit.reason.strip()
     excerpt = reason if len(reason) <= LONGEST_SAID else f"{reason[:LONGEST_SAID]}…"

@@ -16,26 +16,26 @@ from pipelines.models import Delivery, Event, Job, Task, Token, VisitCommit
 from pipelines.models.plumbing.compiled import compiled
 from pipelines.queries import versions
 from pipelines.work.spec.repository import GitBranch, GitState
-from pipelines.work.transport.local.lineage import starts_over, upwards
+from pipelines.work.transport.local.lineage import ancestor_ids, starts_over
 
 
-def standing_before(job: Job) -> GitState:
+def branch_state_before(job: Job) -> GitState:
     """`job` with its task loaded."""
-    return BranchStandings(job.task).at(job.token_id, job.created_at, job.created_at)
+    return BranchStates(job.task).at(job.token_id, job.created_at, job.created_at)
 
 
-def standing_after(job: Job) -> GitState:
+def branch_state_after(job: Job) -> GitState:
     """Return the state after a job that was reported."""
-    return BranchStandings(job.task).at(job.token_id, job.ended_at or job.created_at, job.created_at)
+    return BranchStates(job.task).at(job.token_id, job.ended_at or job.created_at, job.created_at)
 
 
 def chain(token_id: int) -> list[int]:
     """The token and those that it was forked from."""
     parents = Token.objects.values_list("parent_id", flat=True)
-    return upwards(token_id, lambda pk: parents.get(pk=pk))
+    return ancestor_ids(token_id, lambda pk: parents.get(pk=pk))
 
 
-class BranchStandings:
+class BranchStates:
     """Branch states of one task; what one look needs is read once."""
 
     def __init__(self, task: Task) -> None:
@@ -44,7 +44,9 @@ class BranchStandings:
     def at(self, token: int, moment: datetime | None = None, begun: datetime | None = None) -> GitState:
         """Return the state after what was reported by `moment`, and after the joins by `begun`, when the last
         visit began; None: all."""
-        return self._stood(token, moment, sum(begun is None or join.at <= begun for join in self._joins))
+        return self._state_after(
+            token, moment, sum(begun is None or join.at <= begun for join in self._joins)
+        )
 
     def before(self, token: int, moment: datetime) -> dict[str, Any] | None:
         """{path: its entry at the base, or None} of what this token had changed since the base by then; None where
@@ -82,27 +84,27 @@ class BranchStandings:
         return list(deliveries.values_list("job__token_id", "job_id"))
 
     @cached_property
-    def _begun(self) -> GitState:
-        """A retry begins where the visit that it repeats stood at the end of its task, on a branch of its own; at the
-        first station from the base, as every task does."""
+    def _initial_state(self) -> GitState:
+        """State that the task begins with. A retry begins where the visit that it repeats ended, on a branch of
+        its own; at the first station it begins from the base."""
         repeated = self._task.retry_of
         if repeated is None or starts_over(self._task):
             return GitState()
-        return replace(BranchStandings(repeated.task).at(repeated.token_id), branch="", moved=False)
+        return replace(BranchStates(repeated.task).at(repeated.token_id), branch="", moved=False)
 
     def _chain(self, token: int) -> list[int]:
-        return upwards(token, self._parents.__getitem__)
+        return ancestor_ids(token, self._parents.__getitem__)
 
-    def _stood(self, token: int, moment: datetime | None, joins: int) -> GitState:
+    def _state_after(self, token: int, moment: datetime | None, joins: int) -> GitState:
         """Return the state after the first `joins` joins at most."""
         tokens = self._chain(token)
-        rows = [row for row in self._rows if row.job.token_id in tokens and _by(row, moment)]
+        rows = [row for row in self._rows if row.job.token_id in tokens and _is_reported_by(row, moment)]
         last = rows[-1] if rows else None
         join_index = self._last_join(tokens, joins)
         if join_index is not None and (last is None or self._joins[join_index].at >= _ended(last)):
-            return self._met(join_index)
+            return self._state_at_join(join_index)
         if last is None:
-            state = self._begun
+            state = self._initial_state
         else:
             state = GitState(last.branch, last.base_branch, last.base, last.head, last.tree)
         # What a delivery found before the last commit is settled by that
@@ -115,17 +117,19 @@ class BranchStandings:
         indexes = (index for index in reversed(range(joins)) if self._joins[index].token_id in tokens)
         return next(indexes, None)
 
-    def _met(self, index: int) -> GitState:
+    def _state_at_join(self, index: int) -> GitState:
         """Return the state where branches met. If only one of them changed something and passed, it goes on;
         more than one is for a worker to merge."""
         event = self._joins[index]
         merged = [int(token_id) for token_id in event.data["merged"]]
-        before = self._stood(self._fork(event, merged), event.at, index)
-        ends = {token_id: self._stood(token_id, event.at, index) for token_id in merged}
-        changed = {token_id: state for token_id, state in ends.items() if _mark(state) != _mark(before)}
+        before = self._state_after(self._fork(event, merged), event.at, index)
+        ends = {token_id: self._state_after(token_id, event.at, index) for token_id in merged}
+        changed = {
+            token_id: state for token_id, state in ends.items() if _files_key(state) != _files_key(before)
+        }
         passed = [changed[token_id] for token_id in event.data.get("passed", merged) if token_id in changed]
-        states = {_mark(state): state for state in passed}
-        if len(states) < 2 and states.keys() == {_mark(state) for state in changed.values()}:
+        states = {_files_key(state): state for state in passed}
+        if len(states) < 2 and states.keys() == {_files_key(state) for state in changed.values()}:
             return replace(next(iter(states.values()), before), packs=self._packs(event.at))
         branches = {branch.head: branch for state in states.values() for branch in self._branches(state)}
         # Nothing was committed before the fork: then one of the branches tells the base
@@ -158,16 +162,16 @@ class BranchStandings:
         return (GitBranch(station.name if station else row.job.station, state.base, state.head),)
 
     def _packs(self, moment: datetime | None) -> tuple[str, ...]:
-        packs = [row.pack.name for row in self._rows if row.pack and _by(row, moment)]
-        return tuple(dict.fromkeys((*self._begun.packs, *packs)))
+        packs = [row.pack.name for row in self._rows if row.pack and _is_reported_by(row, moment)]
+        return tuple(dict.fromkeys((*self._initial_state.packs, *packs)))
 
 
-def _mark(state: GitState) -> tuple[str, tuple[str, ...]]:
+def _files_key(state: GitState) -> tuple[str, tuple[str, ...]]:
     """Two states with the same have the same files."""
     return state.head, tuple(branch.head for branch in state.branches)
 
 
-def _by(row: VisitCommit, moment: datetime | None) -> bool:
+def _is_reported_by(row: VisitCommit, moment: datetime | None) -> bool:
     return moment is None or _ended(row) <= moment
 
 

@@ -28,7 +28,7 @@ def values_of(job: Job) -> StationValues:
         return NO_VALUES
     line = versions.by_id(job.pinned_id)
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
-    return values_at(job.task, line, own, _asked_for(job.pinned_id))
+    return values_at(job.task, line, own, _secret_references(job.pinned_id))
 
 
 @sensitive_variables("known")
@@ -71,17 +71,17 @@ def _names_nothing(version: int) -> bool:
     """Return whether no task of the version has a secret or a variable, as neither a station nor a repository
     names one."""
     line = versions.by_id(version)
-    has_names = _asked_for(version) or any(variable_names(station.work) for station in line.stations)
+    has_names = _secret_references(version) or any(variable_names(station.work) for station in line.stations)
     return line.workspace is None and not has_names
 
 
 @lru_cache(maxsize=512)
-def _asked_for(version: int) -> tuple[str, ...]:
+def _secret_references(version: int) -> tuple[str, ...]:
     """References to secrets, of all stations of a version."""
-    return asked_in(versions.by_id(version))
+    return secret_references_in(versions.by_id(version))
 
 
-def asked_in(line: ParsedLine) -> tuple[str, ...]:
+def secret_references_in(line: ParsedLine) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for station in line.stations for name in secret_names(station.work)))
 
 

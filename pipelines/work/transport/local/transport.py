@@ -20,7 +20,14 @@ from pipelines.work.transport.local import claimable, deliveries, handover, jobs
 from pipelines.work.transport.local.database import Database, with_connection
 from pipelines.work.transport.local.reports import Reports
 from pipelines.work.transport.local.worker_claim import WorkerClaim
-from pipelines.work.transport.protocol import Before, Leavings, Material, ReportAnswer, ServerAway, Started
+from pipelines.work.transport.protocol import (
+    AttemptResults,
+    Material,
+    ReportAnswer,
+    ServerAway,
+    Started,
+    StartingWorkspace,
+)
 
 T = TypeVar("T")
 
@@ -42,11 +49,11 @@ class LocalTransport:
 
     def _register(self, facts: dict[str, Any]) -> None:
         # The database's clock, as of everything that is compared with it
-        now = jobs.later(0)
+        now = jobs.database_time_after(0)
         Worker.objects.update_or_create(id=self.worker, defaults=facts | {"started_at": now, "seen_at": now})
-        self._claim.look_up()
+        self._claim.refresh()
 
-    async def tell(self, **facts: Any) -> None:
+    async def update_worker(self, **facts: Any) -> None:
         await self._once(Worker.objects.filter(pk=self.worker).update, **facts)
 
     async def sign_off(self) -> None:
@@ -55,7 +62,7 @@ class LocalTransport:
     def _sign_off(self) -> None:
         for lease in leases.held_by(self.worker):
             jobs.give_back_stray(lease.job_id, lease.key)
-        Worker.objects.filter(pk=self.worker).update(stopped_at=jobs.later(0))
+        Worker.objects.filter(pk=self.worker).update(stopped_at=jobs.database_time_after(0))
 
     async def _once(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
         try:
@@ -66,16 +73,16 @@ class LocalTransport:
     # Claim
 
     async def claim_token(self, token_id: int) -> Started | None:
-        return await self.engine.insist(lambda: jobs.start_token(token_id, self._claim.look_up()))
+        return await self.engine.insist(lambda: jobs.start_token(token_id, self._claim.refresh()))
 
     async def claim_job(self, job_id: int) -> Started | None:
-        return await self.engine.insist(lambda: jobs.start_job(job_id, self._claim.look_up()))
+        return await self.engine.insist(lambda: jobs.start_job(job_id, self._claim.refresh()))
 
     async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
-        return await self.engine.insist(lambda: jobs.start_instant(token_id, self._claim.look_up(), most))
+        return await self.engine.insist(lambda: jobs.start_instant(token_id, self._claim.refresh(), most))
 
     async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
-        return await self._once(lambda: claimable.unattended(self._claim.look_up(), room, older_than))
+        return await self._once(lambda: claimable.unattended(self._claim.refresh(), room, older_than))
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
         await self.engine.insist(jobs.give_back, job_id, attempt, lease, after)
@@ -104,14 +111,14 @@ class LocalTransport:
             handover.material, orders.job_id, orders.task_id, orders.project_id, orders.scope["input"]
         )
 
-    async def before(self, started: Started) -> Before | None:
+    async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
         return await self.engine.insist(handover.last_snapshot, started.orders.job_id)
 
     def fetch(self, stored: str, path: Path) -> None:
-        storage.fetch(storage.artifacts(), stored, path)
+        storage.fetch(storage.artifact_storage(), stored, path)
 
-    async def store(self, started: Started, left: Leavings) -> None:
-        known = await self.engine.insist(storage.known, left.files)
+    async def store(self, started: Started, left: AttemptResults) -> None:
+        known = await self.engine.insist(storage.stored_digests, left.files)
         # In no thread of the database: no connection waits for a disk
         stored = await asyncio.to_thread(handover.save, left.root, left.files, known)
         orders = started.orders
@@ -126,14 +133,14 @@ class LocalTransport:
         return append
 
     def has_room(self, folder: Path) -> bool:
-        return storage.has_room(storage.artifacts(), folder)
+        return storage.has_room(storage.artifact_storage(), folder)
 
     # Deliver
 
     async def clear(self, started: Started) -> Clearance:
         return await self.engine.insist(deliveries.clear, started.orders.job_id, started.lease)
 
-    async def delivered(
+    async def report_delivered(
         self,
         started: Started,
         commit: str,
@@ -141,21 +148,27 @@ class LocalTransport:
         base: str | None = None,
     ) -> None:
         await self.engine.insist(
-            deliveries.delivered, started.orders.job_id, started.lease, commit, request, base
+            deliveries.record_delivered, started.orders.job_id, started.lease, commit, request, base
         )
 
-    async def at_host(self, started: Started, host_state: AtHost) -> None:
-        await self.engine.insist(deliveries.at_host, started.orders.job_id, started.lease, host_state)
+    async def report_host_progress(self, started: Started, host_state: AtHost) -> None:
+        await self.engine.insist(
+            deliveries.record_host_progress, started.orders.job_id, started.lease, host_state
+        )
 
-    async def queued(self, started: Started) -> float:
-        return await self.engine.insist(deliveries.queued, started.orders.job_id)
+    async def seconds_to_wait(self, started: Started) -> float:
+        return await self.engine.insist(deliveries.seconds_to_wait, started.orders.job_id)
 
-    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
-        await self.engine.insist(deliveries.base_moved, started.orders.job_id, started.lease, onto, tree)
+    async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
+        await self.engine.insist(
+            deliveries.record_base_moved, started.orders.job_id, started.lease, onto, tree
+        )
 
-    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+    async def report_push(
+        self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
+    ) -> None:
         arguments = (started.orders.job_id, started.lease, commit, list(who), list(logins))
-        await self.engine.insist(pushes.found, *arguments)
+        await self.engine.insist(pushes.record_push, *arguments)
 
     # Report
 

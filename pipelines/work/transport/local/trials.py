@@ -32,14 +32,14 @@ from pipelines.work.orders.order import Orders
 from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.local import handover, jobs
 from pipelines.work.transport.local.database import Database
-from pipelines.work.transport.local.earlier_output import said
+from pipelines.work.transport.local.earlier_output import earlier_values
 from pipelines.work.transport.local.folders import folders_for, inputs_of
-from pipelines.work.transport.local.orders import cost_left, declared, received, station_order
+from pipelines.work.transport.local.orders import cost_left, declared, received_handoffs, station_order
 from pipelines.work.transport.local.repositories import git_order, git_state
 from pipelines.work.transport.local.station_hosts import hosts_of
-from pipelines.work.transport.local.station_values import asked_in, values_at
+from pipelines.work.transport.local.station_values import secret_references_in, values_at
 from pipelines.work.transport.local.worker_claim import WorkerClaim
-from pipelines.work.transport.protocol import Before, LeaseLost, Leavings, Material, Started
+from pipelines.work.transport.protocol import AttemptResults, LeaseLost, Material, Started, StartingWorkspace
 
 MOST_SECONDS = 600.0
 """That a station by itself may take, whatever its own timeout says."""
@@ -66,11 +66,11 @@ class LocalTrial:
 
     async def claim(self, config: WorkerConfig) -> Started | None:
         claim = WorkerClaim(uuid.uuid4(), config)
-        started, self._source = await self._database.insist(lambda: begin(self._trial, claim.look_up()))
+        started, self._source = await self._database.insist(lambda: begin(self._trial, claim.refresh()))
         return started
 
-    async def goes_on(self) -> bool:
-        return await self._database.insist(seen, self._trial)
+    async def keep_alive(self) -> bool:
+        return await self._database.insist(mark_present, self._trial)
 
     async def end(self, outcome: Mapping[str, Any]) -> str:
         return await self._database.insist(end, self._trial, dict(outcome))
@@ -88,13 +88,13 @@ class LocalTrial:
             material, self._source, started.orders.project_id, started.orders.scope["input"]
         )
 
-    async def before(self, started: Started) -> Before | None:
+    async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
         return (await self.material(started)).before
 
     def fetch(self, stored: str, path: Path) -> None:
-        storage.fetch(storage.artifacts(), stored, path)
+        storage.fetch(storage.artifact_storage(), stored, path)
 
-    async def store(self, started: Started, left: Leavings) -> None:
+    async def store(self, started: Started, left: AttemptResults) -> None:
         """Nothing of it is kept."""
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
@@ -112,7 +112,7 @@ class LocalTrial:
     async def clear(self, started: Started) -> Clearance:
         refuse()
 
-    async def delivered(
+    async def report_delivered(
         self,
         started: Started,
         commit: str,
@@ -121,16 +121,18 @@ class LocalTrial:
     ) -> None:
         refuse()
 
-    async def at_host(self, started: Started, host_state: AtHost) -> None:
+    async def report_host_progress(self, started: Started, host_state: AtHost) -> None:
         refuse()
 
-    async def queued(self, started: Started) -> float:
+    async def seconds_to_wait(self, started: Started) -> float:
         refuse()
 
-    async def base_moved(self, started: Started, onto: str, tree: str) -> None:
+    async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
         refuse()
 
-    async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+    async def report_push(
+        self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
+    ) -> None:
         refuse()
 
 
@@ -149,14 +151,19 @@ def begin(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
         trial = waiting.select_related("line__project__owner", "by").first()
         if trial is None:
             return None, None
-        made = Ordered.of(trial)
+        made = TrialOrders.of(trial)
         now = clock.now()
         if fits(claim, made.task, made.line, made.station):
             trial.state, trial.started_at, trial.seen_at = State.RUNNING, now, now
             trial.save(update_fields=["state", "started_at", "seen_at"])
             return made.started(), trial.source
         if now - trial.created_at < timedelta(seconds=WAITS_SECONDS):
-            queue.enqueue(TRY_STATION, TRIALS, {"trial_id": trial_id}, not_before=jobs.later(ASIDE_SECONDS))
+            queue.enqueue(
+                TRY_STATION,
+                TRIALS,
+                {"trial_id": trial_id},
+                not_before=jobs.database_time_after(ASIDE_SECONDS),
+            )
             return None, None
     give_up(trial_id, "no_worker")
     return None, None
@@ -168,7 +175,7 @@ def fits(claim: Claim, task: Task, line: ParsedLine, station: Station) -> bool:
     return claim.can(task.project.owner.key, station, Reach.of(task).brings(station), besides)
 
 
-def seen(trial_id: int) -> bool:
+def mark_present(trial_id: int) -> bool:
     return bool(StationTrial.objects.filter(pk=trial_id, state=State.RUNNING).update(seen_at=clock.now()))
 
 
@@ -219,7 +226,7 @@ def material(source: int | None, project: int, inputs: Mapping[str, Any]) -> Mat
 
 
 @dataclass(frozen=True)
-class Ordered:
+class TrialOrders:
     """A trial with what it is about. `job`: the recorded run; without one neither it nor `task` is stored anywhere."""
 
     trial: StationTrial
@@ -229,7 +236,7 @@ class Ordered:
     job: Job
 
     @classmethod
-    def of(cls, trial: StationTrial) -> Ordered:
+    def of(cls, trial: StationTrial) -> TrialOrders:
         line = read_line(trial.document, keep_faulty_rules=True)
         job = (
             recorded(trial.source)
@@ -239,7 +246,7 @@ class Ordered:
         return cls(trial, line, line.station(trial.station), job.task, job)
 
     def started(self) -> Started:
-        values = values_at(self.task, self.line, [self.station], asked_in(self.line))
+        values = values_at(self.task, self.line, [self.station], secret_references_in(self.line))
         return Started(self._orders(), uuid.uuid4(), values)
 
     def _orders(self) -> Orders:
@@ -270,7 +277,7 @@ class Ordered:
                 "input": inputs,
                 "context": self._context(),
                 "variables": task.variables,
-                "said": said(job, self.line, station) if job.pk else {},
+                "said": earlier_values(job, self.line, station) if job.pk else {},
                 "macros": {
                     "chain": self.line.key,
                     "edges": task.edges,
@@ -280,7 +287,7 @@ class Ordered:
             repositories=tuple(
                 line_input.key for line_input in self.line.inputs if line_input.type == "repository"
             ),
-            handoff=received([job]).get(job.pk) if job.pk else None,
+            handoff=received_handoffs([job]).get(job.pk) if job.pk else None,
             begun=job.created_at.timestamp(),
             git=git,
             folders=folders_for(task, self.line, station, inputs, git.address if git else ""),

@@ -33,7 +33,7 @@ class WorkerClaim:
         offers = (without_programs.offers or frozenset()) | {SEVERAL_OWNERS}
         self._reduced = replace(without_programs, offers=offers)
 
-    def look_up(self) -> Claim:
+    def refresh(self) -> Claim:
         """Return what it may take at this moment, and write it into its row where that has changed."""
         if self._config.for_one_owner:
             owners = served(self._config.owners)
