@@ -23,8 +23,8 @@ from django.conf import settings
 from config.callers import Credential, caller_of, credential_of, look_up
 from config.door_channel import BoundedChannel
 from config.door_rooms import BUSY, FULL, REFUSED_TOKEN, SLOW, STRANGER, Refusal, Room, too_large
-from pipelines.work.measuring import is_full
-from pipelines.work.transport.http import wire
+from pipelines.work.file_measure import is_full
+from pipelines.work.transport.http import wire_format
 
 FORM: Final = 1024 * 1024
 """Bytes around the files of a form."""
@@ -34,8 +34,8 @@ RUNNERS: Final = "/api/v1/runner/"
 def most_of(path: str) -> int:
     """Bytes of the body that a request to this path may have."""
     if RUNNERS in path:
-        return wire.MOST_DOCUMENT
-    return max(wire.MOST_DOCUMENT, 2 * int(settings.UPLOAD_BYTES) + FORM)
+        return wire_format.MOST_DOCUMENT
+    return max(wire_format.MOST_DOCUMENT, 2 * int(settings.UPLOAD_BYTES) + FORM)
 
 
 MOST_OF_STRANGERS: Final = 1024 * 1024

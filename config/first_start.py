@@ -15,7 +15,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from pipelines.models import Membership, Project, Role, User
-from pipelines.work.workspace_folder.moving import move_earlier
+from pipelines.work.workspace_folder.workspace_move import move_earlier
 
 ADMINISTRATOR = "admin"
 _LOCK = 0x67617465  # any number: two starts on one database wait for each other

@@ -26,7 +26,7 @@ from pipelines.api import api, runner_calls
 from pipelines.api.runner_calls import CallAnswer, SentCall
 from pipelines.api.runner_reports import TokenOutOfForce
 from pipelines.engine.commands.report import LARGEST_BATCH
-from pipelines.work.transport.together import CallBatcher
+from pipelines.work.transport.batching import CallBatcher
 
 log = structlog.get_logger(__name__)
 MOST_IDLE: Final = 40

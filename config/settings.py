@@ -308,12 +308,12 @@ HINT_SINK = "pipelines.web.live.hints.push"
 # Every module that defines tasks of the queue; a worker imports them (`work/scheduler/known_tasks.py`).
 PROCRASTINATE_IMPORT_PATHS = [
     "pipelines.work.scheduler.tickets",
-    "pipelines.work.telling.tasks",
+    "pipelines.work.host_notifications.tasks",
     "reviews.tasks",
 ]
 # The modules are listed above: by default every app is searched for a module called tasks
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
-OBSERVERS = ["reviews.observer.ReviewObserver", "pipelines.work.telling.observer.HostObserver"]
+OBSERVERS = ["reviews.observer.ReviewObserver", "pipelines.work.host_notifications.observer.HostObserver"]
 # Called every hour until nothing is left: each deletes some of what is kept for a time only; the last one reads the
 # guarantees of a version anew that was published under an earlier revision of the law.
 EXPIRES = [

@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from gateline.commands.import_ import found
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.routing.basics.problems import DocumentError
 from tests.formats.foreign.round_trip import back_and_forth
 
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     counts = Counter[str]()
     for name, files in found(folder):
         try:
-            opened = opening.import_files(files)
+            opened = document_import.import_files(files)
             back_and_forth(opened)
         except DocumentError as error:
             verdict, words = "refused", str(error.problems[0].message)

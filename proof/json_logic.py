@@ -17,7 +17,7 @@ from typing import Any
 
 from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.vibe_factory.json_logic import is_logic
-from pipelines.formats.foreign.vibe_factory.reading import NEVER, condition_of
+from pipelines.formats.foreign.vibe_factory.reader import NEVER, condition_of
 from tests.formats.foreign.test_json_logic import decided, truthy
 
 COMPARISONS = ("==", "===", "!=", "!==", "<", "<=", ">", ">=", "in")

@@ -14,10 +14,10 @@ from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import LineOut, Strict
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
-from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.folder import MOST_FILES
-from pipelines.formats.foreign.systems import systems, written_systems
-from pipelines.formats.foreign.writing import dialect_of, export_document
+from pipelines.formats.foreign import document_import
+from pipelines.formats.foreign.document_export import dialect_of, export_document
+from pipelines.formats.foreign.folder_archive import MOST_FILES
+from pipelines.formats.foreign.known_systems import systems, written_systems
 from pipelines.formats.top_members import with_members
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined
@@ -72,7 +72,7 @@ def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[st
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
     # Not `in_turn`: whether it saves stands in the body
     with turn(request.auth, saves=payload.save):
-        opened = opening.import_files(payload.files)
+        opened = document_import.import_files(payload.files)
         imported = _told(opened, project, payload.key)
         if not payload.save:
             return Status(200, imported)
@@ -122,7 +122,7 @@ def export(request: Request, line: Line, dialect: str = "", version: str = "") -
     return {"dialect": dialect, "system": systems()[dialect].name, "text": made.text, "losses": losses}
 
 
-def _told(opened: opening.ImportedDocument, project: Project, key: str) -> dict[str, Any]:
+def _told(opened: document_import.ImportedDocument, project: Project, key: str) -> dict[str, Any]:
     """Raises Invalid: it has no key, or is no object of stations."""
     document, text = opened.document, opened.text
     if key and document.get("key") != key:

@@ -14,7 +14,7 @@ from pipelines.api.lookup import COSTS, LINE, Operations, in_turn, may, saving_i
 from pipelines.api.schemas import LineOut, Strict, refuse_rounded, text_of
 from pipelines.errors import Conflict
 from pipelines.formats import native
-from pipelines.formats.merging import is_same_value
+from pipelines.formats.line_merge import is_same_value
 from pipelines.lines import drafts, publishing
 from pipelines.lines.linting import examined
 from pipelines.models import Line, Project, User

@@ -16,7 +16,7 @@ from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.formats.changes import AFFECTS, changes
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
 from pipelines.models import Line
 from pipelines.routing.basics.wording import people_text
@@ -114,7 +114,7 @@ def _begun(line: Line, sent: ImportIn) -> dict[str, Any]:
 
 def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
     """Raises DocumentError: nothing that can be drawn."""
-    opened = opening.import_document(sent.text)
+    opened = document_import.import_document(sent.text)
     document = {**opened.document, "key": line.key}
     problems = native.locate(opened.text, _problems(document))
     if not drawable(document):
@@ -127,7 +127,7 @@ def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
     }
 
 
-def _losses(opened: opening.ImportedDocument) -> list[dict[str, Any]]:
+def _losses(opened: document_import.ImportedDocument) -> list[dict[str, Any]]:
     """Return what a document of another system expresses otherwise, before the changes."""
     if not opened.losses:
         return []

@@ -12,8 +12,8 @@ from django.http import HttpRequest
 from pipelines.api.runner_reports import Faulty, SentReport
 from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Invalid
-from pipelines.work.measuring import PIECE
-from pipelines.work.transport.http import wire
+from pipelines.work.file_measure import PIECE
+from pipelines.work.transport.http import wire_format
 
 # Ids are bigints: a larger number would be an error of the database, and a 500 to the runner
 MOST_JOB = 2**63
@@ -23,11 +23,11 @@ HALVES = re.compile(r"\\u[dD][89a-fA-F]")
 
 def document(request: HttpRequest) -> dict[str, Any]:
     """A JSON object that may be larger than the body of a form."""
-    room, pieces = wire.MOST_DOCUMENT, []
+    room, pieces = wire_format.MOST_DOCUMENT, []
     while piece := request.read(PIECE):
         room -= len(piece)
         if room < 0:
-            raise Invalid.at("", f"is larger than {wire.MOST_DOCUMENT // 1024**2} MB")
+            raise Invalid.at("", f"is larger than {wire_format.MOST_DOCUMENT // 1024**2} MB")
         pieces.append(piece)
     try:
         text = b"".join(pieces).decode()

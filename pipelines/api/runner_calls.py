@@ -21,7 +21,7 @@ from pipelines.api.auth import project_of
 from pipelines.api.runner_reports import NOT_ITS, ReportCall, RunnerUnknown
 from pipelines.errors import Invalid, NotFound
 from pipelines.routing.document.kinds import is_instant
-from pipelines.work.transport.http import wire
+from pipelines.work.transport.http import wire_format
 from pipelines.work.transport.protocol import ReportAnswer
 
 SHORT: Final = 64 * 1024
@@ -63,7 +63,7 @@ def short(request: HttpRequest) -> SentCall | None:
         return None
     secret = secret.removeprefix(BEARER)
     project, runner = project_of(secret), uuid.UUID(match[1])
-    lease = LEASE.fullmatch(request.headers.get(wire.LEASE, "")) if match[2] else None
+    lease = LEASE.fullmatch(request.headers.get(wire_format.LEASE, "")) if match[2] else None
     # A report about one job has its lease in the header; several have theirs in the body.
     # Nor does one go with others whose token nobody has looked at: alone, wrong ones are counted
     if project is None or (lease is None) == (match[2] is not None):
@@ -101,7 +101,7 @@ def _response(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | 
         return answers
     if not call.is_alone:
         return CallAnswer(
-            plain({"answers": [wire.answer_json(report_answer) for report_answer in answers]}),
+            plain({"answers": [wire_format.answer_json(report_answer) for report_answer in answers]}),
             _instant(answers),
         )
     (answer,) = answers
@@ -109,7 +109,7 @@ def _response(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | 
         return NotFound()
     if answer.status == "error":
         return HttpError(503, answer.detail)
-    return CallAnswer(plain(wire.answer_json(answer)), _instant(answers))
+    return CallAnswer(plain(wire_format.answer_json(answer)), _instant(answers))
 
 
 def _instant(answers: Sequence[ReportAnswer]) -> frozenset[int]:

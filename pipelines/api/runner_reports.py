@@ -14,9 +14,9 @@ from django.views.decorators.debug import sensitive_variables
 from pipelines.errors import Invalid
 from pipelines.models import ApiToken
 from pipelines.people import accounts
-from pipelines.work.runners import reported, reports
+from pipelines.work.runners import report_facts, reports
 from pipelines.work.runners.presence import claim_of
-from pipelines.work.runners.reported import Reporter, ReportFacts
+from pipelines.work.runners.report_facts import Reporter, ReportFacts
 from pipelines.work.runners.reports import RunnerReport
 from pipelines.work.transport.protocol import ReportAnswer
 
@@ -99,7 +99,7 @@ def _known(
         if call.secret in tokens and tokens[call.secret].project_id == project and call.fault is None
     }
     reported_by_call = (
-        dict(zip(reporters, reported.read(project, list(reporters.values())), strict=True))
+        dict(zip(reporters, report_facts.read(project, list(reporters.values())), strict=True))
         if reporters
         else {}
     )

@@ -27,17 +27,17 @@ from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
-from pipelines.work.runners import claiming, files, logs, presence, storing
+from pipelines.work.runners import files, logs, presence, result_storage, runner_claims
 from pipelines.work.runners.presence import claim_of
-from pipelines.work.transport.http import wire
-from pipelines.work.transport.local import handover
+from pipelines.work.transport.http import wire_format
+from pipelines.work.transport.local import stored_results
 from pipelines.work.transport.local.claimable import claimable
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportFailed
 
 router = Operations("runners", (400, 401, 404, 409, 422, 503), auth=RunnerBearer())
 RUNNER = "/runner/{runner}"
 JOB = RUNNER + "/jobs/{job}"
-LEASE = Header(..., alias=wire.LEASE)
+LEASE = Header(..., alias=wire_format.LEASE)
 F = TypeVar("F", bound=Callable[..., Any])
 Word = Annotated[str, Field(max_length=200)]
 JobId = Annotated[StrictInt, Field(gt=0, lt=bodies.MOST_JOB)]
@@ -184,7 +184,7 @@ def _runner(request: RunnerRequest, runner: uuid.UUID) -> Worker:
 
 
 def _held(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:
-    return claiming.job_under_lease(_runner(request, runner), bodies.job_id(job), lease)
+    return runner_claims.job_under_lease(_runner(request, runner), bodies.job_id(job), lease)
 
 
 # The runner itself
@@ -251,8 +251,8 @@ def claim_together(request: RunnerRequest, runner: uuid.UUID, payload: ClaimsIn)
 
 def _started(runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
     # A job that is named twice is started once, and the answer has it in both places
-    started = {} if runner.stopping else claiming.start(dict.fromkeys(jobs), claim_of(runner))
-    return [wire.started_json(started[job]) if job in started else None for job in jobs]
+    started = {} if runner.stopping else runner_claims.start(dict.fromkeys(jobs), claim_of(runner))
+    return [wire_format.started_json(started[job]) if job in started else None for job in jobs]
 
 
 @router.post(JOB + "/give-back", response={204: None}, url_name="runner-give-back")
@@ -274,8 +274,8 @@ def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UU
     """Return what the attempt starts with; each file under a name that is valid as long as the lease."""
     job_row = _held(request, runner, job, lease)
     inputs = job_row.task.inputs
-    what = handover.material(job_row.pk, job_row.task_id, job_row.task.project_id, inputs)
-    return wire.material_json(what, files.namer(job, lease))
+    what = stored_results.material(job_row.pk, job_row.task_id, job_row.task.project_id, inputs)
+    return wire_format.material_json(what, files.namer(job, lease))
 
 
 @router.post(JOB + "/before", response=dict[str, Any], url_name="runner-before")
@@ -283,7 +283,7 @@ def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UU
 def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """Return only the workspace of the material."""
     _held(request, runner, job, lease)
-    return {"before": wire.before_json(handover.last_snapshot(job), files.namer(job, lease))}
+    return {"before": wire_format.before_json(stored_results.last_snapshot(job), files.namer(job, lease))}
 
 
 @router.get(RUNNER + "/files/{name}", response={200: None}, url_name="runner-file")
@@ -332,7 +332,7 @@ def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease
 def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> None:
     """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
     job_row = _held(request, runner, job, lease)
-    storing.store(job_row, lease, bodies.document(request))
+    result_storage.store(job_row, lease, bodies.document(request))
 
 
 @router.post(JOB + "/log", response={204: None}, url_name="runner-log")

@@ -1,7 +1,7 @@
 """Differences between two documents of one line: typed changes, each with its place, and whether it decides
 where tasks go. Pure: any JSON will do, so that an unfinished draft can be compared too.
 
-Members of lists are known by their identity, as in `merging`. An empty answer means that the documents are
+Members of lists are known by their identity, as in `line_merge`. An empty answer means that the documents are
 the same, and the changes put into the first document give the second.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pipelines.formats.merging import GONE, IDENTITY, ORDER, by_identity, is_same_value, keys_in
+from pipelines.formats.line_merge import GONE, IDENTITY, ORDER, by_identity, is_same_value, keys_in
 from pipelines.routing.basics.problems import join
 
 What = Literal["added", "removed", "changed", "order"]

@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import SafeRepresenter
 
-from pipelines.formats.foreign.systems import recognise_system
+from pipelines.formats.foreign.known_systems import recognise_system
 from pipelines.formats.schema import json_schema
 from pipelines.formats.yamltext import Parsed, TextError, parse, resolves_to_text
 from pipelines.routing.basics import jsontext

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipelines.formats import native
-from pipelines.formats.merging import is_same_value
+from pipelines.formats.line_merge import is_same_value
 from pipelines.routing.basics.problems import DocumentError
 
 _BLANK = re.compile(r"[ \t\r\n]*")

@@ -13,7 +13,7 @@ from django.db import transaction
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.authorship import Noted
-from pipelines.formats.merging import MergeConflict, is_same_value, merge
+from pipelines.formats.line_merge import MergeConflict, is_same_value, merge
 from pipelines.lines import comments, publishing, scenarios
 from pipelines.models import Line, User
 

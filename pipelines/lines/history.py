@@ -7,7 +7,7 @@ from django.db import transaction
 from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Invalid
-from pipelines.formats.merging import is_same_value
+from pipelines.formats.line_merge import is_same_value
 from pipelines.lines import comparing, publishing
 from pipelines.models import Line, LineEvent, LineVersion, User
 from pipelines.ports import clock

@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.core import checks
 
-from pipelines.work.workspace_folder.upward import file_above
+from pipelines.work.workspace_folder.outer_config import file_above
 
 TAG: Final = "workspaces"
 

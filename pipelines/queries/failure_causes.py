@@ -49,7 +49,7 @@ NOT_PREPARED = ("command_not_started", "no_fixer", PREPARE_FAILED)
 """Failure types that an environment might cure."""
 NOT_LISTED = re.compile(r"(?:port (\d+) of )?host (\S+) is not in the Hosts of the environment")
 PRIVATE = re.compile(r"host (\S+) has the private address (\S+?)\. ")
-"""What the proxy of Prepare refused, as the summary of the run says it (pipelines/work/worker/preparing.py)."""
+"""What the proxy of Prepare refused, as the summary says it (pipelines/work/worker/environment_preparation.py)."""
 TEXTS = ("error", "output", "text", "result", "message", "content", "stderr")
 """Keys of an agent's event that hold texts for people."""
 FAILED = ("failure", "cancelled")

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, TextIO
 
 from pipelines.formats import native
 from pipelines.formats import scenarios as scenario_texts
-from pipelines.formats.linted import lint_text
+from pipelines.formats.line_lint import lint_text
 from pipelines.formats.typescript import typescript
 from pipelines.routing.analysis.difference.compare import NONE, difference
 from pipelines.routing.analysis.difference.report import report as report_difference

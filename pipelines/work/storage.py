@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 
 from pipelines.models import Blob, Project, Upload
 from pipelines.routing.basics.file_signatures import LEAD, content_kind
-from pipelines.work.measuring import PIECE, Measured, measure
+from pipelines.work.file_measure import PIECE, Measured, measure
 
 
 def artifact_storage() -> Storage:

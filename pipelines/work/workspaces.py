@@ -21,8 +21,8 @@ from typing import Any
 
 import rfc8785
 
-from pipelines.work.measuring import measure
-from pipelines.work.spec.base import Attempt
+from pipelines.work.file_measure import measure
+from pipelines.work.spec.handler_io import Attempt
 from pipelines.work.workspace_folder.folders import in_use, remove
 
 MOST_FILES = 100_000

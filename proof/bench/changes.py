@@ -22,8 +22,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from pipelines.formats.evidence.trees.texts import compare_lines, file_side, hunks
-from pipelines.formats.evidence.trees.trees import compare, pair_renames
+from pipelines.formats.evidence.trees.text_diff import compare_lines, file_side, hunks
+from pipelines.formats.evidence.trees.tree_diff import compare, pair_renames
 from proof.bench.rig import Json, browser, database, keep
 
 STORED: dict[str, bytes] = {}

@@ -24,7 +24,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from proof.bench.moves import STATIONS, cpu_of
 from proof.bench.rig import Json, database, keep
 from proof.soak.fleet import Fleet

@@ -179,7 +179,11 @@ def queues() -> Iterator[Fault]:
             r"^@app\.task\(name=.*queue=([\w.]+)",
             lambda match: match[0].replace(f"queue={match[1]}", 'queue="other"'),
         )
-    for name in ("pipelines.work.scheduler.tickets", "pipelines.work.telling.tasks", "reviews.tasks"):
+    for name in (
+        "pipelines.work.scheduler.tickets",
+        "pipelines.work.host_notifications.tasks",
+        "reviews.tasks",
+    ):
         yield from changed(kind, ROOT / "config/settings.py", rf'^    "{name}",\n', without)
 
 

@@ -61,7 +61,7 @@ def key_of(address: str) -> str:
 
 def set_up() -> None:
     """The points. `run` is in the program of a station, see `repository_kills`."""
-    from pipelines.work.git import attempt, joining  # noqa: PLC0415  # Django is set up first
+    from pipelines.work.git import attempt, branch_joins  # noqa: PLC0415  # Django is set up first
     from pipelines.work.git.remote import Remote  # noqa: PLC0415  # as above
     from pipelines.work.transport.local.transport import LocalTransport  # noqa: PLC0415  # as above
 
@@ -75,7 +75,7 @@ def set_up() -> None:
         (Remote, "fetch", pausing(Remote.fetch, "fetch", by_remote)),
         (Remote, "push", pausing(Remote.push, "push", by_remote)),
         (attempt, "_commit", pausing(attempt._commit, "commit", by_access)),
-        (joining, "merge_commit", pausing(joining.merge_commit, "merge", by_access)),
+        (branch_joins, "merge_commit", pausing(branch_joins.merge_commit, "merge", by_access)),
         (LocalTransport, "report", reporting(LocalTransport.report)),
     ]
     for place, name, work in changed:

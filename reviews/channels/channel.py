@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.work.outgoing.fetching import Call, HttpAnswer
+from pipelines.work.outgoing.http_fetch import Call, HttpAnswer
 
 
 class ChannelError(Exception):

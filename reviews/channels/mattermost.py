@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipelines.work.outgoing.fetching import Call, HttpAnswer
+from pipelines.work.outgoing.http_fetch import Call, HttpAnswer
 from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, document_of, post
 from reviews.channels.pressed import APPROVE
 

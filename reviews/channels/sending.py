@@ -21,8 +21,8 @@ from pipelines.queries.versions import by_id
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import Gate
 from pipelines.templatetags.cuts import shortened
-from pipelines.work.outgoing.fetching import NOT_FETCHED, Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import Guard
+from pipelines.work.outgoing.http_fetch import NOT_FETCHED, Call, HttpAnswer, fetch
 from reviews.channels import interactions, mattermost_calls, slack
 from reviews.channels.channel import ChannelAway, ChannelError, ReviewMessage, Target
 from reviews.channels.table import BY_KEY

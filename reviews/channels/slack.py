@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.work.outgoing.fetching import Call, HttpAnswer
+from pipelines.work.outgoing.http_fetch import Call, HttpAnswer
 from reviews.channels.channel import (
     ChannelAway,
     ChannelError,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipelines.work.outgoing.fetching import Call
+from pipelines.work.outgoing.http_fetch import Call
 from reviews.channels.channel import ChannelKind, ReviewMessage, Target, post, without_id
 
 MARKUP = re.compile(r"([\\*_\[\]()#+\-!<>`~|])")

@@ -9,7 +9,7 @@ from datetime import datetime
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from pipelines.ports import clock
-from pipelines.work.outgoing.fetching import Call
+from pipelines.work.outgoing.http_fetch import Call
 from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, Target, post, without_id
 
 PREFIX = "whsec_"

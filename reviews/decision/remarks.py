@@ -11,7 +11,7 @@ from django.db.models import BigIntegerField, CharField, DateTimeField, Exists, 
 from django.utils import timezone
 
 from pipelines.errors import Conflict, Forbidden, Invalid, existing
-from pipelines.formats.evidence.trees.remarks import (
+from pipelines.formats.evidence.trees.remark_location import (
     CHANGED,
     GONE,
     MOVED,
@@ -19,7 +19,7 @@ from pipelines.formats.evidence.trees.remarks import (
     RemarkLocation,
     locate_remark,
 )
-from pipelines.formats.evidence.trees.texts import file_side as text_side
+from pipelines.formats.evidence.trees.text_diff import file_side as text_side
 from pipelines.models import GateVisit, User, Vote
 from pipelines.models.plumbing.compiled import compiled
 from pipelines.routing.basics.hidden_characters import escape_hidden

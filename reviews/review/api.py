@@ -13,7 +13,7 @@ from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import CHANGES, TASK, Operations
 from pipelines.api.positions import FieldOut
 from pipelines.errors import Conflict, NotFound
-from pipelines.formats.evidence.claims.checking import CONFIRMED, CONTRADICTED
+from pipelines.formats.evidence.claims.claim_checks import CONFIRMED, CONTRADICTED
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.observed import facts_so_far
 from reviews.attention import claims, questions

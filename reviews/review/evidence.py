@@ -9,7 +9,8 @@ from typing import Any
 
 from django.http import QueryDict
 
-from pipelines.formats.evidence.claims.checking import (
+from pipelines.formats.evidence.claims.agent_claims import MOST, OTHER, claims_of
+from pipelines.formats.evidence.claims.claim_checks import (
     CONFIRMED,
     CONTRADICTED,
     CheckedClaim,
@@ -17,8 +18,7 @@ from pipelines.formats.evidence.claims.checking import (
     check_claims,
 )
 from pipelines.formats.evidence.claims.manifests import dependency_names, is_manifest, is_unread_manifest
-from pipelines.formats.evidence.claims.reading import MOST, OTHER, claims_of
-from pipelines.formats.evidence.trees.kinds import sensitivity
+from pipelines.formats.evidence.trees.file_kinds import sensitivity
 from pipelines.models import Job
 from pipelines.queries.observed import tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.files.storage import storages
 from django.http import QueryDict
 
+from pipelines.formats.evidence.readers.reader_table import READERS, kind_by_name
 from pipelines.formats.evidence.readers.report import (
     MOST_BYTES,
     CaseProblem,
@@ -18,7 +19,6 @@ from pipelines.formats.evidence.readers.report import (
     ToolFinding,
     UnreadableReport,
 )
-from pipelines.formats.evidence.readers.table import READERS, kind_by_name
 from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
 from pipelines.queries.observed import groups_of, tests_words

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from schemathesis.core import NotSet
 from schemathesis.core.transport import Response
 
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.models import Task
 from tests.api.conftest import Apis
 from tests.api.test_any_input import of_alp, operations, schema
@@ -77,9 +77,9 @@ WANTED: Mapping[str, Sequence[str]] = {
 @pytest.fixture
 def of_person(world: World, api: Apis) -> dict[str, Any]:
     """An execution of an imported workflow at a station of people, and a task at its gate."""
-    version = world.line(opening.import_document(json.dumps(MANUAL)).document)
+    version = world.line(document_import.import_document(json.dumps(MANUAL)).document)
     runs = world.start(version)
-    gated = world.line(opening.import_document(json.dumps(own.ALP)).document)
+    gated = world.line(document_import.import_document(json.dumps(own.ALP)).document)
     waits = world.start(gated)
     for code in (0, 1, 0):
         world.report(waits, {"exit_code": code})

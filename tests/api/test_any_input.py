@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from schemathesis.core import NotSet
 
 from pipelines.api import api as described
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from tests.api.conftest import Apis
 from tests.factories import World
 from tests.reviews.conftest import gated

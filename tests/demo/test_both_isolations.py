@@ -19,7 +19,7 @@ from pipelines.models import Repository as ConnectedRepository
 from pipelines.work import logs
 from pipelines.work.handlers import command
 from pipelines.work.processes.installation import PROGRAMS
-from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from tests import waiting
 from tests.factories import make_user
 from tests.fixtures.site import ROOT, environment, manage, stop

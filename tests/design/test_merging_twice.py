@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from pipelines.formats.merging import merge
+from pipelines.formats.line_merge import merge
 from tests.design.typescript import run
 
 MERGE = """

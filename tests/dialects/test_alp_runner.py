@@ -15,7 +15,7 @@ from django.urls import resolve
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.models import ApiToken, Artifact, Event, Job, Lease, LineVersion, Task, Worker
 from tests.api.conftest import Apis
 from tests.dialects.test_imported import ALP
@@ -75,7 +75,7 @@ def dispatched(*keys: str, **more: Any) -> dict[str, Any]:
 
 
 def imported(world: World, document: dict[str, Any] = ALP) -> LineVersion:
-    return world.line(opening.import_document(json.dumps(document)).document)
+    return world.line(document_import.import_document(json.dumps(document)).document)
 
 
 def test_a_line_of_alp_is_worked_from_its_first_station_to_its_gate_and_its_end(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.models import LineVersion, Task
 from tests.dialects.aeef import HANDOFF
 from tests.factories import World
@@ -92,7 +92,7 @@ CONTENOX = """\
 
 
 def published(world: World, text: str) -> LineVersion:
-    return world.line(opening.import_document(text).document)
+    return world.line(document_import.import_document(text).document)
 
 
 def worked(world: World, task: Task, *outcomes: dict[str, Any]) -> list[str]:

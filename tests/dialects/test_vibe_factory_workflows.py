@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from pipelines import engine
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.models import LineVersion, Task, User
 from tests.dialects.test_imported import VIBE
 from tests.factories import World, make_project, make_worker
@@ -59,7 +59,7 @@ def workflows(world: World) -> Workflows:
 
 @pytest.fixture
 def version(world: World) -> LineVersion:
-    return world.line(opening.import_document(json.dumps(VIBE)).document)
+    return world.line(document_import.import_document(json.dumps(VIBE)).document)
 
 
 def named(version: LineVersion) -> str:
@@ -150,7 +150,7 @@ def test_C17_a_station_without_a_true_transition_stays_running_and_names_its_err
         **VIBE,
         "transitions": [{"source_station_id": "b", "target_station_id": "t", "condition_type": "failure"}],
     }
-    version = world.line(opening.import_document(json.dumps(only)).document)
+    version = world.line(document_import.import_document(json.dumps(only)).document)
     execution = workflows.execute(named(version)).json()["workflow_execution_id"]
     stuck = workflows.completes(execution).json()
     assert (stuck["status"], stuck["error"], stuck["current_station_id"]) == (

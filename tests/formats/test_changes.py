@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats.changes import DocumentChange, Member, changes, touches
-from pipelines.formats.merging import IDENTITY, ORDER, is_same_value
+from pipelines.formats.line_merge import IDENTITY, ORDER, is_same_value
 from pipelines.routing.document.line import read_line
 from tests.factories import document, station
 

@@ -24,7 +24,7 @@ from pytest_django import DjangoDbBlocker
 from config import callers, door
 from config.door_rooms import Room
 from pipelines.models import ApiToken
-from pipelines.work.transport.http import wire
+from pipelines.work.transport.http import wire_format
 from tests.factories import World
 from tests.fixtures.site import ROOT, Site, environment, free_port, health, start_web, stop
 from tests.pages.conftest import client_of
@@ -32,7 +32,7 @@ from tests.waiting import LONG, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 UPLOAD = "/api/v1/runner/6a3f0f8e-6f0a-4b7e-9d0f-5e6b6f2c9a10/jobs/1/files/" + "0" * 64
-MANY = 4 * wire.MOST_DOCUMENT
+MANY = 4 * wire_format.MOST_DOCUMENT
 PIECE = bytes(1024 * 1024)
 
 
@@ -121,7 +121,7 @@ def test_who_sends_without_end_is_stopped_at_the_bound(site: Site, token: str) -
     head = f"PUT {UPLOAD} HTTP/1.1\r\n{token}Transfer-Encoding: chunked\r\n"
     answer, _sent = spoken(site, head, chunks(site, sizes))
     assert answer.startswith("HTTP/1.1 413 ") and "64 MB" in answer
-    assert len(PIECE) < max(sizes) <= wire.MOST_DOCUMENT < MANY and kept(site) == 0
+    assert len(PIECE) < max(sizes) <= wire_format.MOST_DOCUMENT < MANY and kept(site) == 0
 
 
 @pytest.mark.parametrize(

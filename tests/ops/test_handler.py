@@ -17,7 +17,7 @@ from config.handler import GatheredRequest, OneThread
 from pipelines.api.runner_calls import CallAnswer
 from pipelines.models import ApiToken, Job
 from pipelines.people import accounts
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from tests.factories import World
 from tests.work.runners.far import FACTS
 

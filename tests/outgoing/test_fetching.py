@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from pipelines.work.outgoing.fetching import Call, fetch
 from pipelines.work.outgoing.guard import Guard
+from pipelines.work.outgoing.http_fetch import Call, fetch
 from tests.outgoing.servers import say, serving, silent
 
 LOOPBACK = Guard(("127.0.0.0/8",))

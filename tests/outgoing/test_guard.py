@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from pipelines.work.outgoing import nat64
-from pipelines.work.outgoing.fetching import Call, fetch
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
+from pipelines.work.outgoing.http_fetch import Call, fetch
 from pipelines.work.outgoing.special_purpose import SPECIAL_PURPOSE, Network
 from pipelines.work.outgoing.transport import blocking_client
 from tests.outgoing.servers import say, serving

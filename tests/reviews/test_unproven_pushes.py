@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.models import GateVisit, Repository, Task, VisitCommit
-from pipelines.work.telling.texts import status_of
+from pipelines.work.host_notifications.texts import status_of
 from reviews.models import Notification
 from reviews.review.detail import dossier
 from tests.factories import World

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.formats.merging import merge
+from pipelines.formats.line_merge import merge
 
 Document = dict[str, Any]
 Edit = Callable[[Document], None]

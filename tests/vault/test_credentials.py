@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from pipelines.lines import publishing
 from pipelines.models import Job, Line, Project, Repository, Role
-from pipelines.work.transport.http import wire
+from pipelines.work.transport.http import wire_format
 from pipelines.work.transport.local import jobs
 from tests.factories import World, document, make_member, make_project
 from tests.pages.conftest import at, client_of, text
@@ -79,9 +79,9 @@ def test_a_runner_is_given_none(world: World, put: Put) -> None:
     job = Job.objects.get(task=task)
     started = jobs.start_job(job.pk, world.claim())
     assert started is not None
-    sent = wire.started_json(started)["values"]
+    sent = wire_format.started_json(started)["values"]
     assert (sent["secrets"], sent["credential"], sent["withheld"]) == ({}, "", {"GIT_TOKEN": "shop"})
-    assert wire.started_of(wire.started_json(started)).values.withheld == {"GIT_TOKEN": "shop"}
+    assert wire_format.started_of(wire_format.started_json(started)).values.withheld == {"GIT_TOKEN": "shop"}
 
 
 def test_one_of_another_project_counts_where_both_get_the_value(world: World, put: Put) -> None:

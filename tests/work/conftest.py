@@ -13,7 +13,7 @@ import pytest
 from django.core.files.storage import storages
 
 from pipelines.work.handlers import command
-from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from tests.work.driving import Bench
 
 PYTHON = sys.executable

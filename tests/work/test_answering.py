@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.work.models.answer_text import answer_in
+from pipelines.work.language_models.answer_text import answer_in
 
 ANSWERS = {
     "yes": "yes",

@@ -17,9 +17,9 @@ from dulwich.errors import GitProtocolError, NotGitRepository
 from pipelines.models import Repository
 from pipelines.work.outgoing.authorities import Authorities, WrongBundle, of_environment, trust
 from pipelines.work.outgoing.endpoint import Outgoing
-from pipelines.work.outgoing.fetching import Call, fetch
-from pipelines.work.outgoing.git import HttpsGitClient
+from pipelines.work.outgoing.git_client import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard
+from pipelines.work.outgoing.http_fetch import Call, fetch
 from pipelines.work.processes.isolation import places, way_to
 from tests.factories import World
 from tests.outgoing.authority import CompanyAuthority, company_authority

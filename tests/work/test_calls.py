@@ -12,7 +12,7 @@ import pytest
 from pipelines.work.handlers import error, hook, http, route
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, Outcome, ProcessLimits, Spec
 from tests.outgoing.servers import say, serving, silent
 from tests.work.conftest import Collected
 from tests.work.modelserver import model, refuses, says

@@ -13,8 +13,8 @@ from pipelines.work.handlers import chat
 from pipelines.work.orders.order import expected_outputs
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Spec
-from pipelines.work.spec.toolbox import tool_definitions
+from pipelines.work.spec.handler_io import Attempt, Outcome, ProcessLimits, Spec
+from pipelines.work.spec.offered_tools import tool_definitions
 from tests.outgoing.servers import say, serving, silent
 from tests.waiting import LONG, eventually
 from tests.work.conftest import Collected

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.work.handlers import command
-from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from tests.waiting import LONG, eventually
 from tests.work.conftest import PYTHON, Clock, Collected, alive
 

@@ -18,9 +18,9 @@ from dulwich.repo import Repo
 
 from pipelines.work.git import commits
 from pipelines.work.git.mirror import Mirrors
-from pipelines.work.git.reach import open_task_mirror
+from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.handlers import deliver
-from pipelines.work.spec.base import Attempt, Outcome, Spec
+from pipelines.work.spec.handler_io import Attempt, Outcome, Spec
 from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitOrder, GitState, RepositoryAccess
 from tests.waiting import eventually, let_others_run
 from tests.work.remotes import RemoteRepository, folders, remote

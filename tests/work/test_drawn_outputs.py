@@ -14,7 +14,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers.agent import LineFeed, last_output
 from pipelines.work.handlers.chat import reply_output
-from pipelines.work.models.completion import StreamedAnswer
+from pipelines.work.language_models.completion import StreamedAnswer
 from pipelines.work.results.lines import LineCutter
 from pipelines.work.results.output import TextOutput, from_text
 from pipelines.work.results.text import Masker, escaped

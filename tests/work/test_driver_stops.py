@@ -14,7 +14,7 @@ from pipelines.models import Job, Lease, Task
 from pipelines.ports import leases
 from pipelines.work.handlers import table
 from pipelines.work.scheduler import timers
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 from tests.factories import World
 from tests.waiting import LONG, eventually
 from tests.work.conftest import alive

@@ -15,7 +15,7 @@ from pipelines.models import Job, Purpose, Snapshot, Task, Token
 from pipelines.ports.terms import EVALUATE
 from pipelines.work.handlers import evaluate
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
-from pipelines.work.spec.base import ProcessLimits, Spec
+from pipelines.work.spec.handler_io import ProcessLimits, Spec
 from tests.factories import World
 from tests.outgoing.servers import serving
 from tests.waiting import LONG, until

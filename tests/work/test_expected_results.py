@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.models import Artifact
-from pipelines.work.worker.handover import with_claims
+from pipelines.work.worker.attempt_io import with_claims
 from pipelines.work.workspaces import Picture
 from tests.factories import World
 from tests.work.driving import Bench, command, done, drive, outcome_of

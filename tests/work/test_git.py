@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines.work.results import git_changes, repositories
-from pipelines.work.spec.base import Attempt, Spec
+from pipelines.work.spec.handler_io import Attempt, Spec
 from tests.factories import World
 from tests.work.driving import Bench, command, drive, outcome_of
 

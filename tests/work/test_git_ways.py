@@ -27,7 +27,7 @@ from pipelines.work.git.addresses import RepositoryAddress, parsed
 from pipelines.work.git.probe import Probe
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
-from pipelines.work.outgoing.git import HttpsGitClient
+from pipelines.work.outgoing.git_client import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from tests.waiting import LONG
 from tests.work.remotes import RemoteRepository, remote

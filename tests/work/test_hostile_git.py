@@ -18,11 +18,11 @@ from dulwich.ignore import IgnoreFilter
 from dulwich.object_store import MemoryObjectStore
 from dulwich.objects import Blob, Tree
 
-from pipelines.formats.evidence.trees.lines import StepBudget
+from pipelines.formats.evidence.trees.line_diff import StepBudget
 from pipelines.work.git import checkout, facts, packs, trees
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.attempt import Prepared, Trailers, commit_attempt, prepare
-from pipelines.work.git.ignoring import IgnoreFiles
+from pipelines.work.git.gitignore import IgnoreFiles
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote

@@ -22,7 +22,7 @@ from pipelines.work.processes import landlock
 from pipelines.work.processes.isolation import Access, Isolation, Places
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.processes.resources import DEFAULT, Resources, of_words
-from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, Outcome, ProcessLimits, Spec
 from tests.work.conftest import PYTHON, Collected
 from tests.work.isolations import BOTH, isolation_or_skip
 

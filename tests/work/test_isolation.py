@@ -23,7 +23,7 @@ from pipelines.work.processes.bubblewrap_programs import bubblewraps, of_package
 from pipelines.work.processes.installation import notices
 from pipelines.work.processes.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
 from pipelines.work.processes.isolation_choice import choose
-from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from tests.waiting import LONG, eventually
 from tests.work.conftest import PYTHON, Clock, Collected, alive
 from tests.work.isolations import BOTH, isolation_or_skip

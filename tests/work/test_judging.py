@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.work.handlers.judge import judge
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
-from pipelines.work.spec.base import Outcome
+from pipelines.work.spec.handler_io import Outcome
 from tests.outgoing.servers import Answers, Asked, Server, say, serving
 
 OUTCOME = {"result": "success", "output": {"findings": 0}}

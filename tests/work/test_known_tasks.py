@@ -33,7 +33,8 @@ def start_worker(**more: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    "module", ["pipelines.work.telling.tasks", pytest.param("reviews.tasks", marks=pytest.mark.wide)]
+    "module",
+    ["pipelines.work.host_notifications.tasks", pytest.param("reviews.tasks", marks=pytest.mark.wide)],
 )
 def test_a_worker_without_a_task_of_its_queues_does_not_start(tmp_path: Path, module: str) -> None:
     """The check of the installation refuses it, before the worker looks at its queues."""

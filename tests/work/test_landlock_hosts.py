@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pipelines.work.handlers import command
-from pipelines.work.spec.base import Attempt
+from pipelines.work.spec.handler_io import Attempt
 from tests.waiting import eventually
 from tests.work.conftest import Collected
 from tests.work.test_station_hosts import echo, isolated, station

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Job, Task, Token
 from pipelines.work import storage
-from pipelines.work.transport.local.lineage import apply_changes
+from pipelines.work.transport.local.workspace_history import apply_changes
 from tests.factories import World
 from tests.work.driving import Bench, command, done, text_of
 

@@ -25,7 +25,7 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders, access, command_spec
 from pipelines.work.processes.isolation import Isolation, places, way_to
 from pipelines.work.processes.resources import Resources
-from pipelines.work.spec.base import Attempt
+from pipelines.work.spec.handler_io import Attempt
 from pipelines.work.transport.local.orders import orders_of
 from tests.factories import World, document, make_member, station
 from tests.fixtures.older import published_before

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pipelines.models import Delivery, GateVisit, Task, User
 from pipelines.queries import versions
-from pipelines.work.transport.local.protecting import involved_in
+from pipelines.work.transport.local.delivery_approvals import involved_in
 from reviews.channels import interactions
 from tests.factories import World
 from tests.pages.conftest import client_of

@@ -28,7 +28,7 @@ from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import place_of
 from pipelines.routing.guarantees.protection import Protection
 from pipelines.web.setup import templates
-from pipelines.work.transport.local.protecting import Involved, missing_delivery_approvals
+from pipelines.work.transport.local.delivery_approvals import Involved, missing_delivery_approvals
 from reviews.models import Notification
 from reviews.tasks import notify
 from tests.api.conftest import Api

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.formats.evidence.trees.lines import StepBudget
+from pipelines.formats.evidence.trees.line_diff import StepBudget
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Job, Task, Token, VisitCommit
-from pipelines.work.git.merging import lines_merged
+from pipelines.work.git.tree_merge import lines_merged
 from tests.factories import World, station
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, command, done, drive_token, outcome_of, text_of

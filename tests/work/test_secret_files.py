@@ -12,9 +12,9 @@ import pytest
 
 from pipelines.models import Artifact, Blob, Snapshot, VisitCommit
 from pipelines.work.results.secrets import SecretFinder
-from pipelines.work.spec.base import Attempt
+from pipelines.work.spec.handler_io import Attempt
 from pipelines.work.storage import artifact_storage
-from pipelines.work.worker.handover import Packed
+from pipelines.work.worker.attempt_io import Packed
 from pipelines.work.worker.secret_files import file_stamps, withhold_secrets
 from pipelines.work.workspaces import take_picture
 from tests.factories import World

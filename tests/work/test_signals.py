@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.work.handlers import command
 from pipelines.work.results.signals import LONGEST_LINE, MOST, SignalReader, outcome_fields, signals_in
-from pipelines.work.spec.base import ProcessLimits, Spec
+from pipelines.work.spec.handler_io import ProcessLimits, Spec
 from tests.work.conftest import Collected, alive
 
 Make = Callable[..., Spec]

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from pipelines.work.handlers import command
-from pipelines.work.handlers.reaching import CANNOT, NOT_ENFORCED
+from pipelines.work.handlers.network_access import CANNOT, NOT_ENFORCED
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.isolation import Access, Isolation, places, way_to
-from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, Outcome, ProcessLimits, Spec
 from tests.work.conftest import PYTHON, Collected
 from tests.work.isolations import BOTH, isolation_or_skip
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.work.handlers import log
-from pipelines.work.handlers.log import JobLog
+from pipelines.work.handlers import job_log
+from pipelines.work.handlers.job_log import JobLog
 from pipelines.work.results.lines import LineCutter
 from pipelines.work.results.output import besides_output
 from pipelines.work.results.secrets import SecretFinder
@@ -152,7 +152,7 @@ async def test_chunks_hold_whole_lines_and_stay_small() -> None:
         await running.write("out", b"".join(b"%04d " % n + b"z" * 95 + b"\n" for n in range(100)))
     await running.end()
     assert sum(text.count("\n") for text in chunks.stored) == 5000
-    assert all(text.endswith("\n") and len(text) < 2 * log.CHUNK_BYTES for text in chunks.stored)
+    assert all(text.endswith("\n") and len(text) < 2 * job_log.CHUNK_BYTES for text in chunks.stored)
 
 
 async def test_a_log_that_grows_too_large_is_cut_and_says_so() -> None:

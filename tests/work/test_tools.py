@@ -12,8 +12,8 @@ import pytest
 from pipelines.work.handlers import tools
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.spec.base import Attempt, Outcome, Spec
-from pipelines.work.spec.toolbox import (
+from pipelines.work.spec.handler_io import Attempt, Outcome, Spec
+from pipelines.work.spec.offered_tools import (
     Argument,
     BadCall,
     OfferedTool,

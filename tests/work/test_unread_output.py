@@ -13,9 +13,9 @@ import pytest
 from pipelines.routing.basics.values import MISSING
 from pipelines.work.handlers import chat, route
 from pipelines.work.handlers import command as command_handler
-from pipelines.work.models.completion import CompletionRequest, ask
+from pipelines.work.language_models.completion import CompletionRequest, ask
 from pipelines.work.results.output import from_text
-from pipelines.work.spec.base import Attempt, Spec
+from pipelines.work.spec.handler_io import Attempt, Spec
 from tests.engine.test_jumps import as_of_before
 from tests.factories import World
 from tests.outgoing.servers import say

@@ -32,7 +32,7 @@ from pipelines.api.runners import RunnerRequest, as_problems
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ApiToken, Job, User, Worker
 from pipelines.people import accounts
-from pipelines.work.runners import approvals, elsewhere, logs
+from pipelines.work.runners import alp_runners, approvals, logs
 
 router = Operations("ALP runners", (400, 401, 403, 404, 409, 503), auth=RunnerBearer())
 RUNNERS = PROJECT + "/runners"
@@ -72,7 +72,7 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
             created_by=person_of(who),
             project=project_row,
         )
-    runner = elsewhere.register(token, payload.name, request.META.get("REMOTE_ADDR", ""), payload.labels)
+    runner = alp_runners.register(token, payload.name, request.META.get("REMOTE_ADDR", ""), payload.labels)
     return AlpRegisteredOut(id=str(runner.pk), token=secret, registeredAt=runner.started_at.isoformat())
 
 
@@ -86,7 +86,7 @@ def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut 
     """Return at most one job, the most urgent whose labels the runner has all: it is claimed with the answer.
     204: nothing waits, or the runner has one already. A runner that is silent for two minutes loses it to
     another."""
-    dispatched = elsewhere.take(runner_of(request, owner, project))
+    dispatched = alp_runners.take(runner_of(request, owner, project))
     return Status(204, None) if dispatched is None else Status(200, AlpJobsOut(jobs=[job_out(dispatched)]))
 
 
@@ -126,7 +126,7 @@ def tell_run(
     if payload.status == "completed" and payload.conclusion is None:
         raise Invalid.at("conclusion", "is needed when the job is completed")
     # Before the result, after which the runner has the job no more
-    if payload.logs and elsewhere.has_lease(its, job_row):
+    if payload.logs and alp_runners.has_lease(its, job_row):
         _log(job_row, payload.logs)
     if payload.status == "in_progress":
         _renew(its, job_row)
@@ -205,7 +205,7 @@ def hand_over(
     job = _job(its, jobId or None)
     called = (name or file.name or "")[:300]
     with as_problems():
-        artifact = elsewhere.keep_artifact(its, job, called, (file.content_type or "")[:100], file)  # type: ignore[arg-type]
+        artifact = alp_runners.keep_artifact(its, job, called, (file.content_type or "")[:100], file)  # type: ignore[arg-type]
     return AlpArtifactOut(
         id=str(artifact.pk),
         name=artifact.name,
@@ -219,7 +219,7 @@ def hand_over(
 def runner_of(request: RunnerRequest, owner: str, project: str, runner: str | None = None) -> Worker:
     """The runner of the token, in its own project. Raises NotFound."""
     _within(request.auth, owner, project)
-    worker = elsewhere.of_token(request.auth)
+    worker = alp_runners.of_token(request.auth)
     if runner is not None and runner != str(worker.pk):
         raise NotFound
     return worker
@@ -236,8 +236,8 @@ def _job(runner: Worker, job_id: str | int | None) -> Job:
     if job_id is not None:
         if not NUMBER.fullmatch(str(job_id)):
             raise NotFound
-        return elsewhere.find_job(runner, int(job_id))
-    job = elsewhere.current(runner)
+        return alp_runners.find_job(runner, int(job_id))
+    job = alp_runners.current(runner)
     if job is None:
         raise Conflict("This runner has no job.")
     return job
@@ -254,13 +254,13 @@ def _outcome(success: bool, exit_code: int | None, summary: str | None) -> dict[
 
 def _renew(runner: Worker, job: Job) -> None:
     with as_problems():
-        elsewhere.renew(runner, job)
+        alp_runners.renew(runner, job)
 
 
 def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
     """Raises Conflict, Invalid."""
     with as_problems():
-        answer = elsewhere.deliver(runner, job, outcome)
+        answer = alp_runners.deliver(runner, job, outcome)
     if answer.status in ("conflict", "ignored", "not_found"):
         raise Conflict(
             "This job is over, or another runner has it. Nothing was changed."
@@ -272,7 +272,7 @@ def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
 
 
 def _state(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
-    elsewhere.mark_present(runner)
+    alp_runners.mark_present(runner)
     job.task.refresh_from_db(fields=["status"])
     return AlpStateOut(
         id=str(runner.pk),
@@ -285,6 +285,6 @@ def _state(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
 
 
 def _log(job: Job, text: str) -> None:
-    at = f"{elsewhere.age(job, timezone.now()):.3f}"
+    at = f"{alp_runners.age(job, timezone.now()):.3f}"
     rows = UNFIT.sub("", text).removesuffix("\n").split("\n")
     logs.append(job, "".join(f"{at}\t{row}\n" for row in rows), again=True)

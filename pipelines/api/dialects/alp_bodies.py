@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, StrictInt
 from pipelines.models import Job
 from pipelines.queries import versions
 from pipelines.queries.environments import repository_of
-from pipelines.work.runners.elsewhere import Dispatched
+from pipelines.work.runners.alp_runners import Dispatched
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"\w")]
 Word = Annotated[str, Field(min_length=1, max_length=64)]

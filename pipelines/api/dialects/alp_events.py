@@ -21,7 +21,7 @@ from pipelines.api.lookup import Operations
 from pipelines.api.runners import RunnerRequest
 from pipelines.models import Worker
 from pipelines.web.live.hints import group_of
-from pipelines.work.runners import elsewhere
+from pipelines.work.runners import alp_runners
 
 router = Operations("ALP runners", (401, 404), auth=RunnerBearer())
 AT_ONCE: Final = 50
@@ -92,8 +92,8 @@ def _waiting(runner: uuid.UUID) -> list[int] | None:
     worker = Worker.objects.filter(pk=runner, token__revoked_at=None).first()
     if worker is None:
         return None
-    elsewhere.mark_present(worker)
-    return elsewhere.waiting(worker)
+    alp_runners.mark_present(worker)
+    return alp_runners.waiting(worker)
 
 
 def _event(job: int) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from pipelines.formats.foreign.vibe_factory.reading import REVIEW
+from pipelines.formats.foreign.vibe_factory.reader import REVIEW
 from pipelines.models import ENDED, Job, Purpose, Status, Task, Token
 from pipelines.queries import versions
 

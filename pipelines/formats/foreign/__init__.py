@@ -1,1 +1,1 @@
-"""Documents of other systems, each system a package; `systems` is the table of them."""
+"""Documents of other systems, each system a package; `known_systems` is the table of them."""

@@ -1,4 +1,4 @@
-"""A system whose documents are known: how they are recognised, read and written. `systems` is the table of them."""
+"""A system whose documents are known: how they are recognised, read and written. `known_systems` lists them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from pipelines.ports.collector import settle_down
 from pipelines.ports.vault import keys
 from pipelines.queries.allowed_folders import bounds, protected
 from pipelines.work import images
-from pipelines.work.agents import signed_in
+from pipelines.work.agents import sign_in
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
@@ -33,7 +33,7 @@ from pipelines.work.scheduler.known_tasks import UnknownTask, load_tasks, refuse
 from pipelines.work.scheduler.scheduler import QUEUES, Scheduler
 from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.worker.service import Service
-from pipelines.work.workspace_folder.moving import move_earlier
+from pipelines.work.workspace_folder.workspace_move import move_earlier
 
 SHORTEST_SECRET = 12
 
@@ -143,8 +143,8 @@ def config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerConfig:
 def lent() -> dict[str, Path]:
     """The sign-ins of this machine's user that its stations may have."""
     try:
-        return signed_in.sign_in_folders(settings.SIGNED_IN, os.environ)
-    except signed_in.NotSignedIn as fault:
+        return sign_in.sign_in_folders(settings.SIGNED_IN, os.environ)
+    except sign_in.NotSignedIn as fault:
         raise CommandError(f"GATELINE_SIGNED_IN: {fault}") from fault
 
 

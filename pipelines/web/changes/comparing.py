@@ -12,11 +12,11 @@ from typing import Any
 
 from django.core.files.storage import storages
 
-from pipelines.formats.evidence.trees import kinds
-from pipelines.formats.evidence.trees.amount import oversize_amount
-from pipelines.formats.evidence.trees.lines import StepBudget
-from pipelines.formats.evidence.trees.texts import MOST_BYTES, FileSide, compare_lines, file_side
-from pipelines.formats.evidence.trees.trees import DELETED, FileChange, compare, pair_renames
+from pipelines.formats.evidence.trees import file_kinds
+from pipelines.formats.evidence.trees.change_size import oversize_amount
+from pipelines.formats.evidence.trees.line_diff import StepBudget
+from pipelines.formats.evidence.trees.text_diff import MOST_BYTES, FileSide, compare_lines, file_side
+from pipelines.formats.evidence.trees.tree_diff import DELETED, FileChange, compare, pair_renames
 from pipelines.work import storage
 
 Entry = dict[str, Any]
@@ -130,7 +130,7 @@ def _side(entry: Any, stored: Bytes) -> FileSide:
         return FileSide()
     size = int(entry.get("size", 0))
     # Of a file that is too large the start alone is read: it tells the kind of content.
-    data = stored.read(entry, MOST_BYTES if size <= MOST_BYTES else kinds.LEAD)
+    data = stored.read(entry, MOST_BYTES if size <= MOST_BYTES else file_kinds.LEAD)
     return file_side(data if data is not None else b"", size or None)
 
 
@@ -165,6 +165,6 @@ def _counted(change: FileChange, stored: Bytes, budget: StepBudget) -> CountedFi
         content=new.content or old.content,
         added=lines.added if lines else None,
         removed=lines.removed if lines else None,
-        generated=kinds.is_generated(change.path, lead),
+        generated=file_kinds.is_generated(change.path, lead),
         too_large=old.too_large or new.too_large,
     )

@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from pipelines.formats.evidence.trees.kinds import BUILD, CI, TESTS, sensitivity
-from pipelines.formats.evidence.trees.kinds import LISTED as LISTED_BY_LINE
-from pipelines.formats.evidence.trees.trees import ADDED, DELETED, MODE, RENAMED
+from pipelines.formats.evidence.trees.file_kinds import BUILD, CI, TESTS, sensitivity
+from pipelines.formats.evidence.trees.file_kinds import LISTED as LISTED_BY_LINE
+from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED, MODE, RENAMED
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.web.changes.comparing import Comparison, CountedFile, StoredTree, compared

@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from pipelines.formats.evidence.trees.kinds import PICTURES
-from pipelines.formats.evidence.trees.texts import (
+from pipelines.formats.evidence.trees.file_kinds import PICTURES
+from pipelines.formats.evidence.trees.text_diff import (
     CONTEXT,
     LONGEST,
     DiffRow,
@@ -19,7 +19,7 @@ from pipelines.formats.evidence.trees.texts import (
     compare_lines,
     hunks,
 )
-from pipelines.formats.evidence.trees.trees import ADDED, DELETED
+from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.web.changes.comparing import PICTURE_BYTES, Bytes, CountedFile, sides

@@ -8,8 +8,8 @@ from functools import cached_property
 from pipelines.models import GateVisit, Job, Snapshot, Task, User
 from pipelines.web.changes import seen
 from pipelines.web.changes.comparing import EMPTY, StoredTree, compared
-from pipelines.work.transport.local.lineage import WorkspaceTrees, trees_of
-from pipelines.work.transport.local.standings import BranchStates
+from pipelines.work.transport.local.branch_states import BranchStates
+from pipelines.work.transport.local.workspace_history import WorkspaceTrees, trees_of
 from pipelines.work.workspaces import digest_of
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
-from pipelines.formats.merging import ORDER, MergeConflict
+from pipelines.formats.line_merge import ORDER, MergeConflict
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.document_readers.conditions import read_condition
 from pipelines.routing.document.document_readers.reader import Problems

@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
-from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.systems import systems, written_systems
-from pipelines.formats.foreign.writing import dialect_of, export_document
+from pipelines.formats.foreign import document_import
+from pipelines.formats.foreign.document_export import dialect_of, export_document
+from pipelines.formats.foreign.known_systems import systems, written_systems
 from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
@@ -99,7 +99,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
     # The page has two forms; the one that was not sent stays fresh.
     form = Import(None if empty.is_bound else request.POST or None, request.FILES or None)
     problems: list[Problem] = []
-    converted: opening.ImportedDocument | None = None
+    converted: document_import.ImportedDocument | None = None
     if form.is_valid():
         made, problems, converted = _imported(request, project, form)
         if made:
@@ -121,7 +121,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-def _converted(opened: opening.ImportedDocument) -> dict[str, Any]:
+def _converted(opened: document_import.ImportedDocument) -> dict[str, Any]:
     """Return the result of a conversion, in numbers, and what differs."""
     stations = opened.document["stations"]
     try:
@@ -140,7 +140,7 @@ def _converted(opened: opening.ImportedDocument) -> dict[str, Any]:
     }
 
 
-def _by_what_is_said(opened: opening.ImportedDocument) -> list[dict[str, Any]]:
+def _by_what_is_said(opened: document_import.ImportedDocument) -> list[dict[str, Any]]:
     """Return each difference once, with all of its places."""
     by_message: dict[tuple[str, str], list[Problem]] = {}
     for loss in opened.losses:
@@ -204,7 +204,7 @@ def pictures() -> tuple[tuple[Starter, Any], ...]:
 
 def _imported(
     request: SignedIn, project: Project, form: Import
-) -> tuple[Line | None, list[Problem], opening.ImportedDocument | None]:
+) -> tuple[Line | None, list[Problem], document_import.ImportedDocument | None]:
     """The line; or what is wrong; or what a document of another system became, to be looked at first."""
     document: Mapping[str, Any] = {}
     try:

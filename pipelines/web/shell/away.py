@@ -9,7 +9,7 @@ from django.db import InterfaceError, OperationalError
 from psycopg.errors import DiskFull
 from psycopg_pool import PoolTimeout
 
-from pipelines.work import measuring
+from pipelines.work import file_measure
 
 RETRY_SECONDS = 3
 AWAY = (OperationalError, InterfaceError, PoolTimeout)
@@ -32,7 +32,7 @@ def words_of_full() -> str:
 
 def is_full(error: BaseException | None) -> bool:
     """Return whether a disk of this server, or of its database, has no room."""
-    return any(isinstance(cause, DiskFull) or measuring.is_full(cause) for cause in _causes(error))
+    return any(isinstance(cause, DiskFull) or file_measure.is_full(cause) for cause in _causes(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

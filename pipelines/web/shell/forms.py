@@ -12,8 +12,8 @@ from django.core.exceptions import ValidationError
 
 from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
-from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.folder import files_of, folder_error
+from pipelines.formats.foreign import document_import
+from pipelines.formats.foreign.folder_archive import files_of, folder_error
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify, slug
@@ -388,20 +388,22 @@ class Import(forms.Form):
             raise ValidationError("The file is larger than 2 MB.")
         return file
 
-    def opened(self) -> opening.ImportedDocument:
+    def opened(self) -> document_import.ImportedDocument:
         """A line, or a document of another system as one; a .zip is that of a folder. Raises DocumentError."""
         file = self.cleaned_data.get("file")
         if not file:
             folder = self.folder()
             return (
-                opening.import_files(folder) if folder else opening.import_document(self.cleaned_data["text"])
+                document_import.import_files(folder)
+                if folder
+                else document_import.import_document(self.cleaned_data["text"])
             )
         content = file.read()
         # So every .zip begins, whatever the file is called
         return (
-            opening.import_files(files_of(content))
+            document_import.import_files(files_of(content))
             if content.startswith(b"PK")
-            else opening.import_document(content)
+            else document_import.import_document(content)
         )
 
     def given(self) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from pipelines.formats.evidence.trees.lines import StepBudget, diff_blocks
+from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.models import Job, Purpose
 from pipelines.queries import versions
 from pipelines.queries.usage import short
@@ -18,7 +18,7 @@ from pipelines.routing.document.agents import Preset
 from pipelines.routing.document.kinds.agent import KIND, preset_of
 from pipelines.routing.sentences.names import station_name
 from pipelines.work import logs
-from pipelines.work.agents.reading import read_stream
+from pipelines.work.agents.log_steps import read_stream
 from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, Verb
 from pipelines.work.agents.stream import Stream
 from pipelines.work.results.text import LONGEST_LINE

@@ -11,8 +11,8 @@ from typing import Final
 import httpx2
 
 from pipelines.routing.document.agents import Preset
-from pipelines.work.outgoing.fetching import Call, fetch
 from pipelines.work.outgoing.guard import Guard
+from pipelines.work.outgoing.http_fetch import Call, fetch
 
 SECONDS: Final = 10.0
 MOST_BYTES: Final = 64 * 1024

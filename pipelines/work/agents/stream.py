@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pipelines.work.agents.json_values import parsed
 from pipelines.work.agents.steps import (
     LONGEST_CHANGE,
     LONGEST_DETAIL,
@@ -17,7 +18,6 @@ from pipelines.work.agents.steps import (
     TextChange,
     Verb,
 )
-from pipelines.work.agents.values import parsed
 
 # Steps that wait for their end: a bound on what a stream makes us remember
 MOST_OPEN: Final = 10_000

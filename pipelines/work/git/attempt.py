@@ -17,22 +17,22 @@ from dulwich.pack import write_pack_data
 
 from pipelines.work.git import (
     attempt_repository,
-    base,
+    base_contents,
+    branch_joins,
     checkout,
     commits,
     facts,
-    joining,
-    merging,
-    taking_over,
+    foreign_pushes,
+    tree_merge,
     trees,
 )
+from pipelines.work.git.branch_joins import PendingMerge
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.damage import refusing_damage
-from pipelines.work.git.joining import PendingMerge
 from pipelines.work.git.mirror import Mirror
-from pipelines.work.git.reach import open_task_mirror
 from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused
 from pipelines.work.git.remote import ProgressCallback, Remote
+from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
 from pipelines.work.workspaces import Entry
@@ -89,11 +89,11 @@ def starting_state(
     without one). :raises GitRefused"""
     state, settles, stood = access.state, None, ""
     if state.branches:
-        state, settles = joining.join_branches(access, mirror, report)
+        state, settles = branch_joins.join_branches(access, mirror, report)
     state = _initial_state(access, state, mirror, remote, report)
     if access.order.pushed_by:
         stood = checkout.tree_of(mirror.repository.object_store, state.head).decode()
-        state = taking_over.take_over_push(access, state, mirror, remote, report)
+        state = foreign_pushes.take_over_push(access, state, mirror, remote, report)
     # One merge at a time: conflicts are settled first, and the base stays marked as moved until
     # then
     if state.moved and settles is None:
@@ -161,10 +161,10 @@ def _merge_base(
         trees.leaves(repository.object_store, checkout.tree_of(repository.object_store, sha))
         for sha in (state.base, state.head, commit)
     )
-    merger = merging.Merger(repository.object_store)
+    merger = tree_merge.Merger(repository.object_store)
     files = merger.merge(base, ours, theirs, ("this task", branch))
     # The new base does not lead back to the old one.
-    rewritten = not joining.is_ancestor(mirror, state.base, commit)
+    rewritten = not branch_joins.is_ancestor(mirror, state.base, commit)
     parents = [commit] if rewritten else [state.head, commit]
     if merger.conflicts and not state.conflicted:
         raise GitRefused(
@@ -175,10 +175,10 @@ def _merge_base(
         )
     if merger.conflicts:
         names = f"This task and {branch}"
-        settles = joining.pending_merge(mirror, merger, files, tuple(parents), names, report)
+        settles = branch_joins.pending_merge(mirror, merger, files, tuple(parents), names, report)
         return replace(state, base=commit, moved=False), settles
     text = f"{'Move onto' if rewritten else 'Take in'} {branch} at {commit[:7]}"
-    head, tree = joining.merge_commit(access, mirror, merger, files, parents, text)
+    head, tree = branch_joins.merge_commit(access, mirror, merger, files, parents, text)
     how = "was rewritten and is at" if rewritten else "moved to"
     report(f"{branch} {how} {commit[:7]}, which is taken in")
     return replace(state, base=commit, head=head, tree=tree, moved=False), None
@@ -218,13 +218,13 @@ def _finished(
         # A merge is committed even where the files stay the same: its parents do not.
         if settles or leaves != prepared.files:
             commit = _commit(access, tree, settles.parents if settles else (head,), trailer_data)
-            joining.add(mirror, [*blobs, *made, commit])
+            branch_joins.add(mirror, [*blobs, *made, commit])
             head = commit.id.decode()
         if settles:
             settles.check(store, leaves)
         base_files = trees.leaves(store, checkout.tree_of(store, state.base))
         counted = facts.git_facts(store, base_files, leaves, access.order.sensitive)
-        before, base_blobs = base.store_base_contents(store, base_files, leaves, own)
+        before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, own)
         group = {
             "base": state.base,
             "head": head,

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from dulwich import errors
 
+from pipelines.work.file_measure import is_full
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.measuring import is_full
 from pipelines.work.results.files import FileRefused
 
 DAMAGED = (

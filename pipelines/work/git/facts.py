@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
-from pipelines.formats.evidence.trees.kinds import sensitivity
-from pipelines.formats.evidence.trees.lines import StepBudget, diff_blocks
+from pipelines.formats.evidence.trees.file_kinds import sensitivity
+from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.work.git.trees import Leaf
 
 if TYPE_CHECKING:

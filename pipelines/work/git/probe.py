@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from pipelines.work.git.commits import TASK_BRANCHES, is_branch
-from pipelines.work.git.glance import MOST_FETCHED, read_overview
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import ZERO, FetchTooLarge, References, Remote
+from pipelines.work.git.repository_overview import MOST_FETCHED, read_overview
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.ecosystems import RepositoryFiles
 

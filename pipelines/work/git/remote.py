@@ -27,7 +27,7 @@ from pipelines.work.git.folder_state import SHALLOW, checked_out
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
 from pipelines.work.git.sizes import check_folder, check_pack
 from pipelines.work.git.ssh import open_ssh_client
-from pipelines.work.outgoing.git import HttpsGitClient
+from pipelines.work.outgoing.git_client import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
-from pipelines.formats.evidence.trees.lines import StepBudget, diff_blocks
-from pipelines.work.git import checkout, joining, trees
-from pipelines.work.git.merging import MOST_STEPS, MOST_TEXT, Files, Lines, Merger
+from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
+from pipelines.work.git import branch_joins, checkout, trees
 from pipelines.work.git.mirror import Mirror
+from pipelines.work.git.tree_merge import MOST_STEPS, MOST_TEXT, Files, Lines, Merger
 from pipelines.work.git.trees import Leaf
 
 AROUND = 3
@@ -27,7 +27,7 @@ class NotTheSame(Exception):
 def same_patch_tree(mirror: Mirror, base: str, head: str, onto: str) -> str:
     """Return the tree that results from applying the approved change, from `base` to `head`, to `onto`. :raises
     NotTheSame: it would not be the same change"""
-    if not joining.is_ancestor(mirror, base, onto):
+    if not branch_joins.is_ancestor(mirror, base, onto):
         raise NotTheSame("the branch was rewritten")
     store = mirror.repository.object_store
     before, ours, theirs = (trees.leaves(store, checkout.tree_of(store, sha)) for sha in (base, head, onto))

@@ -12,10 +12,10 @@ from stat import S_ISDIR, S_ISREG
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID, ShaFile, Tree
 
+from pipelines.work.file_measure import PIECE
 from pipelines.work.git.checkout import GIT_LIKE, nodes
-from pipelines.work.git.ignoring import IgnoreFiles
+from pipelines.work.git.gitignore import IgnoreFiles
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.measuring import PIECE
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.workspaces import Entry
 

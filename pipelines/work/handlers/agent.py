@@ -17,20 +17,20 @@ from typing import Any, Final
 from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.routing.basics.values import MISSING
-from pipelines.work.agents import signed_in
-from pipelines.work.agents.call import agent_environment, arguments, can_resume
+from pipelines.work.agents import sign_in
+from pipelines.work.agents.call_arguments import agent_environment, arguments, can_resume
 from pipelines.work.agents.facts import REPORTED, cost_of, facts_of
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers import command
-from pipelines.work.handlers.starting import NotPrepared, starting_program
+from pipelines.work.handlers.program_start import NotPrepared, starting_program
 from pipelines.work.processes.process import CannotStart, ProcessEnd
 from pipelines.work.results import document, output
 from pipelines.work.results.files import remove_path
 from pipelines.work.results.signals import MOST
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.agent_call import AgentCall, LentFiles
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 CODEMOD: Final = Path(__file__).parents[1] / "agents" / "codemod.py"
 ISOLATED: Final = ("bubblewrap", "landlock")
@@ -87,7 +87,7 @@ async def _run_signed_in(made: Spec, call: AgentCall, lent: LentFiles, sink: Sin
     try:
         await asyncio.to_thread(lent.lend)
         outcome = await _run_watched(made, call, sink)
-    except signed_in.NotSignedIn as error:
+    except sign_in.NotSignedIn as error:
         outcome = {**command.not_started(made, str(error)), "summary": str(error)}
         await sink.note(f"[gateline] {error}")
     except BaseException:
@@ -137,7 +137,7 @@ def not_started_message(call: AgentCall, spec: Spec, why: str) -> str:
 def _write_files(home: Path, files: Mapping[str, str]) -> None:
     """Stored secrets that a program reads from files. What an earlier visit left in their place is not followed."""
     for path, content in files.items():
-        signed_in.write(home, path, content.encode())
+        sign_in.write(home, path, content.encode())
 
 
 def _remove_files(home: Path, files: Mapping[str, str]) -> None:

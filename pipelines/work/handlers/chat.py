@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.work.handlers.timed import DataCallback, TimeIsUp, cancelled_outcome, limiting_time
-from pipelines.work.models import conversation
-from pipelines.work.models.completion import CompletionRequest, NoAnswer, Reply, ask
-from pipelines.work.models.conversation import Conversation, NoConversation
+from pipelines.work.handlers.time_limits import DataCallback, TimeIsUp, cancelled_outcome, limiting_time
+from pipelines.work.language_models import conversation
+from pipelines.work.language_models.completion import CompletionRequest, NoAnswer, Reply, ask
+from pipelines.work.language_models.conversation import Conversation, NoConversation
 from pipelines.work.results import output
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 # The words of the protocol, as dialect B has them
 EVALS = {"tool_calls": "tool-call", "function_call": "tool-call"}

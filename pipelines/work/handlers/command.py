@@ -13,14 +13,14 @@ from pathlib import Path
 from pipelines.routing.basics.facts import OUTPUT
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.work.handlers.missing_module import missing_module
-from pipelines.work.handlers.starting import NotPrepared, argv_with_services, starting_program
+from pipelines.work.handlers.program_start import NotPrepared, argv_with_services, starting_program
 from pipelines.work.processes.image_root import argv_in_root, has_program
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process, ProcessEnd
 from pipelines.work.results import document, output, text_counts
 from pipelines.work.results.signals import MOST, Signal, SignalReader, is_valid, outcome_fields
 from pipelines.work.results.text import escaped
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 from pipelines.work.spec.preparation import ServiceProgram
 
 NOT_FOUND = 127  # as a shell has it

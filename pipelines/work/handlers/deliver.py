@@ -7,14 +7,14 @@ import threading
 import time
 
 from pipelines.routing.document.kinds.deliver import REQUEST
-from pipelines.work.git.pushing import BaseMoved, DeliveryQueued, Permission, deliver
+from pipelines.work.git.delivery_push import BaseMoved, DeliveryQueued, Permission, deliver
+from pipelines.work.git.foreign_pushes import PeoplePushed
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.taking_over import PeoplePushed
-from pipelines.work.handlers.merging import SOONEST, HostDelivery, delivery_way
-from pipelines.work.handlers.requesting import open_request
+from pipelines.work.handlers.host_delivery import SOONEST, HostDelivery, delivery_way
+from pipelines.work.handlers.merge_request import open_request
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.hosts.table import host_at
-from pipelines.work.spec.base import LookAgain, Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import LookAgain, Outcome, Sink, Spec
 from pipelines.work.spec.notes import Notes
 from pipelines.work.spec.repository import Clearance, DeliveryOrder, DeliveryPort
 

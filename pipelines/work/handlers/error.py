@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 RAISED = "raised"
 

@@ -11,12 +11,12 @@ import time
 from dataclasses import dataclass, field
 
 from pipelines.work.handlers import command
-from pipelines.work.handlers.reaching import proxying_hosts
-from pipelines.work.models.answer_text import answer_in
+from pipelines.work.handlers.network_access import proxying_hosts
+from pipelines.work.language_models.answer_text import answer_in
 from pipelines.work.processes.process import CannotStart, Process
 from pipelines.work.results.output import Unreadable, parse
 from pipelines.work.results.text import escaped
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 TEXT_CHARACTERS = 20_000
 READ_BYTES = 64 * 1024

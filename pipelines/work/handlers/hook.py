@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pipelines.routing.basics import jsontext
 from pipelines.work.handlers import command
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:

@@ -10,12 +10,12 @@ from typing import Any
 import httpx2
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.work.handlers.timed import TimeIsUp, cancelled_outcome, limiting_time
-from pipelines.work.outgoing.fetching import MOST_BYTES, Call, HttpAnswer, fetch
+from pipelines.work.handlers.time_limits import TimeIsUp, cancelled_outcome, limiting_time
 from pipelines.work.outgoing.guard import RefusedAddress
+from pipelines.work.outgoing.http_fetch import MOST_BYTES, Call, HttpAnswer, fetch
 from pipelines.work.results import output
 from pipelines.work.results.strict_json import Unreadable, parse
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 # For which a server may be silent where the station says nothing.
 SILENT_SECONDS = 60.0

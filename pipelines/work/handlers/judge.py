@@ -9,11 +9,11 @@ from typing import Any
 
 from pipelines.routing.basics import jsontext
 from pipelines.work.handlers.evaluate import TEXT_CHARACTERS, unanswered
-from pipelines.work.models.answer_text import answer_in
+from pipelines.work.language_models.answer_text import answer_in
 from pipelines.work.outgoing.endpoint import Outgoing
-from pipelines.work.outgoing.model import model_client
+from pipelines.work.outgoing.model_client import model_client
 from pipelines.work.results.text import escaped
-from pipelines.work.spec.base import Outcome
+from pipelines.work.spec.handler_io import Outcome
 
 OUTCOME_CHARACTERS = 60_000
 # A server that sends a byte now and then is never silent: a call as a whole ends, too.

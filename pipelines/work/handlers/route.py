@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from pipelines.work.handlers.chat import answer_facts, ask_with_limits, stream_to_log
-from pipelines.work.handlers.timed import DataCallback
-from pipelines.work.models.completion import CompletionRequest, Reply, ask
+from pipelines.work.handlers.time_limits import DataCallback
+from pipelines.work.language_models.completion import CompletionRequest, Reply, ask
 from pipelines.work.results import output
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 ANSWER_CHARACTERS = 200
 

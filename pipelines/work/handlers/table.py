@@ -17,7 +17,7 @@ from pipelines.work.handlers import (
     tools,
     wait_for_checks,
 )
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 HANDLERS: dict[str, Callable[[Spec, Sink], Awaitable[Outcome]]] = {
     "agent": agent.run,

@@ -17,12 +17,12 @@ import httpx2
 
 from pipelines.work.handlers import command
 from pipelines.work.handlers.http import SILENT_SECONDS, loggable_url
-from pipelines.work.handlers.timed import TimeIsUp, cancelled_outcome, limiting_time
-from pipelines.work.models import conversation
-from pipelines.work.models.conversation import Conversation, NoConversation, ToolCall
-from pipelines.work.outgoing.fetching import fetch
-from pipelines.work.spec.base import Outcome, ProcessLimits, Sink, Spec
-from pipelines.work.spec.toolbox import (
+from pipelines.work.handlers.time_limits import TimeIsUp, cancelled_outcome, limiting_time
+from pipelines.work.language_models import conversation
+from pipelines.work.language_models.conversation import Conversation, NoConversation, ToolCall
+from pipelines.work.outgoing.http_fetch import fetch
+from pipelines.work.spec.handler_io import Outcome, ProcessLimits, Sink, Spec
+from pipelines.work.spec.offered_tools import (
     ALLOW,
     APPROVE,
     DENY,

@@ -12,7 +12,7 @@ from pipelines.work.handlers.deliver import refused_outcome
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.hosts.host import Host, HostCheck
 from pipelines.work.hosts.table import host_at
-from pipelines.work.spec.base import LookAgain, Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import LookAgain, Outcome, Sink, Spec
 from pipelines.work.spec.repository import ChecksOrder
 
 SOONEST, LATEST = 10.0, 120.0

@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import quote
 
 from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
-from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.github import github_issue_event, github_push_event
 from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, is_hmac_of
@@ -25,6 +24,7 @@ from pipelines.work.hosts.host import (
     Way,
     worst_by_name,
 )
+from pipelines.work.hosts.host_caller import HostCaller
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
 

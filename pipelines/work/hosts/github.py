@@ -9,7 +9,6 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
-from pipelines.work.hosts.calling import HostCaller, error_text
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, is_hmac_of, moment, push_event_of
 from pipelines.work.hosts.host import (
@@ -28,6 +27,7 @@ from pipelines.work.hosts.host import (
     pushers_between,
     worst_by_name,
 )
+from pipelines.work.hosts.host_caller import HostCaller, error_text
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
 

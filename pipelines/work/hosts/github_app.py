@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from pipelines.work.hosts.answers import inner, number, text
-from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github import GitHub, api_of, headers
+from pipelines.work.hosts.host_caller import HostCaller
 from pipelines.work.hosts.page import HostPage, page_at
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess

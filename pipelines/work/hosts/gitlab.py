@@ -13,7 +13,6 @@ from urllib.parse import quote
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook, WebhookVerificationError
 
 from pipelines.work.hosts.answers import inner, is_other_repository, link, number, rows, text
-from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, moment, push_event_of
 from pipelines.work.hosts.host import (
@@ -32,6 +31,7 @@ from pipelines.work.hosts.host import (
     pushers_between,
     worst_by_name,
 )
+from pipelines.work.hosts.host_caller import HostCaller
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
 

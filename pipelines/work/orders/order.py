@@ -24,7 +24,7 @@ from pipelines.work.outgoing.authorities import program_variables
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.document import FLUX, NATIVE
 from pipelines.work.results.output import example
-from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from pipelines.work.spec.repository import GitOrder
 
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"

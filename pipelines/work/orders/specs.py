@@ -21,7 +21,7 @@ from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import JsonKey
 from pipelines.routing.document.work.keys import TextKey as TextKey
 from pipelines.routing.document.work.network import egress_of, host_of
-from pipelines.work.agents.lent import LentSignIn
+from pipelines.work.agents.lent_sign_in import LentSignIn
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
     MAX_SECONDS,
@@ -36,8 +36,8 @@ from pipelines.work.orders.order import (
 )
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.agent_call import AgentCall
-from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
-from pipelines.work.spec.toolbox import Argument, OfferedTool, RequestTemplate, Text, tool_definitions
+from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.offered_tools import Argument, OfferedTool, RequestTemplate, Text, tool_definitions
 
 # `{{ … }}`, over several lines, too
 PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)

@@ -27,12 +27,12 @@ from pipelines.work.processes.isolation import CannotIsolate, Isolation
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.program.options import Options, WrongOptions, options
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
-from pipelines.work.transport.http.polling import JobPoller
+from pipelines.work.transport.http.job_polling import JobPoller
 from pipelines.work.transport.http.transport import HttpTransport
 from pipelines.work.worker.service import Service
 from pipelines.work.workspace_folder.choice import of_runner
-from pipelines.work.workspace_folder.moving import move_earlier
-from pipelines.work.workspace_folder.upward import file_above
+from pipelines.work.workspace_folder.outer_config import file_above
+from pipelines.work.workspace_folder.workspace_move import move_earlier
 
 log = structlog.get_logger(__name__)
 HEARTBEAT_SECONDS = 3.0

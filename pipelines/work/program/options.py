@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from pipelines.work.agents.signed_in import NotSignedIn, sign_in_folders
+from pipelines.work.agents.sign_in import NotSignedIn, sign_in_folders
 from pipelines.work.outgoing.authorities import Authorities, WrongBundle, of_environment
 
 SECRET: Final = "GATELINE_SECRET_"

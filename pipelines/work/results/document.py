@@ -11,7 +11,7 @@ from pipelines.routing.basics.facts import with_claim
 from pipelines.routing.basics.outcome import OutcomeError, is_signal, read_outcome
 from pipelines.work.results.files import FileRefused, open_plain_file
 from pipelines.work.results.strict_json import Unreadable, parse
-from pipelines.work.spec.base import Attempt, Outcome
+from pipelines.work.spec.handler_io import Attempt, Outcome
 
 NATIVE, FLUX = "native", "flux"
 # Keys of the result document that are fields of the outcome under the same name.

@@ -21,7 +21,7 @@ from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process
 from pipelines.work.results.files import FileRefused, open_plain_file
 from pipelines.work.results.strict_json import Unreadable, parse
-from pipelines.work.spec.base import Spec
+from pipelines.work.spec.handler_io import Spec
 
 SCRIPT = Path(__file__).with_name("git_changes.py")
 MOST = 8

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from pipelines.errors import NotFound
 from pipelines.models import ENDED, Event, Job, Status, Worker
-from pipelines.work.runners import claiming
+from pipelines.work.runners import runner_claims
 
 # Job and attempt, such as 4711-2
 NUMBER: Final = re.compile(r"([1-9][0-9]{0,17})-([1-9][0-9]{0,8})")
@@ -35,7 +35,7 @@ def of_number(runner: Worker, number: str) -> ApprovalQuestion:
     match = NUMBER.fullmatch(number)
     if match is None:
         raise NotFound
-    job = claiming.reported_by(runner, int(match[1]))
+    job = runner_claims.reported_by(runner, int(match[1]))
     question = _question(job)
     if job.attempt != int(match[2]) or not question:
         raise NotFound

@@ -9,7 +9,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import PEM, git_credential
-from pipelines.work.runners import reaching
+from pipelines.work.runners import server_config
 from pipelines.work.transport.protocol import NO_VALUES, Started
 from pipelines.work.worker import repository
 
@@ -25,7 +25,7 @@ def narrowed(started: Started) -> Started:
     credential = values.credential if order is not None else ""
     known = values.credential or values.host_credential
     if known and order is not None and order.address.startswith("https://"):
-        host, guard = repository.host_of_order(started, order), reaching.build_config().outgoing.guard
+        host, guard = repository.host_of_order(started, order), server_config.build_config().outgoing.guard
         try:
             credential = async_to_sync(git_credential)(host, True, credential, guard)
         except HostError:

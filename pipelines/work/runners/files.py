@@ -20,11 +20,11 @@ from pipelines.errors import Invalid, NotFound
 from pipelines.models import Artifact, Blob, Job, RunnerUpload
 from pipelines.ports import leases
 from pipelines.work import expiry, storage
-from pipelines.work.measuring import PIECE, measure
-from pipelines.work.transport.http.wire import MOST_PART
-from pipelines.work.transport.local import handover
+from pipelines.work.file_measure import PIECE, measure
+from pipelines.work.transport.http.wire_format import MOST_PART
+from pipelines.work.transport.local import stored_results
 from pipelines.work.transport.protocol import LeaseLost
-from pipelines.work.worker.handover import MOST_ARTIFACTS
+from pipelines.work.worker.attempt_io import MOST_ARTIFACTS
 from pipelines.work.workspaces import MOST_BYTES, MOST_FILES
 
 SALT: Final = "gateline.runner.file"
@@ -90,7 +90,7 @@ def allowed(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set[str]:
     permitted |= set(
         Artifact.objects.filter(job=job, blob__in=list(digests)).values_list("blob_id", flat=True)
     )
-    before = handover.last_snapshot(job.pk)
+    before = stored_results.last_snapshot(job.pk)
     if before is not None:
         permitted |= before.stored.keys() & set(digests)
     return permitted

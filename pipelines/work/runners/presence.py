@@ -22,7 +22,7 @@ from pipelines.queries.queued_work import SERVER_ONLY
 from pipelines.routing.document.evaluations import WORKER
 from pipelines.work.config import EVALUATOR_LABEL
 from pipelines.work.statements import RUNNER_OF_TOKEN
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from pipelines.work.transport.local import jobs
 
 LONGEST: Final = 200

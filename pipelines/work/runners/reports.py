@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pipelines.engine import Report
+from pipelines.formats.evidence.readers.reader_table import READERS, merge_facts
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
-from pipelines.formats.evidence.readers.table import READERS, merge_facts
 from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
@@ -20,12 +20,12 @@ from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped, masked
 from pipelines.work.runners import credentials
-from pipelines.work.runners.reported import ReportFacts
-from pipelines.work.transport.local import handover
+from pipelines.work.runners.report_facts import ReportFacts
+from pipelines.work.transport.local import stored_results
 from pipelines.work.transport.local.reports import deliver
 from pipelines.work.transport.local.station_values import maskers_at
 from pipelines.work.transport.protocol import HandedOver, ReportAnswer
-from pipelines.work.worker.handover import AGENT, NOTHING_THERE, with_claims
+from pipelines.work.worker.attempt_io import AGENT, NOTHING_THERE, with_claims
 from pipelines.work.workspaces import Picture
 
 REPORTED: Final = ("commands", "usage", "agent", OUTPUT)
@@ -196,7 +196,7 @@ def _counted(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, di
 def _workspace_states(job: Job) -> tuple[Any, Picture | None]:
     """The files before and after the work."""
     # A reverse one-to-one raises where there is no row, and its error is an AttributeError
-    before, left = handover.last_snapshot(job.pk), getattr(job, "snapshot", None)
+    before, left = stored_results.last_snapshot(job.pk), getattr(job, "snapshot", None)
     manifest = tuple(left.manifest) if left else before.manifest if before else ()
     return before, Picture(manifest, {})
 
@@ -205,7 +205,7 @@ def _observed_trees(job: Job, stored: RunnerResult | None) -> dict[str, str]:
     """The files on which the facts were observed; where nothing was stored nothing changed."""
     if stored is not None:
         return {"before": stored.before, "tree": stored.tree}
-    state = handover.git_state(job.pk)
-    before = handover.last_snapshot(job.pk)
+    state = stored_results.git_state(job.pk)
+    before = stored_results.last_snapshot(job.pk)
     began = state.tree or (before.digest if before else NOTHING_THERE)
     return {"before": began, "tree": began}

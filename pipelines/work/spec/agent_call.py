@@ -10,7 +10,7 @@ from pipelines.routing.document.agents import Preset
 
 
 class LentFiles(Protocol):
-    """A sign-in for one visit (`agents.lent`)."""
+    """A sign-in for one visit (`agents.lent_sign_in`)."""
 
     def lend(self) -> None: ...
 

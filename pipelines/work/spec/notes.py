@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import Future
 
-from pipelines.work.spec.base import Sink
+from pipelines.work.spec.handler_io import Sink
 
 
 class Notes:

@@ -12,7 +12,7 @@ import structlog
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.routing.document.kinds import executes, is_instant
 from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
-from pipelines.work.spec.base import LookAgain
+from pipelines.work.spec.handler_io import LookAgain
 from pipelines.work.transport.protocol import LeaseLost, Started, Transport, TrialTransport
 from pipelines.work.worker import trials
 from pipelines.work.worker.execution import JobExecution, unstorable

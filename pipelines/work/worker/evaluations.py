@@ -15,10 +15,10 @@ from pipelines.routing.document.gate_tools import KIND
 from pipelines.work.config import WorkerConfig
 from pipelines.work.handlers import evaluate, judge
 from pipelines.work.handlers.evaluate import unanswered
-from pipelines.work.handlers.log import JobLog
+from pipelines.work.handlers.job_log import JobLog
 from pipelines.work.orders.order import Orders, access, certificate_variables, environment
 from pipelines.work.processes.isolation import Access
-from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Sink, Spec
+from pipelines.work.spec.handler_io import Attempt, Outcome, ProcessLimits, Sink, Spec
 from pipelines.work.transport.protocol import JobTransport, Started, StartingWorkspace
 from pipelines.work.workspaces import Folders, ReusableFolder, WorkspaceTooLarge, take_picture
 

@@ -13,13 +13,13 @@ from pipelines.routing.document.kinds.agent import KIND as AGENT_KIND
 from pipelines.routing.document.kinds.agent import preset_of, uses_runner_sign_in
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
 from pipelines.routing.document.kinds.wait_for_checks import KIND as CHECKS_KIND
-from pipelines.work.agents import signed_in
+from pipelines.work.agents import sign_in
 from pipelines.work.config import WorkerConfig
+from pipelines.work.file_measure import is_full
 from pipelines.work.git.attempt_repository import GIT as GIT_FOLDER
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.handlers.log import JobLog
+from pipelines.work.handlers.job_log import JobLog
 from pipelines.work.handlers.table import HANDLERS
-from pipelines.work.measuring import is_full
 from pipelines.work.orders.order import Orders, Unrenderable
 from pipelines.work.orders.specs import pushed_spec, spec_of
 from pipelines.work.results import repositories
@@ -27,7 +27,7 @@ from pipelines.work.results.files import remove_path
 from pipelines.work.results.output import shortened, with_output_facts
 from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.results.text import Masker, masked
-from pipelines.work.spec.base import Attempt, LookAgain, Outcome, Spec
+from pipelines.work.spec.handler_io import Attempt, LookAgain, Outcome, Spec
 from pipelines.work.spec.repository import GitState, RepositoryAccess
 from pipelines.work.transport.protocol import (
     NO_VALUES,
@@ -37,9 +37,9 @@ from pipelines.work.transport.protocol import (
     Started,
     StartingWorkspace,
 )
-from pipelines.work.worker import handover, preparing, repository, secret_files
+from pipelines.work.worker import attempt_io, environment_preparation, repository, secret_files
+from pipelines.work.worker.attempt_io import Packed, failed, pack, with_changes, with_claims
 from pipelines.work.worker.evaluations import QuestionAnswerer
-from pipelines.work.worker.handover import Packed, failed, pack, with_changes, with_claims
 from pipelines.work.worker.prepared_files import PreparedFiles
 from pipelines.work.workspaces import Folders, ReusableFolder, restore
 
@@ -175,13 +175,15 @@ class JobExecution:
         material = await self.transport.material(started)
         access = self._repository_access(started, material) if orders.git else None
         # Counts are of what is committed (law §13): nothing that git left out comes along.
-        anew = access is not None and (repository.needs_fresh_files(access) or handover.counted_reports(spec))
+        anew = access is not None and (
+            repository.needs_fresh_files(access) or attempt_io.counted_reports(spec)
+        )
         before = None if anew else material.before
         reused_folder = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
         if spec.agent is not None:
             await asyncio.to_thread(self.folders.take_home, orders.task_id, _home_key(orders), attempt)
         context, fetch = orders.scope["context"], self.transport.fetch
-        await asyncio.to_thread(handover.write_inputs, attempt, context, material, fetch, orders.handoff)
+        await asyncio.to_thread(attempt_io.write_inputs, attempt, context, material, fetch, orders.handoff)
         folder = Folder(spec, reused_folder, access, before is not None)
         outcome, packed = await self._logged(started, folder)
         # Before the report: whoever reads the outcome finds what it names
@@ -190,7 +192,7 @@ class JobExecution:
             await asyncio.to_thread(self.folders.keep_home, orders.task_id, _home_key(orders), attempt)
         # After the store, which still reads these files
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed)
-        if orders.station.kind == handover.AGENT:  # of a push, too: it claims nothing
+        if orders.station.kind == attempt_io.AGENT:  # of a push, too: it claims nothing
             outcome = with_claims(outcome, before, packed.picture)
         masker = self._masker(started, spec.secrets_now())
         return masked(packed.with_observed_trees(outcome, before, orders.station.expects), masker)
@@ -219,17 +221,17 @@ class JobExecution:
         except GitRefused as error:
             await sink.note(f"[gateline] {error}")
             return repository.refused(error), Packed((), {}, None)
-        if folder.access.state.head and handover.counted_reports(folder.spec):
+        if folder.access.state.head and attempt_io.counted_reports(folder.spec):
             await sink.note("[gateline] Its reports count, so only files that are committed are here.")
-        made = await preparing.prepare_environment(
+        made = await environment_preparation.prepare_environment(
             ready, started.orders, folder.spec, folder.filled, self._prepared, self.config.images, sink
         )
         if made.problem:
-            return failed(preparing.FAILURE_TYPE, made.problem), Packed((), {}, None)
+            return failed(environment_preparation.FAILURE_TYPE, made.problem), Packed((), {}, None)
         folder = replace(folder, spec=made.apply_to(folder.spec))
         outcome, packed = await self._run_handler(started, folder, sink, (GIT_FOLDER, *made.roots))
-        packed = preparing.without_prepared_files(packed, made)
-        packed = handover.without_reports(folder.spec, packed, ready.files)
+        packed = environment_preparation.without_prepared_files(packed, made)
+        packed = attempt_io.without_reports(folder.spec, packed, ready.files)
         return await repository.commit_results(ready, started.orders, folder.spec, outcome, packed)
 
     async def _run_handler(
@@ -241,7 +243,7 @@ class JobExecution:
         spec, finder = folder.spec, self._finder(started)
         present = await asyncio.to_thread(secret_files.file_stamps, spec.attempt.workspace) if finder else {}
         stood = await asyncio.to_thread(repositories.heads, spec.attempt.workspace)
-        reports = await asyncio.to_thread(handover.report_stamps, spec)
+        reports = await asyncio.to_thread(attempt_io.report_stamps, spec)
         outcome = await HANDLERS[spec.kind](spec, sink)
         outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
         outcome, packed = await asyncio.to_thread(pack, spec, outcome, folder.kept, but, reports)
@@ -286,7 +288,7 @@ class JobExecution:
         )
         if preset is None or preset.key not in self.config.signed_in:
             return ()
-        return signed_in.tokens(preset, self.config.signed_in[preset.key])
+        return sign_in.tokens(preset, self.config.signed_in[preset.key])
 
     def _masker(self, started: Started, late: Sequence[str] = ()) -> Masker:
         """`late`: what became known while the work ran."""

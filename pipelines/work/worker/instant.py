@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from pipelines.work.config import WorkerConfig
-from pipelines.work.spec.base import Outcome
+from pipelines.work.spec.handler_io import Outcome
 from pipelines.work.transport.protocol import ReportAnswer, Started, Transport
 from pipelines.work.worker.execution import JobExecution
 from pipelines.work.worker.running import Running, RunningWork

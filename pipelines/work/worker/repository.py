@@ -22,7 +22,7 @@ from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.table import find_host as host_of
 from pipelines.work.orders.order import Orders, rendered
-from pipelines.work.spec.base import Outcome, Sink, Spec
+from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 from pipelines.work.spec.hosting import HostAccess
 from pipelines.work.spec.notes import Notes
 from pipelines.work.spec.repository import (
@@ -35,7 +35,7 @@ from pipelines.work.spec.repository import (
     RepositoryAccess,
 )
 from pipelines.work.transport.protocol import JobTransport, Started
-from pipelines.work.worker.handover import Packed, failed
+from pipelines.work.worker.attempt_io import Packed, failed
 
 LONGEST = 60
 """Characters of a title in the name of a branch."""

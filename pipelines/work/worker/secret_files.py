@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.work.results.secrets import SecretFinder
-from pipelines.work.spec.base import Attempt, Outcome
+from pipelines.work.spec.handler_io import Attempt, Outcome
 from pipelines.work.transport.protocol import HandedOver
-from pipelines.work.worker.handover import COUNTED_GROUPS, DOCUMENT, Packed, failed
+from pipelines.work.worker.attempt_io import COUNTED_GROUPS, DOCUMENT, Packed, failed
 from pipelines.work.workspaces import Stamp, entries, stamp_of
 
 FAILURE_TYPE = "secret_in_file"

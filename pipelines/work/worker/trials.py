@@ -7,7 +7,7 @@ import asyncio
 import structlog
 
 from pipelines.work.config import WorkerConfig
-from pipelines.work.spec.base import Outcome
+from pipelines.work.spec.handler_io import Outcome
 from pipelines.work.transport.protocol import Started, TrialTransport
 from pipelines.work.worker.execution import JobExecution, unstorable
 from pipelines.work.workspaces import Folders

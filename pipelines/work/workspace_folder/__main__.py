@@ -9,7 +9,7 @@ from typing import Final
 
 from pipelines.work.workspace_folder.choice import read_record
 from pipelines.work.workspace_folder.folders import has_worker, remove
-from pipelines.work.workspace_folder.moving import HOMES, KNOWN_HOSTS, MIRRORS
+from pipelines.work.workspace_folder.workspace_move import HOMES, KNOWN_HOSTS, MIRRORS
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 STATE, TESTS = ".gateline", ".test-state"

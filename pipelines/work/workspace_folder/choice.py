@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.work.workspace_folder.folders import has_worker, make_private, runs_programs
-from pipelines.work.workspace_folder.upward import file_above
+from pipelines.work.workspace_folder.outer_config import file_above
 
 VARIABLE: Final = "GATELINE_WORKSPACES"
 RECORD: Final = "workspaces.json"

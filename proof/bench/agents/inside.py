@@ -23,7 +23,7 @@ from pipelines.work.handlers import agent
 from pipelines.work.processes.isolation import Access, places
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.spec.agent_call import AgentCall
-from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from pipelines.work.workspaces import take_picture
 from proof.bench.agents.stub import Model
 

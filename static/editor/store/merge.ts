@@ -1,4 +1,4 @@
-/** Two edits of one document put together, as `pipelines/formats/merging.py` does it on the server: what is disjoint is
+/** Two edits of one document put together, as `pipelines/formats/line_merge.py` does it on the server: what is disjoint is
  * merged, and of what is not somebody chooses. Here it keeps an undo, and a choice between two drafts, from dropping what
  * somebody else did. Members of lists are known by key or id, never by their place.
  *

@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from pipelines.formats.evidence.claims.checking import (
+from pipelines.formats.evidence.claims.agent_claims import claims_of
+from pipelines.formats.evidence.claims.claim_checks import (
     CONFIRMED,
     CONTRADICTED,
     NOT_OBSERVED,
@@ -15,7 +16,6 @@ from pipelines.formats.evidence.claims.checking import (
     check_claims,
 )
 from pipelines.formats.evidence.claims.manifests import dependency_names
-from pipelines.formats.evidence.claims.reading import claims_of
 
 PASSED = {"passed": 214, "failed": 0, "errors": 0, "skipped": 9, "suites": 12}
 FAILED = {"passed": 212, "failed": 2, "errors": 0, "skipped": 0, "suites": 12}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.formats.evidence.trees.lines import StepBudget, diff_blocks
-from pipelines.formats.evidence.trees.remarks import (
+from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
+from pipelines.formats.evidence.trees.remark_location import (
     CHANGED,
     GONE,
     MOVED,
@@ -17,7 +17,7 @@ from pipelines.formats.evidence.trees.remarks import (
     RemarkLocation,
     locate_remark,
 )
-from pipelines.formats.evidence.trees.texts import ADDED, REMOVED, compare_lines, file_side, hunks
+from pipelines.formats.evidence.trees.text_diff import ADDED, REMOVED, compare_lines, file_side, hunks
 from tests.effort import calls
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
+from pipelines.formats.evidence.readers.reader_table import READERS, kind_by_name, merge_facts
 from pipelines.formats.evidence.readers.report import CaseProblem, ToolFinding, UnreadableReport
-from pipelines.formats.evidence.readers.table import READERS, kind_by_name, merge_facts
 
 JUNIT = b"""<?xml version="1.0"?>
 <testsuites tests="1000" failures="0">

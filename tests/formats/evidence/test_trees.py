@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.evidence.trees.kinds import is_generated, sensitivity
-from pipelines.formats.evidence.trees.trees import FileChange, compare, pair_renames
+from pipelines.formats.evidence.trees.file_kinds import is_generated, sensitivity
+from pipelines.formats.evidence.trees.tree_diff import FileChange, compare, pair_renames
 
 STORED: dict[str, bytes] = {}
 

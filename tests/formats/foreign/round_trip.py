@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.writing import export_document
+from pipelines.formats.foreign import document_import
+from pipelines.formats.foreign.document_export import export_document
 from pipelines.routing.document.line import read_line
 
 
@@ -22,9 +22,9 @@ def _bare(given: Any) -> Any:
     return [_bare(each) for each in given] if isinstance(given, list) else given
 
 
-def back_and_forth(opened: opening.ImportedDocument) -> None:
+def back_and_forth(opened: document_import.ImportedDocument) -> None:
     made = export_document(opened.document, opened.dialect)
-    again = opening.import_document(made.text)
+    again = document_import.import_document(made.text)
     assert again.dialect == opened.dialect
     assert meaning(again.document) == meaning(opened.document), "equal in meaning"
     assert made.losses == ()

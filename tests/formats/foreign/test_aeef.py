@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.writing import export_document
+from pipelines.formats.foreign import document_import
+from pipelines.formats.foreign.document_export import export_document
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.dialects.aeef import HANDOFF
@@ -59,7 +59,7 @@ EVENT = {
 
 
 def read(given: Any) -> tuple[ParsedLine, list[str]]:
-    opened = opening.import_document(given if isinstance(given, str) else json.dumps(given))
+    opened = document_import.import_document(given if isinstance(given, str) else json.dumps(given))
     assert opened.dialect == "aeef"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
@@ -69,7 +69,7 @@ def test_E15_what_a_transition_requires_is_asked_and_what_it_produces_is_kept() 
     station = line.station("implementation")
     assert line.preset == "aeef" and station.gate == "gate_3"
     assert line.requirements_of("implementation")[-2:] == ("metadata:AI-Usage", "metadata:Agent-IDs")
-    (check,) = opening.import_document(TRANSITION).document["gates"][0]["checks"]["all"]
+    (check,) = document_import.import_document(TRANSITION).document["gates"][0]["checks"]["all"]
     assert (check["field"], check["action"]) == ("output.unit_tests", "rework")
     assert station.rules[0].extra["produces"] == [{"state_change": "TESTING"}]
 
@@ -94,12 +94,12 @@ def test_E13_a_way_from_an_end_to_intake_starts_a_new_item() -> None:
         {"from": "ROLLBACK", "to": "ROLLED_BACK"},
     ]
     text = json.dumps({**MACHINE, "transitions": [*ways, {"from": "ROLLED_BACK", "to": "INTAKE"}]})
-    opened = opening.import_document(text)
+    opened = document_import.import_document(text)
     ends = {end["key"]: end["follow_up"] for end in opened.document["ends"]}
     assert (ends, opened.losses) == ({"deployed": "feedback", "rolled_back": "always"}, ())
     made = export_document(opened.document, "aeef")
     assert not made.losses
-    again = opening.import_document(made.text).document["ends"]
+    again = document_import.import_document(made.text).document["ends"]
     assert again == opened.document["ends"]
 
 
@@ -145,5 +145,5 @@ def test_E2_the_second_owner_of_a_state_stands_beside_the_first() -> None:
 )
 def test_what_names_no_state_is_refused_with_its_place(given: Any, said: str) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(json.dumps(given))
+        document_import.import_document(json.dumps(given))
     assert any(said in str(problem) and problem.line for problem in error.value.problems)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.folder import files_of
-from pipelines.formats.foreign.writing import export_document
+from pipelines.formats.foreign import document_import
+from pipelines.formats.foreign.document_export import export_document
+from pipelines.formats.foreign.folder_archive import files_of
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
@@ -47,14 +47,14 @@ def rule(condition: str, source: str = "write", to: str = "ship", **more: Any) -
 
 
 def read(text: str) -> tuple[ParsedLine, list[str]]:
-    opened = opening.import_document(text)
+    opened = document_import.import_document(text)
     assert opened.dialect == "alp"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
 
 def refused(text: str) -> str:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(text)
+        document_import.import_document(text)
     return str(error.value.problems[0])
 
 
@@ -156,7 +156,7 @@ def files(**changed: Any) -> dict[str, str]:
 
 
 def test_a_folder_is_put_together_in_the_order_of_its_stations() -> None:
-    opened = opening.import_files(files())
+    opened = document_import.import_files(files())
     given = read_line(opened.document)
     assert [station.key for station in given.stations] == ["todo"]
     assert [end.key for end in given.ends if end.key == "plan"], "nothing works there, and nothing leads on"
@@ -174,7 +174,7 @@ def test_a_zip_of_it_is_read_alike_and_hostile_ones_are_refused() -> None:
                     archive.writestr(path, text)
             return held.getvalue()
 
-    assert opening.import_files(files_of(archived(files()))) == opening.import_files(files())
+    assert document_import.import_files(files_of(archived(files()))) == document_import.import_files(files())
     for wrong, said in (
         (b"PK\x03\x04 broken", "cannot be read"),
         (archived({f"{n}.json": "{}" for n in range(501)}), "more than 500 files"),
@@ -182,20 +182,20 @@ def test_a_zip_of_it_is_read_alike_and_hostile_ones_are_refused() -> None:
         (archived({"../../etc/note.json": "{}", "b.json": "{}"}), "no line together"),
     ):
         with pytest.raises(DocumentError) as error:
-            opening.import_files(files_of(wrong))
+            document_import.import_files(files_of(wrong))
         assert said in str(error.value.problems[0])
 
 
 def test_a_fault_in_a_file_names_the_file() -> None:
     with pytest.raises(DocumentError) as error:
-        opening.import_files(files(**{".agentics/gates.json": "[{]"}))
+        document_import.import_files(files(**{".agentics/gates.json": "[{]"}))
     assert str(error.value.problems[0]).count(".agentics/gates.json") == 1
 
 
 def test_what_cannot_be_meant_in_a_file_names_the_file_and_the_line() -> None:
     wrong = '[\n  {"from": "todo",\n   "to": "nowhere", "condition": "success"}\n]'
     with pytest.raises(DocumentError) as error:
-        opening.import_files(files(**{".agentics/transitions.json": wrong}))
+        document_import.import_files(files(**{".agentics/transitions.json": wrong}))
     (fault,) = error.value.problems
     assert (fault.path, fault.line) == (".agentics/transitions.json: [0].to", 3)
 
@@ -207,7 +207,7 @@ def test_a_repository_of_each_task_and_set_times_are_told_as_lost_and_kept() -> 
         "stations/01-a/station.json": json.dumps({"trigger": trigger}),
         "init.json": '{"schedule": {"weekday": "monday", "timeZone": "Europe/Copenhagen"}}',
     }
-    opened = opening.import_files(files)
+    opened = document_import.import_files(files)
     assert [(each.path, each.line, each.column) for each in opened.losses] == [
         ("stations/01-a/station.json: trigger.createAssemblyLineRepo", 1, 41),
         ("init.json: schedule", 1, 2),
@@ -223,7 +223,7 @@ def test_T5_a_station_before_an_end_still_leads_there_and_it_comes_back_where_it
         {"id": "later", "trigger": WORKED},
     ]
     text = line(rule("failure", "work", "work"), rule("failure", "later", "Closed"), stations=stations)
-    opened = opening.import_document(text)
+    opened = document_import.import_document(text)
     given = read_line(opened.document)
     assert goes(given, {"result": "success"}, station="work").startswith("finish closed"), (
         "the next in its list"
@@ -252,7 +252,7 @@ def test_what_a_folder_holds_besides_is_lost_by_name() -> None:
         ".agentics/README.md": "# Read me",
         "package.json": "{}",
     }
-    losses = {each.path: str(each.message) for each in opening.import_files(files).losses}
+    losses = {each.path: str(each.message) for each in document_import.import_files(files).losses}
     assert losses == {
         ".agentics/assembly-line.json: operatorConfig": losses[
             ".agentics/assembly-line.json: operatorConfig"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.alp.expressions import ExpressionError, condition_of, expression_of
-from pipelines.formats.foreign.writing import export_document
+from pipelines.formats.foreign.document_export import export_document
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.gate_tools import judge_run
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -84,7 +84,7 @@ def with_gate(**changed: Any) -> str:
 
 
 def read(text: str) -> tuple[ParsedLine, list[str]]:
-    opened = opening.import_document(text)
+    opened = document_import.import_document(text)
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
 
@@ -140,7 +140,7 @@ def test_what_stands_behind_else_is_left_out_and_told() -> None:
 )
 def test_more_questions_or_routes_than_anybody_asks_are_refused(many: dict[str, Any], place: str) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(with_condition(**many))
+        document_import.import_document(with_condition(**many))
     assert [each.path for each in error.value.problems] == [f"transitionRules[0].condition.{place}"]
 
 
@@ -150,7 +150,7 @@ def test_the_comparisons_of_all_typed_conditions_are_bounded_together() -> None:
     condition = {**TYPED, "questions": questions, "route": route}
     rules = [{"fromStationId": "review", "condition": condition}] * 2
     with pytest.raises(DocumentError) as error:
-        opening.import_document(line(transitionRules=rules))
+        document_import.import_document(line(transitionRules=rules))
     assert [each.path for each in error.value.problems] == ["transitionRules[1].condition.route"]
 
 
@@ -168,7 +168,7 @@ def test_the_gate_of_a_typed_rule_is_asked_before_the_questions(gates: dict[str,
 
 def test_a_gate_of_a_typed_rule_that_there_is_not_is_refused() -> None:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(gated(gateId="nope"))
+        document_import.import_document(gated(gateId="nope"))
     assert error.value.problems[0].path == "transitionRules[0].gateId"
 
 
@@ -190,7 +190,7 @@ def test_a_typed_condition_that_cannot_be_meant_is_refused_at_its_place(
     wrong: dict[str, Any], place: str
 ) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(with_condition(**wrong))
+        document_import.import_document(with_condition(**wrong))
     assert error.value.problems[0].path == f"transitionRules[0].{place}"
 
 

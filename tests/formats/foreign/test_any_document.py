@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats import native
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.carrier import MOST_LOSSES
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
@@ -82,7 +82,7 @@ DOCUMENTS = VIBE | ALP | CHAIN | BOOK | MACHINE | ITEM | st.lists(MACHINE, max_s
 def opens(document: Any) -> None:
     text = json.dumps(document)
     try:
-        opened = opening.import_document(text)
+        opened = document_import.import_document(text)
     except DocumentError as error:
         assert error.problems and all(str(each.message) for each in error.problems)
         return
@@ -125,7 +125,7 @@ def test_any_document_is_read_or_refused(document: Any) -> None:
 )
 def test_hostile_documents_are_read_or_refused_soon(text: str) -> None:
     try:
-        opening.import_document(text)
+        document_import.import_document(text)
     except DocumentError as error:
         assert error.problems
 
@@ -135,6 +135,6 @@ def test_what_is_lost_is_told_in_bounds() -> None:
     text = "".join(f"{{{{{number}!}}}}" for number in range(40_000))
     branch = {"operator": "default", "goto": "end"}
     task = {"id": "t", "handler": "noop", "prompt_template": text, "transition": {"branches": [branch]}}
-    losses = opening.import_document(json.dumps({"id": "x", "tasks": [task]})).losses
+    losses = document_import.import_document(json.dumps({"id": "x", "tasks": [task]})).losses
     assert len(losses) == MOST_LOSSES + 1
     assert "more is different than is told here" in [each.message for each in losses]

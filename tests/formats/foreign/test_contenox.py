@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.contenox.work import rename_variables
-from pipelines.formats.foreign.writing import export_document
+from pipelines.formats.foreign.document_export import export_document
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.kinds.route import labels
@@ -33,14 +33,14 @@ def branch(operator: str, goto: str = "more", when: Any = "", **more: Any) -> di
 
 
 def read(text: str) -> tuple[ParsedLine, list[str]]:
-    opened = opening.import_document(text)
+    opened = document_import.import_document(text)
     assert opened.dialect == "contenox"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
 
 def refused(text: str) -> str:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(text)
+        document_import.import_document(text)
     return str(error.value.problems[0])
 
 
@@ -143,7 +143,7 @@ def test_B16_names_of_tasks_in_templates_follow_their_stations_and_come_back() -
         },
         {"id": "Second", "handler": "chat_completion", "prompt_template": said},
     ]
-    opened = opening.import_document(json.dumps({"id": "c", "tasks": tasks}))
+    opened = document_import.import_document(json.dumps({"id": "c", "tasks": tasks}))
     prompt = opened.document["stations"][1]["work"]["prompt"]
     assert prompt == "{{.first_one}} {{.first_one_error}} {{edge_count:first_one->second}} {{.other}}"
     assert (
@@ -213,10 +213,10 @@ def test_T9_comments_and_keys_that_look_like_them() -> None:
         '{ // the chain\n "id": "c", "//compute": "kept // too", /* and\n'
         ' all */ "tasks": [{"id": "x", "handler": "noop"}]}'
     )
-    opened = opening.import_document(text)
+    opened = document_import.import_document(text)
     assert opened.document["extra"] == {"id": "c", "//compute": "kept // too"}
     with pytest.raises(DocumentError) as error:
-        opening.import_document(
+        document_import.import_document(
             text.replace('"noop"}', '"noop", "transition": {"branches": [{"operator": "odd"}]}}')
         )
     assert error.value.problems[0].line == 3, "comments keep their lines"
@@ -241,7 +241,7 @@ def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], sai
 def test_the_beginnings_of_many_places_are_looked_through_once(text: str) -> None:
     task = {"id": "b", "handler": "raise_error", "prompt_template": text}
     start = time.process_time()
-    opened = opening.import_document(json.dumps({"id": "c", "tasks": [task]}))
+    opened = document_import.import_document(json.dumps({"id": "c", "tasks": [task]}))
     assert opened.document["stations"][0]["work"]["message"] == text
     assert time.process_time() - start < 5
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines.formats import native
-from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.writing import export_document
+from pipelines.formats.foreign import document_import
+from pipelines.formats.foreign.document_export import export_document
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -29,7 +29,7 @@ def stage(key: str, **more: Any) -> dict[str, Any]:
 
 
 def read(text: str) -> tuple[ParsedLine, list[str]]:
-    opened = opening.import_document(text)
+    opened = document_import.import_document(text)
     assert opened.dialect == "flux"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
@@ -172,7 +172,7 @@ def test_the_drafts_spelling_of_parallel_is_read() -> None:
 )
 def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(json.dumps({"name": "b", "stages": [stage("build", **wrong)]}))
+        document_import.import_document(json.dumps({"name": "b", "stages": [stage("build", **wrong)]}))
     assert said in str(error.value.problems[0])
 
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], sai
 )
 def test_a_record_of_work_is_refused_by_name(text: str) -> None:
     with pytest.raises(DocumentError) as refused:
-        opening.import_document(text)
+        document_import.import_document(text)
     [problem] = refused.value.problems
     assert (str(problem.message), problem.line) == ("this seems to be a record of Flux", 1)
     assert "playbook" in str(problem.hint)
@@ -202,7 +202,7 @@ stages:
 
 
 def test_D6_a_person_chooses_what_another_playbook_would_take_over() -> None:
-    opened = opening.import_document(TRIAGE)
+    opened = document_import.import_document(TRIAGE)
     line = read_line(opened.document)
     assert goes(line, {"verdict": "pass"}, station="triage").startswith("move meta-route")
     chosen = line.station("meta-route")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.formats import native
-from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.systems import systems
+from pipelines.formats.foreign import document_import
+from pipelines.formats.foreign.known_systems import systems
 from pipelines.routing.analysis.lint.run import cause_of, lint
 from pipelines.routing.basics.plugins import load_plugins
 from pipelines.routing.basics.problems import DocumentError
@@ -89,7 +89,7 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 
 def test_its_document_is_read_and_what_another_one_raised_is_told() -> None:
-    opened = opening.import_document("jobs: []\n")
+    opened = document_import.import_document("jobs: []\n")
     assert (opened.dialect, opened.system_name, opened.document["key"]) == ("jobs", "Jobs", "j")
     told = [str(loss) for loss in opened.losses]
     assert told[0] == "line 1, column 1: jobs: they run one after another"
@@ -100,15 +100,15 @@ def test_its_document_is_read_and_what_another_one_raised_is_told() -> None:
 @pytest.mark.parametrize(("jobs", "said"), [("broken", "KeyError: 'steps'"), ("odd", "DocumentError")])
 def test_a_document_that_its_reader_fails_on_is_refused_by_its_name(jobs: str, said: str) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(f"jobs: {jobs}\n")
+        document_import.import_document(f"jobs: {jobs}\n")
     assert f"“jobs” of an installed package failed: {said}" in str(error.value.problems[0].message)
 
 
 def test_it_takes_nothing_from_the_systems_that_are_known() -> None:
-    opened = opening.import_document(CHAIN)
+    opened = document_import.import_document(CHAIN)
     assert (opened.system_name, opened.document["preset"]) == ("contenox", "contenox")
     own = "gateline: 1\nkey: a\nstations: [{key: b, work: {kind: manual}}]\n"
-    assert opening.import_document(own).dialect == "" and native.loads(own)["key"] == "a"
+    assert document_import.import_document(own).dialect == "" and native.loads(own)["key"] == "a"
 
 
 def test_a_check_adds_findings_and_takes_none_away() -> None:

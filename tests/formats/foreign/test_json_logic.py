@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.vibe_factory.reading import condition_of
+from pipelines.formats.foreign.vibe_factory.reader import condition_of
 from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.document.algebra import ConditionView
 from pipelines.routing.document.algebra import holds as true_of

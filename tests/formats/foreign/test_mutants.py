@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from pipelines.formats import native
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.systems import recognise_system
-from pipelines.formats.foreign.writing import export_document
+from pipelines.formats.foreign.document_export import export_document
+from pipelines.formats.foreign.known_systems import recognise_system
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 from tests.formats.foreign.mutants import BROKEN, RIGHT, documents
@@ -30,7 +30,7 @@ GROWTH = 400
 def read(text: str) -> str:
     """What became of it at the door."""
     try:
-        opened = opening.import_document(text)
+        opened = document_import.import_document(text)
     except DocumentError as error:
         assert error.problems and all(str(each.message) for each in error.problems)
         return "refused"
@@ -113,7 +113,7 @@ def written_back(dialect: str, count: int, seed: int) -> int:
     found = 0
     for text in documents(dialect, count, seed, 0):
         try:
-            opened = opening.import_document(text)
+            opened = document_import.import_document(text)
             line = read_line(opened.document)
         except DocumentError:
             continue

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.routing.basics.problems import DocumentError
 
 SQL = "-- the stations\nCREATE TABLE station_transitions (\n  id BLOB PRIMARY KEY\n);\n"
@@ -39,7 +39,7 @@ POLICY = {"default_action": "approve", "rules": [{"tools": "shell"}]}
 )  # fmt: skip
 def test_it_is_said_what_it_is(text: str, said: str) -> None:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(text)
+        document_import.import_document(text)
     [problem] = error.value.problems
     assert (str(problem.message), problem.line) == (said, 1) and problem.hint
 
@@ -53,4 +53,4 @@ def test_it_is_said_what_it_is(text: str, said: str) -> None:
     ],
 )
 def test_a_document_that_begins_like_one_is_read(text: str) -> None:
-    assert opening.import_document(text).document["key"]
+    assert document_import.import_document(text).document["key"]

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
 
@@ -15,7 +15,7 @@ WORKED = {"type": "dispatch_worker"}
 
 
 def read(given: Any) -> tuple[ParsedLine, list[str]]:
-    opened = opening.import_document(
+    opened = document_import.import_document(
         given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     )
     return read_line(opened.document), [str(loss) for loss in opened.losses]
@@ -46,14 +46,16 @@ def test_T6_transitions_may_be_empty_unordered_partial_and_without_ids() -> None
         "line/assembly-line.json": '{"name": "L", "version": "1"}',
         **{f"line/stations/0{n}-s{n}/station.json": json.dumps({"trigger": WORKED}) for n in (1, 2, 3)},
     }
-    empty = read_line(opening.import_files({**head, "line/transitions.json": "[]"}).document)
+    empty = read_line(document_import.import_files({**head, "line/transitions.json": "[]"}).document)
     assert goes(empty, {"result": "success"}, station="01-s1").startswith("move 02-s2")
     rules = [
         {"from": "02-s2", "to": "03-s3", "condition": "failure"},
         {"from": "01-s1", "to": "03-s3", "condition": "success"},
         {"from": "02-s2", "to": "01-s1", "condition": "success"},
     ]
-    some = read_line(opening.import_files({**head, "line/transitions.json": json.dumps(rules)}).document)
+    some = read_line(
+        document_import.import_files({**head, "line/transitions.json": json.dumps(rules)}).document
+    )
     assert goes(some, {"result": "success"}, station="01-s1").startswith("move 03-s3")
     assert goes(some, {"result": "success"}, station="02-s2").startswith("move 01-s1")
     ids = [rule.id for station in some.stations for rule in station.rules]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.foreign import opening
+from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.vibe_factory.reading import _of_text
-from pipelines.formats.foreign.writing import export_document
+from pipelines.formats.foreign.document_export import export_document
+from pipelines.formats.foreign.vibe_factory.reader import _of_text
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
@@ -36,14 +36,14 @@ def workflow(*transitions: dict[str, Any], stations: Any = STATIONS, **more: Any
 
 
 def read(text: str) -> tuple[ParsedLine, list[str]]:
-    opened = opening.import_document(text)
+    opened = document_import.import_document(text)
     assert opened.dialect == "vibe-factory"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
 
 def refused(text: str) -> list[str]:
     with pytest.raises(DocumentError) as error:
-        opening.import_document(text)
+        document_import.import_document(text)
     return [str(each) for each in error.value.problems]
 
 
@@ -166,7 +166,7 @@ def test_C23_wanted_keys_are_a_list_however_they_are_written(given: Any) -> None
 
 
 def test_what_is_not_read_is_kept() -> None:
-    opened = opening.import_document(
+    opened = document_import.import_document(
         workflow({"condition_type": "always", "condition": "legacy"}, project_id="p-1")
     )
     assert opened.document["extra"]["project_id"] == "p-1"
@@ -181,7 +181,9 @@ def test_a_condition_of_signs_alone_is_refused_before_each_is_tried() -> None:
 
 
 def test_C16_what_completes_is_in_review_there_and_comes_back_without_a_loss() -> None:
-    opened = opening.import_document(workflow({"condition_type": "success"}, {"target_station_id": "s3"}))
+    opened = document_import.import_document(
+        workflow({"condition_type": "success"}, {"target_station_id": "s3"})
+    )
     line = read_line(opened.document)
     answer = goes(line, {"result": "success"}, station="ship-it")
     assert answer.startswith("wait awaiting_review at in-review then completed"), "no transition"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from pipelines.formats import native
-from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.systems import written_systems
-from pipelines.formats.foreign.writing import dialect_of, export_document
+from pipelines.formats.foreign import document_import
+from pipelines.formats.foreign.document_export import dialect_of, export_document
+from pipelines.formats.foreign.known_systems import written_systems
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
@@ -92,12 +92,12 @@ RECORDS = [
 
 @pytest.mark.parametrize("text", MINE)
 def test_a_document_comes_back_equal_in_meaning(text: str) -> None:
-    back_and_forth(opening.import_document(text))
+    back_and_forth(document_import.import_document(text))
 
 
 @pytest.mark.parametrize("records", RECORDS, ids=["item", "event", "contract", "all"])
 def test_records_of_aeef_are_written_back_as_they_were(records: list[Any]) -> None:
-    opened = opening.import_document(json.dumps(records if len(records) > 1 else records[0]))
+    opened = document_import.import_document(json.dumps(records if len(records) > 1 else records[0]))
     back_and_forth(opened)
     machine, *others = native.value_of(export_document(opened.document, "aeef").text)
     assert others == records and machine["transitions"] is not None
@@ -105,7 +105,7 @@ def test_records_of_aeef_are_written_back_as_they_were(records: list[Any]) -> No
 
 def test_a_document_with_several_of_them_keeps_its_own_keys() -> None:
     both = {**test_aeef.MACHINE, "work_items": [test_aeef.ITEM], "agents": [CONTRACT], "owner": "me"}
-    opened = opening.import_document(json.dumps(both))
+    opened = document_import.import_document(json.dumps(both))
     back_and_forth(opened)
     made = native.value_of(export_document(opened.document, "aeef").text)
     assert (made["work_items"], made["agents"], made["owner"]) == ([test_aeef.ITEM], [CONTRACT], "me")
@@ -113,20 +113,24 @@ def test_a_document_with_several_of_them_keeps_its_own_keys() -> None:
 
 def test_a_registry_with_a_head_comes_back_beside_its_machine() -> None:
     back_and_forth(
-        opening.import_document(json.dumps({"id": "s1", "contract_version": "1", "agents": [CONTRACT]}))
+        document_import.import_document(
+            json.dumps({"id": "s1", "contract_version": "1", "agents": [CONTRACT]})
+        )
     )
     back_and_forth(
-        opening.import_document(json.dumps({"id": "s1", "agent_id": "s1", "work_items": [test_aeef.ITEM]}))
+        document_import.import_document(
+            json.dumps({"id": "s1", "agent_id": "s1", "work_items": [test_aeef.ITEM]})
+        )
     )
 
 
 def test_unknown_keys_are_written_back() -> None:
-    line = opening.import_document(json.dumps(ASKS)).document
+    line = document_import.import_document(json.dumps(ASKS)).document
     made = json.loads(export_document(line, "alp").text)
     assert made["version"] == "2" and made["stations"][0]["trigger"]["initBranch"] is True
     assert made["stations"][0]["trigger"]["appendSystemPrompt"] == "Be brief {{a b}}."
     assert made["transitionRules"][1]["why"] == "kept" and made["gates"][1]["tool"] == {"kind": "cli"}
-    chain = json.loads(export_document(opening.import_document(CHAIN).document, "contenox").text)
+    chain = json.loads(export_document(document_import.import_document(CHAIN).document, "contenox").text)
     assert (chain["id"], chain["token_limit"], chain["tasks"][0]["handler"]) == ("Chat_1", 9, "condition_key")
     assert chain["tasks"][0]["transition"]["branches"][0]["note"] == "kept"
     assert chain["tasks"][0]["transition"]["branches"][0]["operator"] == "in_range"
@@ -148,13 +152,15 @@ def test_a_line_that_a_dialect_can_say_comes_back_whole() -> None:
          "rules": [{"id": "x", "when": {"result": "failure"}, "to": "a", "max_retries": 2},
                    {"id": "y", "when": {"result": "success"}, "to": "completed"}]}]}  # fmt: skip
     assert export_document(flat, "alp").losses == ()
-    assert meaning(opening.import_document(export_document(flat, "alp").text).document) == meaning(flat)
+    assert meaning(document_import.import_document(export_document(flat, "alp").text).document) == meaning(
+        flat
+    )
     lost = [str(each) for each in export_document({**flat, "preset": "flux"}, "vibe-factory").losses]
     assert any("Preset" in each or "preset" in each for each in lost)
 
 
 def test_what_a_dialect_has_no_word_for_is_listed() -> None:
-    line = opening.import_document(own.FLUX).document
+    line = document_import.import_document(own.FLUX).document
     assert dialect_of(line) == "flux"
     losses = " ".join(str(each) for each in export_document(line, "vibe-factory").losses)
     assert "station gate" in losses.lower()
@@ -169,7 +175,7 @@ def test_what_other_programs_keep_is_written_or_a_loss() -> None:
     assert [str(each.message) for each in made.losses if each.path == "extra"] == [
         "Values of other programs are gone: 2 of “extra”, such as tags, a b."
     ]
-    read = opening.import_document(made.text).document["stations"][0]["extra"]
+    read = document_import.import_document(made.text).document["stations"][0]["extra"]
     assert read["tracker"] == kept["tracker"]
     assert not any(
         each.path == "extra" for each in export_document({**line, "stations": [{"key": "a"}]}, "alp").losses
@@ -178,7 +184,7 @@ def test_what_other_programs_keep_is_written_or_a_loss() -> None:
 
 def comes_back(document: Any) -> None:
     try:
-        opened = opening.import_document(json.dumps(document))
+        opened = document_import.import_document(json.dumps(document))
         line = read_line(opened.document) if opened.dialect else None
     except DocumentError:
         return
@@ -187,7 +193,7 @@ def comes_back(document: Any) -> None:
     for dialect in written_systems():
         made = export_document(opened.document, dialect)
         if not made.losses:
-            assert meaning(opening.import_document(made.text).document)["preset"] == dialect
+            assert meaning(document_import.import_document(made.text).document)["preset"] == dialect
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.formats.linted import lint_text
+from pipelines.formats.line_lint import lint_text
 from pipelines.routing.analysis.lint.examination import Examination, examine
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.guarantees.guarantee_proofs import guarantee_answers

@@ -14,7 +14,7 @@ from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.document.agents import PRESETS
 from pipelines.work.handlers import agent
 from pipelines.work.spec.agent_call import AgentCall
-from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
+from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from tests.work.agents.test_recordings import RECORDINGS
 from tests.work.conftest import Collected
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.document.agents import PRESETS
-from pipelines.work.agents.call import agent_environment, arguments, can_resume
+from pipelines.work.agents.call_arguments import agent_environment, arguments, can_resume
 from pipelines.work.spec.agent_call import AgentCall
 
 WHERE = {"folder": "/w", "file": "/w/prompt.txt", "prompt": "Do it."}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.work.agents.codemod import FIXERS, REMEDY
-from pipelines.work.spec.base import Attempt
+from pipelines.work.spec.handler_io import Attempt
 from tests.work.agents.conftest import Programs, ran
 from tests.work.conftest import Collected
 

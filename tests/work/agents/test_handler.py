@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines.work.handlers import agent
-from pipelines.work.spec.base import Attempt
+from pipelines.work.spec.handler_io import Attempt
 from tests.waiting import eventually
 from tests.work.agents.conftest import Programs, ran
 from tests.work.agents.test_recordings import RECORDINGS

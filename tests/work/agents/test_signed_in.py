@@ -18,8 +18,8 @@ from pipelines.queries.runners import runners as listed
 from pipelines.queries.unoffered import without_a_worker
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.web.setup.agents import choices
-from pipelines.work.agents.lent import LentSignIn, is_renewal
-from pipelines.work.agents.signed_in import lend, sign_in_folders, take_back, tokens
+from pipelines.work.agents.lent_sign_in import LentSignIn, is_renewal
+from pipelines.work.agents.sign_in import lend, sign_in_folders, take_back, tokens
 from pipelines.work.program.options import WrongOptions, options
 from tests.factories import World
 from tests.fixtures.site import Site

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipelines.routing.basics.facts import read_observed_facts as read_facts
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.work.agents.facts import facts_of
-from pipelines.work.agents.reading import join_pieces, read_stream
+from pipelines.work.agents.log_steps import join_pieces, read_stream
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.agents.streams.codex import unwrapped

@@ -15,7 +15,7 @@ from pipelines.models import Repository
 from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.web.editor.findings import findings_of
-from pipelines.work.hosts.calling import error_text
+from pipelines.work.hosts.host_caller import error_text
 from pipelines.work.hosts.markdown import block, code
 from pipelines.work.hosts.table import find_host, host_at
 from pipelines.work.outgoing.guard import Guard

@@ -25,8 +25,8 @@ from pipelines.models import (
     Task,
     Word,
 )
+from pipelines.work.host_notifications import tasks as telling
 from pipelines.work.hosts.table import CLASSES
-from pipelines.work.telling import tasks as telling
 from tests.factories import World, station
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench

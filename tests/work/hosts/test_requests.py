@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.models import Delivery
-from pipelines.work.hosts.requesting import BEGIN, END
+from pipelines.work.hosts.branch_request import BEGIN, END
 from pipelines.work.transport.local.transport import LocalTransport
 from tests.factories import World
 from tests.pages.conftest import client_of

@@ -14,8 +14,8 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from pipelines.lines.issue_tasks import inputs_of
 from pipelines.models import Repository
 from pipelines.ports.queue_tasks import HOSTS, TASKS, TELL_HOST
-from pipelines.work.hosts.calling import DEEP, error_text
-from pipelines.work.hosts.requesting import BEGIN, END, own_section, with_own_section
+from pipelines.work.hosts.branch_request import BEGIN, END, own_section, with_own_section
+from pipelines.work.hosts.host_caller import DEEP, error_text
 from pipelines.work.hosts.table import host_at
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess

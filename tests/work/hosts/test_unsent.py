@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines.models import AdministrativeAct, HostLink, HostNotice
 from pipelines.ports import host_notices
-from pipelines.work.telling import tasks as telling
+from pipelines.work.host_notifications import tasks as telling
 from tests.access.place import Place
 from tests.factories import World
 from tests.pages.conftest import client_of

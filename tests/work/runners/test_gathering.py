@@ -1,4 +1,4 @@
-"""Calls that come while others are being answered go together (pipelines/work/transport/together.py)."""
+"""Calls that come while others are being answered go together (pipelines/work/transport/batching.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.work.transport.together import CallBatcher
+from pipelines.work.transport.batching import CallBatcher
 from tests.waiting import LONG, eventually, let_others_run
 
 

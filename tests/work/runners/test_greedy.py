@@ -12,7 +12,7 @@ import pytest
 from pipelines.models import Job
 from pipelines.work import logs
 from pipelines.work.runners import files
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from tests.factories import World
 from tests.vault.conftest import Put, key_file, put
 from tests.work.driving import command

@@ -11,7 +11,7 @@ import pytest
 from django.db import transaction
 
 from pipelines.models import Event, Task
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.waiting import LONG, until

@@ -17,7 +17,7 @@ from pipelines import engine
 from pipelines.models import ApiToken, Artifact, Job, LogChunk, Snapshot, Task, VisitCommit
 from pipelines.people import runners
 from pipelines.work import storage
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from pipelines.work.workspaces import digest_of
 from tests.factories import World, make_project
 from tests.pages.conftest import at, client_of

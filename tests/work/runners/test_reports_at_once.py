@@ -23,7 +23,7 @@ from config.handler import OneThread
 from pipelines.api import auth
 from pipelines.models import ApiToken, Event, Job, RunnerUpload, Task
 from pipelines.people import accounts
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from tests.factories import World, make_project
 from tests.waiting import LONG, until
 from tests.work.runners.far import FACTS, FarAway

@@ -16,7 +16,7 @@ from pipelines.engine.moves.agent_suspension import suspend
 from pipelines.models import Agent, Job, Repository, Task, Token, Worker
 from pipelines.ports.leases import Claim
 from pipelines.queries.statements import QUEUED_IN_PROJECT
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from pipelines.work.transport.local.claimable import claimable, unattended
 from tests.dialects.test_alp_runner import Runner as AlpRunner
 from tests.dialects.test_alp_runner import address

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from pipelines.models import Event, Job
 from pipelines.work.transport.http.transport import HttpTransport
-from pipelines.work.transport.http.wire import PROTOCOL
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from tests.factories import World, make_project
 from tests.work.runners.far import FACTS, FarAway
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.aeef.reading import fault, read
-from pipelines.formats.foreign.aeef.writing import write
+from pipelines.formats.foreign.aeef.reader import fault, read
+from pipelines.formats.foreign.aeef.writer import write
 from pipelines.formats.foreign.system import ForeignSystem, among, has, listed, members
 
 

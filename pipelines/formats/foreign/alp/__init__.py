@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.alp.reading import read
-from pipelines.formats.foreign.alp.writing import write
+from pipelines.formats.foreign.alp.reader import read
+from pipelines.formats.foreign.alp.writer import write
 from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking, members
 
 HEAD: Final = {"id", "name", "description", "version", "owner", "project"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipelines.formats.foreign.contenox.reading import read
-from pipelines.formats.foreign.contenox.writing import write
+from pipelines.formats.foreign.contenox.reader import read
+from pipelines.formats.foreign.contenox.writer import write
 from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
 
 CONTENOX: Final = ForeignSystem(

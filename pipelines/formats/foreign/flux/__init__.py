@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipelines.formats.foreign.flux.reading import read
-from pipelines.formats.foreign.flux.writing import write
+from pipelines.formats.foreign.flux.reader import read
+from pipelines.formats.foreign.flux.writer import write
 from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
 
 FLUX: Final = ForeignSystem(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from pipelines.formats.foreign.system import ForeignSystem, among, lacking
-from pipelines.formats.foreign.vibe_factory.reading import read
-from pipelines.formats.foreign.vibe_factory.writing import write
+from pipelines.formats.foreign.vibe_factory.reader import read
+from pipelines.formats.foreign.vibe_factory.writer import write
 
 VIBE_FACTORY: Final = ForeignSystem(
     key="vibe-factory",

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pipelines.work.agents.json_values import count, dict_or_empty, dollars, joined_text, list_or_empty, text
 from pipelines.work.agents.steps import StepKind, StepState, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.tools import describe_call
-from pipelines.work.agents.values import count, dict_or_empty, dollars, joined_text, list_or_empty, text
+from pipelines.work.agents.tool_calls import describe_call
 
 # `Exit code 2` or `Error: Exit code 2`, at the start of the output of a failed command
 EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pipelines.work.agents.json_values import dict_or_empty, exit_code, text
 from pipelines.work.agents.steps import StepKind, StepState, TextChange, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.values import dict_or_empty, exit_code, text
 
 
 class Codemod(Stream):

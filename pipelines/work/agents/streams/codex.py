@@ -7,9 +7,16 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pipelines.work.agents.json_values import (
+    count,
+    dict_or_empty,
+    exit_code,
+    joined_text,
+    list_or_empty,
+    text,
+)
 from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.values import count, dict_or_empty, exit_code, joined_text, list_or_empty, text
 
 # `Reconnecting... 2/5 (…)` or `Reconnecting... waiting for network`
 RECONNECTING = re.compile(

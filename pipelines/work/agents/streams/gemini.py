@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pipelines.work.agents.json_values import count, dict_or_empty, text
 from pipelines.work.agents.steps import LONGEST_DETAIL, StepKind, StepState
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.tools import describe_call
-from pipelines.work.agents.values import count, dict_or_empty, text
+from pipelines.work.agents.tool_calls import describe_call
 
 REFUSED = re.compile(r"denied by policy|policy_violation|requires? (?:user )?(?:approval|confirmation)", re.I)
 AWAY = re.compile(r"fetch failed|ECONN|ETIMEDOUT|UNAVAILABLE|RESOURCE_EXHAUSTED|\b(?:429|50[0234])\b")

@@ -6,10 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pipelines.work.agents.steps import StepKind, StepState, Verb
-from pipelines.work.agents.stream import LONGEST_NAME, Stream
-from pipelines.work.agents.tools import describe_call
-from pipelines.work.agents.values import (
+from pipelines.work.agents.json_values import (
     count,
     dict_or_empty,
     dollars,
@@ -17,6 +14,9 @@ from pipelines.work.agents.values import (
     seconds_of_milliseconds,
     text,
 )
+from pipelines.work.agents.steps import StepKind, StepState, Verb
+from pipelines.work.agents.stream import LONGEST_NAME, Stream
+from pipelines.work.agents.tool_calls import describe_call
 
 REFUSED = re.compile(r"rejected permission|rule which prevents|permission (?:was )?denied|not permitted")
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.work import images
 from pipelines.work.agents.installed import describe_agents, find_agents
-from pipelines.work.agents.signed_in import NotSignedIn, sign_in_folders
+from pipelines.work.agents.sign_in import NotSignedIn, sign_in_folders
 from pipelines.work.hosts.checkup import CheckupLine
 from pipelines.work.outgoing.authorities import WrongBundle, of_environment
 from pipelines.work.processes.installation import of_installation
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.workspace_folder.choice import of_server
-from pipelines.work.workspace_folder.upward import file_above
+from pipelines.work.workspace_folder.outer_config import file_above
 
 CHECKOUT = Path(__file__).resolve().parents[4]
 SECONDS = 10.0

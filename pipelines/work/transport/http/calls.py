@@ -16,9 +16,9 @@ from typing import Any, Final, TypeVar
 import httpx2
 import structlog
 
-from pipelines.work.measuring import PIECE
+from pipelines.work.file_measure import PIECE
 from pipelines.work.outgoing.authorities import trusted
-from pipelines.work.transport.http.wire import LEASE
+from pipelines.work.transport.http.wire_format import LEASE
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ServerAway
 
 T = TypeVar("T")

@@ -9,12 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pipelines.work.measuring import PIECE
+from pipelines.work.file_measure import PIECE
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.spec.repository import AtHost, Clearance
-from pipelines.work.transport.http import wire
+from pipelines.work.transport.http import wire_format
+from pipelines.work.transport.http.call_batching import SentClaims, SentReports
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
-from pipelines.work.transport.http.together import SentClaims, SentReports
 from pipelines.work.transport.protocol import (
     AttemptResults,
     LeaseLost,
@@ -37,7 +37,9 @@ class HttpTransport:
 
     async def register(self, facts: Mapping[str, Any]) -> None:
         """:raises CallRefused: the server takes no such runner, and says why"""
-        await self._calls.insist("POST", "", {**facts, "machine": self._machine, "protocol": wire.PROTOCOL})
+        await self._calls.insist(
+            "POST", "", {**facts, "machine": self._machine, "protocol": wire_format.PROTOCOL}
+        )
 
     async def update_worker(self, **facts: Any) -> None:
         await self._once("POST", "/tell", facts)
@@ -94,11 +96,11 @@ class HttpTransport:
 
     async def material(self, started: Started) -> Material:
         response = await self._call_about_job(started, "material")
-        return wire.material_of(response)
+        return wire_format.material_of(response)
 
     async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
         response = await self._call_about_job(started, "before")
-        return wire.before_of(response["before"])
+        return wire_format.before_of(response["before"])
 
     async def _call_about_job(
         self, started: Started, what: str, document: Any = None, again: str = ""
@@ -119,15 +121,15 @@ class HttpTransport:
             path, size = left.files[digest]
             with await asyncio.to_thread(open_plain_file, left.root, path) as file:
                 await self._send(started, digest, file, size)
-        await self._call_about_job(started, "store", wire.leavings_json(left))
+        await self._call_about_job(started, "store", wire_format.leavings_json(left))
 
     async def _send(self, started: Started, digest: str, file: BinaryIO, size: int) -> None:
         """A file; a large one in parts, each of which comes again by itself where an answer got lost."""
         at = f"/jobs/{started.orders.job_id}/files/"
         parts: list[str] = []
-        while data := await asyncio.to_thread(file.read, wire.MOST_PART):
+        while data := await asyncio.to_thread(file.read, wire_format.MOST_PART):
             # What fits into one part is sent as the file itself, and needs no joining
-            part = digest if size <= wire.MOST_PART else sha256(data).hexdigest()
+            part = digest if size <= wire_format.MOST_PART else sha256(data).hexdigest()
             await self._calls.send_bytes(at + part, data, started.lease)
             parts.append(part)
         # Of an empty file nothing was read, and it is sent all the same

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.formats.evidence.trees.amount import oversize_amount
+from pipelines.formats.evidence.trees.change_size import oversize_amount
 from pipelines.models import Job
-from pipelines.work.transport.local.lineage import trees_of
-from pipelines.work.transport.local.standings import BranchStates
+from pipelines.work.transport.local.branch_states import BranchStates
+from pipelines.work.transport.local.workspace_history import trees_of
 
 
 def amount_of(job: Job) -> dict[str, Any]:

@@ -23,16 +23,16 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
 from pipelines.work.spec.repository import AtHost, Clearance, GitState
 from pipelines.work.transport.local.amounts import amount_of
-from pipelines.work.transport.local.handover import lock_lease
-from pipelines.work.transport.local.host_access import host_key
-from pipelines.work.transport.local.protecting import (
+from pipelines.work.transport.local.branch_states import branch_state_after, branch_state_before, chain
+from pipelines.work.transport.local.delivery_approvals import (
     involved_in,
     missing_delivery_approvals,
     receipt_people,
     versions_before,
 )
+from pipelines.work.transport.local.host_access import host_key
 from pipelines.work.transport.local.request_text import request_text
-from pipelines.work.transport.local.standings import branch_state_after, branch_state_before, chain
+from pipelines.work.transport.local.stored_results import lock_lease
 
 
 @transaction.atomic

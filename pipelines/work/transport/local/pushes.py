@@ -12,7 +12,7 @@ from pipelines import engine
 from pipelines.engine import Pushed
 from pipelines.models import Job, Membership, Task, User
 from pipelines.work.results.text import escaped
-from pipelines.work.transport.local.handover import lock_lease
+from pipelines.work.transport.local.stored_results import lock_lease
 
 SOMEBODY = "Somebody"
 MOST = 50

@@ -11,10 +11,10 @@ from pipelines.engine import Report
 from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.ports.leases import Claim
 from pipelines.routing.document.kinds import is_instant
+from pipelines.work.transport.batching import CallBatcher
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.protocol import ReportAnswer, ReportFailed, Started
-from pipelines.work.transport.together import CallBatcher
 
 
 class Reports:

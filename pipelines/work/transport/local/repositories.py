@@ -11,7 +11,7 @@ from pipelines.queries.task_branch import pushed_to, shown_on_host
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.git.refusals import MERGE_CONFLICT
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
-from pipelines.work.transport.local.standings import branch_state_before
+from pipelines.work.transport.local.branch_states import branch_state_before
 
 
 def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOrder | None:

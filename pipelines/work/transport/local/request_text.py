@@ -8,7 +8,7 @@ from pipelines.queries.addresses import absolute
 from pipelines.routing.document.line import ParsedLine
 from pipelines.work.hosts.markdown import block, code
 from pipelines.work.spec.hosting import RequestText
-from pipelines.work.transport.local.standings import chain
+from pipelines.work.transport.local.branch_states import chain
 from pipelines.work.transport.local.station_values import masker_of
 
 MOST_STEPS, MOST_SAID, LONGEST_SAID, LONGEST_TITLE = 40, 10, 4_000, 200

@@ -16,7 +16,7 @@ from pipelines.ports import leases
 from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.repository import AtHost, Clearance
-from pipelines.work.transport.local import claimable, deliveries, handover, jobs, pushes
+from pipelines.work.transport.local import claimable, deliveries, jobs, pushes, stored_results
 from pipelines.work.transport.local.database import Database, with_connection
 from pipelines.work.transport.local.reports import Reports
 from pipelines.work.transport.local.worker_claim import WorkerClaim
@@ -108,11 +108,11 @@ class LocalTransport:
     async def material(self, started: Started) -> Material:
         orders = started.orders
         return await self.engine.insist(
-            handover.material, orders.job_id, orders.task_id, orders.project_id, orders.scope["input"]
+            stored_results.material, orders.job_id, orders.task_id, orders.project_id, orders.scope["input"]
         )
 
     async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
-        return await self.engine.insist(handover.last_snapshot, started.orders.job_id)
+        return await self.engine.insist(stored_results.last_snapshot, started.orders.job_id)
 
     def fetch(self, stored: str, path: Path) -> None:
         storage.fetch(storage.artifact_storage(), stored, path)
@@ -120,9 +120,11 @@ class LocalTransport:
     async def store(self, started: Started, left: AttemptResults) -> None:
         known = await self.engine.insist(storage.stored_digests, left.files)
         # In no thread of the database: no connection waits for a disk
-        stored = await asyncio.to_thread(handover.save, left.root, left.files, known)
+        stored = await asyncio.to_thread(stored_results.save, left.root, left.files, known)
         orders = started.orders
-        await self.engine.insist(handover.write, orders.job_id, orders.task_id, started.lease, left, stored)
+        await self.engine.insist(
+            stored_results.write, orders.job_id, orders.task_id, started.lease, left, stored
+        )
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         writer = logs.Writer(started.orders.job_id, started.orders.attempt)

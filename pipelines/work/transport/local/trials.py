@@ -30,7 +30,7 @@ from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
 from pipelines.work.spec.repository import AtHost, Clearance
-from pipelines.work.transport.local import handover, jobs
+from pipelines.work.transport.local import jobs, stored_results
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.earlier_output import earlier_values
 from pipelines.work.transport.local.folders import folders_for, inputs_of
@@ -214,12 +214,12 @@ def append_log(trial_id: int, length: int, text: str) -> None:
 
 
 def material(source: int | None, project: int, inputs: Mapping[str, Any]) -> Material:
-    files = tuple(handover.uploaded(project, inputs))
+    files = tuple(stored_results.uploaded(project, inputs))
     task = Job.objects.filter(pk=source).values_list("task_id", flat=True).first() if source else None
     if source is None or task is None:
         return Material(None, files=files)
-    earlier = tuple(handover.handed_over(task, before=source))
-    return Material(handover.last_snapshot(source), earlier, files, git_state(source))
+    earlier = tuple(stored_results.handed_over(task, before=source))
+    return Material(stored_results.last_snapshot(source), earlier, files, git_state(source))
 
 
 # Its orders

@@ -1,0 +1,370 @@
+"""Assembly lines of ALP: one document, or the files of `.agentics` put together (A1…A31). The preset is `alp`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.alp import gate_tools as alp_tools
+from pipelines.formats.foreign.alp import typed_conditions as alp_typed
+from pipelines.formats.foreign.alp.assembly_line import (
+    ALSO,
+    FROM,
+    GATE,
+    TO,
+    WORKED,
+    AssemblyLine,
+    first_value,
+    trigger_of,
+)
+from pipelines.formats.foreign.carrier import Carrier, Json, quoted, slug, text_or_none, unread_parts
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import Wording as _
+
+PRESET: Final = "alp"
+CONDITIONS: Final = ("success", "failure", "cancelled", "any")
+REPOSITORY: Final = ("createAssemblyLineRepo", "createStageRepo")
+UNUSED: Final = {
+    "schedule": "no task starts by it: save a schedule under Triggers, whose form begins with its day and time zone",
+    "automations": "no task starts by what happens elsewhere: let a program start them over the API, or a person",
+    "marketplaces": "nothing is installed from marketplaces: choose an agent that has what its station needs",
+    "tunables": "nothing is tuned: write into the prompts what it would change",
+    "specs": "stations are given no specifications of a line: keep them in the repository that they work on",
+    "operatorConfig": "an operator's settings do nothing: choose agent, secrets and limits at the stations",
+    "testbench": "recorded answers of models are not played: give the line scenarios of its own",
+    "devcontainer": "no development container is made: say under Runners what stations work in",
+}
+"""What is otherwise here, by its key in the line, and by the name of the file or folder of its own."""
+READ_OF_STATION: Final = ("name", "prompt")
+READ_OF_TRIGGER: Final = (
+    "labels",
+    "promptTemplate",
+    "idleTimeoutMinutes",
+    "maxTimeoutMinutes",
+)
+READ_OF_RULE: Final = (
+    *FROM, *TO, *GATE, ALSO,
+    *("id", "label", "condition", "maxRetries", "evaluator", "onYes", "onNo", "hook", "onPass", "onBlock"),
+)  # fmt: skip
+DRY_RUN: Final = "dry-run"
+READ_OF_GATE: Final = ("name", "description", "requiresApproval", "notifyEmails")
+
+
+def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
+    line = AssemblyLine(document, carrier)
+    for at, rule in line.rules:
+        if str(first_value(rule, FROM)) not in line.keys:
+            path = f"{at}.{next((name for name in FROM if name in rule), FROM[0])}"
+            carrier.refuse(path, _("there is no station %(id)s", id=quoted(first_value(rule, FROM))))
+    name = str(document.get("name") or document.get("id") or "Line")
+    stations = _stations(line)
+    if line.asks:
+        carrier.lose(
+            line.of_rules,
+            "conditions may ask an evaluator or a hook in this line, because its rules do",
+        )
+    _report_unused(line, document)
+    return {
+        "gateline": 1,
+        "key": slug(document.get("id") or name, "line"),
+        "name": name,
+        **({"description": str(document["description"])} if document.get("description") else {}),
+        "preset": PRESET,
+        **({"flags": {"agentic_conditions": True}} if line.asks else {}),
+        "stations": stations,
+        **({"ends": ends} if (ends := _ends(line, stations)) else {}),
+        **({"gates": [_gate(gate, place, line) for place, gate in line.gates]} if line.gates else {}),
+        **unread_parts(document, ("id", "name", "description", line.part, line.of_rules, "gates")),
+    }
+
+
+def _stations(line: AssemblyLine) -> list[Json]:
+    """Make each with those of its questions behind it, so that the one before it in order stays the one before it."""
+    made = [
+        _station(station, place, line)
+        for place, station in line.stations
+        if str(station.get("id")) not in line.sinks
+    ]
+    keys = list(line.keys.values())
+    # With those that are ends here: what succeeds may go on to one.
+    after = {key: keys[place + 1] for place, key in enumerate(keys[:-1])}
+    sinks = {line.keys[identity] for identity in line.sinks}
+    for station in made:
+        results = [rule["when"].get("result") for rule in station["rules"]]
+        follows = after.get(station["key"], "completed")
+        # What succeeds goes past the questions, and to an end that stands behind it.
+        if (station["key"] in line.questions or follows in sinks) and not {"success", "any"} & set(results):
+            rule = {
+                "id": line.carrier.rule_id(f"{station['key']}-next", "rule"),
+                "when": {"result": "success"},
+            }
+            station["rules"].append({**rule, "to": follows})
+    return [member for station in made for member in (station, *line.questions.get(station["key"], ()))]
+
+
+def _ends(line: AssemblyLine, stations: list[Json]) -> list[Json]:
+    """Stations where nothing works and nothing leads on: failed, if only failures and cancellations lead there (T5)."""
+    rules = [rule for station in stations for rule in station["rules"]]
+    ends = []
+    for index, (_place, station) in enumerate(line.stations):
+        if (identity := str(station.get("id"))) in line.sinks:
+            key = line.keys[identity]
+            results = {str(rule.get("when", {}).get("result")) for rule in rules if rule["to"] == key}
+            kind = "failed" if results and results <= {"failure", "cancelled"} else "completed"
+            extra = {**unread_parts(station, ("name",)).get("extra", {}), "place": index}
+            ends.append({"key": key, "kind": kind, "label": _label(station), "extra": extra})
+    return ends
+
+
+def _label(station: Mapping[str, Any]) -> str:
+    name = str(station.get("name") or station.get("id"))
+    return name.capitalize() if name.isupper() else name
+
+
+def _report_unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
+    """Name what the line, a station or `init.json` beside it says and what nothing does here."""
+    holders = [("", document), ("init.", _to_object(document.get("init")))]
+    for place, station in line.stations:
+        holders += [(f"{place}.", station), (f"{place}.trigger.", trigger_of(station))]
+    for path, holder in holders:
+        for name, message in UNUSED.items():
+            if holder.get(name):
+                line.carrier.lose(f"{path}{name}", message)
+
+
+def _report_repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> None:
+    for name in REPOSITORY:
+        if trigger.get(name) is True:
+            carrier.lose(
+                f"{place}.trigger.{name}",
+                "no repository is made for a task: its runners hand on files as artifacts",
+            )
+
+
+def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
+    carrier, identity = line.carrier, str(station.get("id"))
+    key, label, trigger = line.keys[identity], _label(station), trigger_of(station)
+    _report_repository(trigger, place, carrier)
+    system = _prompt_text(trigger, "appendSystemPrompt", station, "system", place, carrier)
+    prompt = _prompt_text(trigger, "promptTemplate", station, "prompt", place, carrier)
+    rules = [made for at, rule in line.rules_from(identity) for made in _rules(rule, at, key, label, line)]
+    limits = {
+        to: f"{minutes}m"
+        for to, field in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
+        if type(minutes := trigger.get(field)) is int and minutes > 0
+    }
+    labels = trigger.get("labels")
+    rest = unread_parts(station, (*READ_OF_STATION, "trigger")).get("extra", {})
+    # What nobody reads of the trigger is kept, so that an export has it.
+    rest |= {"trigger": unread} if (unread := unread_parts(trigger, READ_OF_TRIGGER).get("extra")) else {}
+    return {
+        "key": key,
+        "name": label,
+        "work": _work(trigger.get("type") == WORKED, system, prompt),
+        **({"limits": limits} if limits else {}),
+        **(
+            {"labels": [str(worker_label) for worker_label in labels]}
+            if isinstance(labels, list) and labels
+            else {}
+        ),
+        "rules": rules,
+        **({"extra": rest} if rest else {}),
+    }
+
+
+def _prompt_text(
+    trigger: Mapping[str, Any],
+    key: str,
+    station: Mapping[str, Any],
+    fallback_key: str,
+    place: str,
+    carrier: Carrier,
+) -> str:
+    """Take it of the trigger, else of the file beside its station."""
+    if trigger.get(key):
+        return carrier.template(f"{place}.trigger.{key}", trigger[key])
+    return carrier.template(f"{place}.{fallback_key}", station.get(fallback_key))
+
+
+def _work(dispatched: bool, system: str, prompt: str) -> Json:
+    """Make it a runner's, who asks for it; or a person's, who is told both."""
+    if dispatched:
+        return {
+            "kind": "runner",
+            **({"prompt": prompt} if prompt else {}),
+            **({"system": system} if system else {}),
+        }
+    instructions = "\n\n".join(filter(None, (system, prompt)))
+    return {"kind": "manual", **({"instructions": instructions} if instructions else {})}
+
+
+def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
+    if alp_typed.is_typed(rule.get("condition")):
+        return _typed_rules(rule, at, key, name, line)
+    condition = text_or_none(rule.get("condition"))
+    if condition == "agentic":
+        return _answer_rules(rule, at, key, line, ("onYes", "onNo"))
+    if condition == "hook":
+        return _answer_rules(rule, at, key, line, ("onPass", "onBlock"))
+    if condition not in CONDITIONS:
+        line.carrier.refuse(
+            f"{at}.condition",
+            _("%(condition)s is no condition", condition=quoted(rule.get("condition"))),
+            "it is success, failure, cancelled or any",
+        )
+        return []
+    name = next((candidate for candidate in TO if candidate in rule), TO[0])
+    target = line.target_key(rule.get(name), f"{at}.{name}")
+    if target is None:
+        return []
+    return [_rule(rule, at, line, f"{key}-{condition}", {"result": condition}, target)]
+
+
+def _typed_rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
+    """Lead to the station that its questions are, after the outcome that it names, and through its own gates."""
+    condition = rule["condition"].get("when", "success")
+    if condition not in CONDITIONS:
+        line.carrier.refuse(
+            f"{at}.condition.when", _("%(condition)s is no condition", condition=quoted(condition))
+        )
+        return []
+    station = alp_typed.question_station(rule, at, name, line)
+    if station is None:
+        return []
+    line.questions.setdefault(key, []).append(station)
+    # Where the rule led is kept with the station of its questions, under `typed`.
+    bare = {name: value for name, value in rule.items() if name not in TO}
+    return [_rule(bare, at, line, f"{key}-typed", {"result": condition}, station["key"])]
+
+
+def _answer_rules(
+    rule: Mapping[str, Any], at: str, key: str, line: AssemblyLine, ways: tuple[str, str]
+) -> list[Json]:
+    """Return one rule for each answer, and only after a success (A25, A27, A29)."""
+    # The line gets the flag without which such rules are not published (law §3).
+    line.asks = True
+    asks = ways[0] == "onYes"
+    question = rule.get("evaluator" if asks else "hook")
+    if not isinstance(question, str) or not question.strip():
+        line.carrier.refuse(f"{at}.{'evaluator' if asks else 'hook'}", "is missing")
+        return []
+    question_test: Json = {"agentic": {"question": question}} if asks else {"hook": {"argv": [question]}}
+    rules = []
+    for way, answer in zip(ways, ("yes", "no") if asks else ("pass", "block"), strict=True):
+        to = rule.get(way)
+        if not isinstance(to, Mapping):
+            line.carrier.refuse(f"{at}.{way}", "has to name a station")
+            continue
+        target = line.target_key(to, f"{at}.{way}.toStationId")
+        if target is None:
+            continue
+        when: Json = {"all": [{"result": "success"}, {**question_test, "answer": answer}]}
+        made = _rule(rule, at, line, f"{key}-{answer}", when, target)
+        # The evaluator's explanation, where it leads back to its own station; a hook's text, where it says so (A28).
+        if to.get("feedbackFromHook") is True or (asks and target == key):
+            made["feedback"] = True
+        rules.append(made)
+    return rules
+
+
+def _rule(rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, when: Json, to: str) -> Json:
+    most = rule.get("maxRetries")
+    gates = line.required_gates(rule, at)
+    return {
+        "id": line.carrier.rule_id(rule.get("id") or otherwise, "rule"),
+        **({"label": str(rule["label"])} if rule.get("label") else {}),
+        "when": when,
+        "to": to,
+        **({"gates": gates} if gates else {}),
+        **({"max_retries": most} if type(most) is int and most > 0 else {}),
+        **unread_parts(rule, READ_OF_RULE),
+    }
+
+
+def _gate(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
+    emails, decided = gate.get("notifyEmails"), _decision_mode(gate, place, line.carrier)
+    # That nobody had to approve is kept where a person decides here in place of a tool.
+    replaced = bool(gate.get("tool")) and decided == {"mode": "manual"}
+    return {
+        "key": line.gate_keys[str(gate.get("id"))],
+        "name": str(gate.get("name") or gate.get("id")),
+        **(
+            {"description": description}
+            if isinstance(description := gate.get("description"), str) and description
+            else {}
+        ),
+        **decided,
+        # That system bars nobody.
+        "approval": {"requester_may": True, "producer_may": True},
+        **({"notify": [str(email) for email in emails]} if isinstance(emails, list) and emails else {}),
+        **unread_parts(
+            gate, [field for field in READ_OF_GATE if field != "requiresApproval" or not replaced]
+        ),
+    }
+
+
+def _decision_mode(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json:
+    """Say who decides: a person, a tool, both or nobody."""
+    bare = {"requires_approval": False} if gate.get("requiresApproval") is False else {}
+    if gate.get("enabled") is False:
+        return {"mode": "skip", **bare}  # T8: it passes, and that is recorded
+    if not gate.get("tool"):
+        return bare
+    tool = alp_tools.tool_of(gate, place, carrier)
+    if tool is None:
+        return {"mode": "manual"}
+    if gate.get("mode") == DRY_RUN:
+        return {"mode": "manual", **bare, "tool": tool}  # its result is shown, and decides nothing
+    return {"mode": "auto" if bare else "checks_then_manual", "tool": tool}
+
+
+def combine_files(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Problem]]:
+    """Return one document of the parsed files of a folder, which file each part of it is from, and the files
+    that are no part: `assembly-line.json`, `transitions.json`, `gates.json`, `init.json` and
+    `stations/NN-name/station.json` with `prompt.md` and `system.md` beside it, in the order of the
+    folders' names."""
+    # A testbench may hold files of the same names, which are no part of the line.
+    path_by_name = {path.rpartition("/")[2]: path for path in files if "/testbench/" not in f"/{path}"}
+    head_path = path_by_name.get("assembly-line.json", "")
+    head = _to_object(files.get(head_path))
+    stations, places = [], {}
+    for index, path in enumerate(
+        sorted(candidate for candidate in files if candidate.endswith("/station.json"))
+    ):
+        folder = path.removesuffix("station.json")
+        # A station that says no id has the name of its folder.
+        station = {"id": folder.rstrip("/").rpartition("/")[2], **_to_object(files[path])}
+        for name in ("prompt", "system"):
+            if isinstance(files.get(f"{folder}{name}.md"), str):
+                station[name] = files[f"{folder}{name}.md"]
+                places[f"stations[{index}].{name}"] = f"{folder}{name}.md"
+        stations.append(station)
+        # Behind its prompts: of several places that fit a path the first is taken.
+        places[f"stations[{index}]"] = path
+    for name, key in (
+        ("transitions.json", "transitionRules"),
+        ("gates.json", "gates"),
+        ("init.json", "init"),
+    ):
+        if name in path_by_name:
+            head[key] = files[path_by_name[name]]
+            places[key] = path_by_name[name]
+    # Behind all others: whatever is of no other file.
+    places |= {"": head_path} if head_path else {}
+    root = head_path.removesuffix("assembly-line.json")
+    return {**head, "stations": stations}, places, _unread_files(files, root, set(places.values()))
+
+
+def _unread_files(files: Iterable[str], root: str, read: Container[str]) -> list[Problem]:
+    """Files below `root` that are no part of the line, those of a folder once."""
+    parts = [
+        path.removeprefix(root).partition("/") for path in files if path.startswith(root) and path not in read
+    ]
+    names = dict.fromkeys(name + slash for name, slash, _rest in parts if name != "README.md")
+    other = "it is no part of a line, and is not read"
+    return [Problem(root + name, UNUSED.get(re.sub(r"\.json$|/$", "", name), other)) for name in names]
+
+
+def _to_object(document: Any) -> Json:
+    return dict(document) if isinstance(document, Mapping) else {}

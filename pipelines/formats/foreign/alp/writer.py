@@ -1,0 +1,172 @@
+"""An assembly line of ALP (A5, A15, A25, A27)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.alp import gate_tools as alp_tools
+from pipelines.formats.foreign.alp import reader as alp
+from pipelines.formats.foreign.alp.typed_condition_writer import write_typed_rules
+from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.writer_helpers import (
+    Json,
+    extra,
+    original_name,
+    split_instructions,
+    stations_in_order,
+    system_and_prompt,
+)
+
+ENDS: Final = {"@blocked": "blocked", "completed": "completed", "failed": "failed", "cancelled": "cancelled"}
+WAYS: Final = {"yes": "onYes", "no": "onNo", "pass": "onPass", "block": "onBlock"}
+
+
+def write(line: Json) -> Json:
+    names = {station["key"]: original_name(station) for station in line["stations"]}
+    names |= {end["key"]: end["kind"] for end in line.get("ends") or []} | ENDS
+    # Ends that were stations of the original take their places among these again.
+    sinks = [end for end in line.get("ends") or [] if isinstance(extra(end).get("place"), int)]
+    names |= {sink["key"]: original_name(sink) for sink in sinks}
+    gates = {gate["key"]: original_name(gate) for gate in line.get("gates") or []}
+    typed_rules = write_typed_rules(line, names, gates)
+    stations = [station for station in stations_in_order(line) if station["key"] not in typed_rules]
+    written = [_station(station) for station in stations]
+    for sink in sinks:
+        stored = extra(sink, "place", "id")
+        written.insert(
+            extra(sink)["place"],
+            {**stored, "id": original_name(sink), "name": sink.get("label") or sink["key"]},
+        )
+    rules = [rule for station in stations for rule in _rules(station, names, gates, typed_rules)]
+    return {
+        **extra(line),
+        "id": line["key"],
+        "name": line.get("name") or line["key"],
+        **({"description": line["description"]} if line.get("description") else {}),
+        "stations": written,
+        "transitionRules": rules,
+        **({"gates": [_gate(gate) for gate in line["gates"]]} if line.get("gates") else {}),
+    }
+
+
+def _station(station: Json) -> Json:
+    stored = extra(station, "trigger", "system", "id")
+    trigger = extra({"extra": extra(station).get("trigger")})
+    system, prompt = system_and_prompt(station["work"])
+    before, after = split_instructions(
+        prompt, trigger.pop("appendSystemPrompt", "") or extra(station).get("system")
+    )
+    worked = station["work"]["kind"] not in ("manual", "noop")
+    trigger.setdefault("type", "dispatch_worker" if worked else "none")
+    trigger_fields = {
+        "appendSystemPrompt": before or system,
+        "promptTemplate": after,
+        "labels": station.get("labels"),
+    }
+    limits = station.get("limits") or {}
+    for to, name in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes")):
+        if limits.get(to):
+            # Whole minutes, and never fewer.
+            trigger_fields[name] = -(-int(limits[to]) // 60)
+    return {
+        **stored,
+        "id": original_name(station),
+        "name": station.get("name") or station["key"],
+        "trigger": {**trigger, **{key: value for key, value in trigger_fields.items() if value}},
+    }
+
+
+def _rules(
+    station: Json, names: Mapping[str, str], gates: Mapping[str, str], typed_ones: Mapping[str, Json]
+) -> Iterator[Json]:
+    rules = station.get("rules") or []
+    rules_by_question: dict[str, Json] = {}
+    for rule in rules:
+        target = rule["to"] if isinstance(rule["to"], str) else ""
+        if target in typed_ones:
+            yield _rule(rule, station, names, gates, condition="") | typed_ones[target]
+            continue
+        if target not in names:
+            continue
+        evaluation = _evaluation_of(rule.get("when"))
+        if evaluation is None:
+            yield _rule(rule, station, names, gates, condition=_condition(rule.get("when"))) | {
+                "toStationId": names[target]
+            }
+            continue
+        what, question, answer = evaluation
+        way: Json = {"toStationId": names[target]}
+        if what == "hook" and rule.get("feedback"):
+            way["feedbackFromHook"] = True
+        if question in rules_by_question:
+            # The rule of the first answer was yielded already, and gets the way of the second.
+            rules_by_question.pop(question)[WAYS[answer]] = way
+            continue
+        spelling = "evaluator" if what == "agentic" else "hook"
+        made = _rule(rule, station, names, gates, condition=what) | {spelling: question, WAYS[answer]: way}
+        rules_by_question[question] = made
+        yield made
+
+
+def _rule(
+    rule: Json, station: Json, names: Mapping[str, str], gates: Mapping[str, str], *, condition: str
+) -> Json:
+    gate_ids = [gates[key] for key in rule.get("gates") or [] if key in gates]
+    return {
+        **extra(rule),
+        "id": rule["id"],
+        **({"label": rule["label"]} if rule.get("label") else {}),
+        "fromStationId": names[station["key"]],
+        "condition": condition,
+        **({"gateId": gate_ids[0]} if gate_ids else {}),
+        **({"_alsoEnforce": gate_ids[1:]} if gate_ids[1:] else {}),
+        **({"maxRetries": rule["max_retries"]} if rule.get("max_retries") else {}),
+    }
+
+
+def _condition(when: Any) -> str:
+    result = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
+    if result == "success" or when in ({"verdict": "pass"},):
+        return "success"
+    if result in ("failure", "cancelled", "any"):
+        return str(result)
+    return "failure" if when == {"verdict": "fail"} else "any"
+
+
+def _evaluation_of(when: Any) -> tuple[str, str, str] | None:
+    """Read `all: [{result: success}, {agentic | hook: …, answer: …}]`."""
+    parts = when.get("all") if isinstance(when, dict) else None
+    if not isinstance(parts, list) or len(parts) != 2 or parts[0] != {"result": "success"}:
+        return None
+    answer = parts[1].get("answer")
+    if answer not in WAYS:
+        return None
+    if isinstance(parts[1].get("agentic"), dict):
+        return "agentic", str(parts[1]["agentic"].get("question")), answer
+    argv = (parts[1].get("hook") or {}).get("argv") or []
+    return ("hook", argv[0], answer) if len(argv) == 1 else None
+
+
+def _gate(gate: Json) -> Json:
+    stored, tool, mode = (
+        extra(gate, "id", "enabled", "mode", "approveWarnings"),
+        gate.get("tool"),
+        gate.get("mode"),
+    )
+    if tool is not None:
+        stored["tool"] = alp_tools.to_alp_tool(tool, stored.get("tool"))
+        stored |= {} if tool.get("approve_warnings") else {"approveWarnings": True}
+        stored |= {"mode": alp.DRY_RUN} if mode == "manual" else {}
+    elif mode != "skip" and alp_tools.tool_of(stored, "", Carrier()):
+        del stored["tool"]  # a tool that the gate has no more
+    return {
+        # In front of `stored`, so that what the original said of it counts.
+        "requiresApproval": gate.get("requires_approval", True) and mode != "auto",
+        **stored,
+        "id": original_name(gate),
+        "name": gate.get("name") or gate["key"],
+        **({"description": gate["description"]} if gate.get("description") else {}),
+        **({"notifyEmails": gate["notify"]} if gate.get("notify") else {}),
+        **({"enabled": False} if mode == "skip" else {}),
+    }

@@ -1,0 +1,160 @@
+"""Documents of other systems as lines: recognised, read, and what is lost on the way told. Nothing that a document
+names is run, opened or fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.formats import native
+from pipelines.formats.foreign.alp import ALP
+from pipelines.formats.foreign.alp.reader import combine_files
+from pipelines.formats.foreign.carrier import Carrier, Json
+from pipelines.formats.foreign.folder_archive import MOST_FILES, folder_error
+from pipelines.formats.foreign.json_comments import without_comments
+from pipelines.formats.foreign.known_systems import Recognition, recognise_system, systems
+from pipelines.formats.foreign.system import ForeignSystem
+from pipelines.formats.foreign.unknown_documents import CHOOSE, describe_non_document, describe_non_line
+from pipelines.formats.yamltext import TextError
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.plugins import PluginFault
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.line import DocumentError
+
+
+@dataclass(frozen=True)
+class ImportedDocument:
+    """A line read from any supported document. `dialect`: "" for Gateline's own format. `text`: the line as
+    YAML. `losses`: what it says differently from the source, with paths in `given`, which is None for
+    several files."""
+
+    document: Json
+    text: str
+    dialect: str = ""
+    losses: tuple[Problem, ...] = ()
+    given: Any = None
+
+    @property
+    def system_name(self) -> str:
+        return systems()[self.dialect].name if self.dialect else ""
+
+
+def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDocument:
+    """`dialect`: which it is, where that is known. Raises DocumentError, each problem with its line and column."""
+    try:
+        source = native.as_text(text)
+    except TextError as error:
+        raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
+    try:
+        parsed = native.value_of(source)
+    except DocumentError:
+        if what := describe_non_document(source):
+            raise DocumentError([Problem("", what, CHOOSE, 1, 1)]) from None
+        # Only what begins like JSON, or with a comment in front of it, is tried in other ways.
+        if not source.lstrip().startswith(("{", "/")):
+            raise
+        if (records := _json_lines(source)) is not None:
+            parsed = records
+        else:
+            # JSON with comments, as contenox allows it (T9).
+            source = without_comments(source)
+            parsed = native.value_of(source)
+    recognition = Recognition(systems()[dialect]) if dialect else recognise_system(parsed)
+    try:
+        if recognition.system is None and (what := describe_non_line(parsed, source)):
+            raise DocumentError([Problem("", what, CHOOSE, 1, 1)])
+        if recognition.system is None:
+            return ImportedDocument(native.loads(source), source)
+        if recognition.system.read is None:
+            raise DocumentError(_at_document_start(native.locate(source, recognition.problems)))
+        line = _convert(
+            parsed, recognition.system, lambda problems: _sorted_problems(native.locate(source, problems))
+        )
+    except DocumentError as error:
+        raise DocumentError((*error.problems, *recognition.faults)) from None
+    return replace(line, losses=(*line.losses, *recognition.faults))
+
+
+def _at_document_start(problems: Iterable[Problem]) -> list[Problem]:
+    """Place them at the whole document: one object a line is no YAML, which has no places."""
+    return [
+        replace(problem, path="", line=problem.line or 1, column=problem.column or 1) for problem in problems
+    ]
+
+
+def _json_lines(source: str) -> list[Any] | None:
+    """Events and work items come as one object a line."""
+    records = []
+    for row in source.splitlines():
+        if row.strip():
+            try:
+                records.append(jsontext.loads(row))
+            except jsontext.JsonTextError:
+                return None
+    return records if len(records) > 1 and all(isinstance(record, Mapping) for record in records) else None
+
+
+def import_files(files: Mapping[str, str | bytes]) -> ImportedDocument:
+    """A folder of an assembly line of ALP, or one file. Raises DocumentError; problems name the file."""
+    if len(files) > MOST_FILES:
+        raise folder_error(_("these are more than %(most)s files", most=MOST_FILES))
+    if sum(map(len, files.values())) > native.MAX_TEXT:
+        raise folder_error(_("the files are longer than %(most)s characters together", most=native.MAX_TEXT))
+    if len(files) == 1:
+        return import_document(next(iter(files.values())))
+    parsed: dict[str, Any] = {}
+    for path, text in files.items():
+        try:
+            parsed[path] = native.value_of(text) if path.endswith(".json") else native.as_text(text)
+        except DocumentError as fault:
+            raise DocumentError([_with_file(problem, path) for problem in fault.problems]) from None
+        except TextError as fault:
+            raise DocumentError([Problem(path, fault.message)]) from None
+    if not any(path.endswith(("assembly-line.json", "/station.json")) for path in parsed):
+        raise folder_error("these files are no line together")
+    combined, places, unread = combine_files(parsed)
+
+    def placed(problems: list[Problem]) -> tuple[Problem, ...]:
+        return tuple(_at_part(problem, places, files) for problem in problems)
+
+    line = _convert(combined, ALP, placed)
+    return replace(line, losses=(*line.losses, *unread))
+
+
+def _at_part(problem: Problem, places: Mapping[str, str], files: Mapping[str, str | bytes]) -> Problem:
+    """Place it in the file that the part is from, with its line there."""
+    # The first that fits: prompts come before their station, and the whole ("") comes last.
+    part = next((prefix for prefix in places if problem.path.startswith(prefix)), None)
+    if part is None:
+        return problem
+    file, inner = places[part], replace(problem, path=problem.path[len(part) :].lstrip("."))
+    if file.endswith(".json"):
+        (inner,) = native.locate(files[file], [inner])
+    return _with_file(inner, file)
+
+
+def _with_file(problem: Problem, path: str) -> Problem:
+    return replace(problem, path=f"{path}: {problem.path}" if problem.path else path)
+
+
+def _convert(
+    parsed: Any, system: ForeignSystem, located: Callable[[list[Problem]], tuple[Problem, ...]]
+) -> ImportedDocument:
+    """Raises DocumentError, also for whatever the reader of an installed package raises."""
+    carrier = Carrier()
+    try:
+        if (fault := system.fault(parsed)) is not None:
+            raise DocumentError([replace(fault, line=1, column=1)])
+        document = system.read(parsed, carrier) if system.read else {}
+        text = native.dumps(document)
+    except PluginFault as failed:
+        raise DocumentError([Problem("", failed.message)]) from failed
+    if carrier.faults:
+        raise DocumentError(located(carrier.faults))
+    return ImportedDocument(document, text, system.key, located(carrier.losses), parsed)
+
+
+def _sorted_problems(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0)))

@@ -1,0 +1,129 @@
+"""The queue's entry point for what is told at a host."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.models.functions import Now
+from django.utils import timezone
+from procrastinate import RetryStrategy
+from procrastinate.contrib.django import app
+
+from pipelines.models import HostNotice, Task
+from pipelines.ports import clock
+from pipelines.ports.host_notices import LATEST, STATUS, WITHDRAW, current, fail
+from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
+from pipelines.ports.vault import finding
+from pipelines.work.host_notifications import texts
+from pipelines.work.hosts.errors import HostAway, HostError
+from pipelines.work.hosts.host import CommitState, Thing
+from pipelines.work.hosts.table import host_at
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.spec.hosting import HostAccess
+from pipelines.work.transport.local.host_access import host_access, secret_of, stored_for
+
+TELLERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="hosts")
+# A worker that is stopped in the middle leaves the ticket to the next.
+STOPPED: tuple[Any, ...] = (asyncio.CancelledError,)
+# For five and a half hours.
+RETRY = RetryStrategy(
+    max_attempts=6,
+    exponential_wait=5,
+    retry_exceptions=[HostAway, DatabaseError, InterfaceError, *STOPPED],
+)
+EARLIER = timedelta(hours=1)
+"""Clocks of hosts may be that far behind."""
+AGAIN = 5
+
+
+@app.task(name=TELL_HOST, queue=HOSTS, retry=RETRY)
+async def tell_host(notice_id: int) -> None:
+    await asyncio.get_running_loop().run_in_executor(TELLERS, send, notice_id)
+
+
+def send(notice_id: int) -> None:
+    """Send a queued notice and mark it; a comment that is there already is left alone, and so is what is too late.
+
+    :raises HostAway: to be tried again later"""
+    try:
+        notices = HostNotice.objects.select_related(
+            "link__task__project__owner", "link__task__line", "link__repository__project"
+        ).filter(pk=notice_id, state=HostNotice.State.QUEUED)
+        notice = notices.first()
+        if notice is not None and notice.queued_at > clock.now() - LATEST:
+            _send(notice)
+    finally:
+        # A thread of a pool has no request at whose end Django would close it
+        connection.close()
+
+
+def _send(notice: HostNotice) -> None:
+    try:
+        access, guard = (
+            _access(notice),
+            Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES)),
+        )
+        if notice.about == STATUS:
+            _status(notice, access, guard)
+        elif notice.about == WITHDRAW:
+            asyncio.run(_withdraw(access, guard, notice.link.number))
+        else:
+            text = texts.comment_of(notice)
+            asyncio.run(_comment(notice, text, access, guard))
+    except HostError as error:
+        if isinstance(error, HostAway):
+            current(notice).update(error=str(error))
+            raise
+        fail(notice, str(error))
+        return
+    # A status that was asked for again meanwhile stays queued: its own ticket sends it.
+    current(notice).update(state=HostNotice.State.SENT, sent_at=Now(), error="")
+
+
+def _access(notice: HostNotice) -> HostAccess:
+    repository = notice.link.repository
+    if repository is None:
+        raise HostError("The repository is no longer connected to this project.")
+    credential, missing = secret_of(repository, repository.of_host)
+    access = host_access(repository, credential)
+    if access is None or not credential:
+        raise HostError(missing or "The repository has no host, or no token for it.")
+    finding.used(stored_for(repository, repository.of_host).values(), timezone.now())
+    return access
+
+
+async def _withdraw(access: HostAccess, guard: Guard, number: int) -> None:
+    """The task ended: nothing of it lands any more by itself."""
+    await (await host_at(access, guard)).withdraw(number, "queue")
+
+
+async def _comment(notice: HostNotice, text: str, access: HostAccess, guard: Guard) -> None:
+    host, link = await host_at(access, guard), notice.link
+    kind: Thing = "issue" if link.kind == "issue" else "request"
+    there = await host.comments(kind, link.number, notice.created_at - EARLIER)
+    if not any(texts.mark_of(notice) in comment for comment in there):
+        await host.comment(kind, link.number, text)
+
+
+def _status(notice: HostNotice, access: HostAccess, guard: Guard) -> None:
+    """Two may be under way at once: whoever comes second looks again what is so now."""
+    last_status = None
+    for _time in range(AGAIN):
+        task = Task.objects.get(pk=notice.link.task_id)
+        commit = texts.commit_of(notice.link)
+        state, words = texts.status_of(task, commit)
+        if (commit, words) == last_status or not commit:
+            return
+        last_status = (commit, words)
+        asyncio.run(_set(access, guard, commit, state, words, texts.page_of(notice.link.task)))
+
+
+async def _set(
+    access: HostAccess, guard: Guard, commit: str, state: CommitState, description: str, url: str
+) -> None:
+    await (await host_at(access, guard)).set_status(commit, state, description, url)

@@ -1,0 +1,193 @@
+"""Storing of what an attempt left on another machine: read, checked and counted here, then written as a
+worker's own would be (law §15)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from django.db import transaction
+
+from pipelines.models import Job, RunnerResult
+from pipelines.work.git.refusals import GitRefused
+from pipelines.work.results.text import escaped
+from pipelines.work.runners import files, uploaded_commits
+from pipelines.work.transport.local import stored_results
+from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.protocol import (
+    MEDIA_TYPE,
+    AttemptResults,
+    Entry,
+    HandedOver,
+    NotStored,
+    StartingWorkspace,
+    Workspace,
+)
+from pipelines.work.worker.attempt_io import MOST_ARTIFACTS, MOST_BYTES, NOTHING_THERE
+from pipelines.work.workspaces import MOST_BYTES as MOST_WORKSPACE
+from pipelines.work.workspaces import MOST_FILES, digest_of
+
+LONGEST_PATH: Final = 4096
+MODES: Final = 0o777
+
+
+def store(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
+    """Keep what `leavings_json` names, and the facts that are found in it.
+
+    :raises NotStored: it is not what a station can leave; LeaseLost: nothing is kept"""
+    before = stored_results.last_snapshot(job.pk)
+    artifacts, workspace = leavings.get("artifacts") or [], leavings.get("workspace")
+    manifest = None if workspace is None else checked_manifest(workspace)
+    known = _sizes(job, lease, artifacts, manifest, leavings.get("git"))
+    stored_artifacts = checked_artifacts(artifacts, known)
+    picture = None if manifest is None else _workspace(manifest, known, before)
+    orders = orders_of(job)
+    if not isinstance(leavings.get("git") or {}, dict):
+        raise NotStored("What is said of the commit cannot be read.")
+    if (orders.git is None or orders.git.problem) and leavings.get("git"):
+        raise NotStored("This line works in no repository.")
+    began = now = before.digest if before else NOTHING_THERE
+    now = picture.digest if picture else now
+    facts: dict[str, Any] = {}
+    left = AttemptResults(Path(), {}, stored_artifacts, picture)
+    if orders.git is not None and leavings.get("git"):
+        current_manifest = manifest if manifest is not None else (before.manifest if before else ())
+        try:
+            commit = uploaded_commits.check_commit(job, lease, orders, leavings["git"], current_manifest)
+        except GitRefused as error:
+            raise NotStored(str(error)) from error
+        left = AttemptResults(Path(), {}, stored_artifacts, picture, commit.left)
+        facts, began, now = {"git": commit.facts}, commit.before, commit.left.tree
+    elif orders.git is not None and picture is not None and not is_unchanged_workspace(picture, before):
+        # What is no commit is never shown as the change (law §15).
+        raise NotStored("Files of a repository come with the commit that holds them.")
+    with transaction.atomic():
+        stored_results.write(job.pk, job.task_id, lease, left, {})
+        RunnerResult.objects.update_or_create(
+            job=job,
+            defaults={
+                "lease": lease,
+                "facts": facts,
+                "before": began,
+                "tree": now,
+                # `write` holds the lease already: asked again for the database's clock (house §4)
+                "at": stored_results.lock_lease(job.pk, lease),
+            },
+        )
+
+
+def is_unchanged_workspace(picture: Workspace, before: StartingWorkspace | None) -> bool:
+    return before is not None and picture.digest == before.digest
+
+
+def checked_manifest(workspace: Any) -> tuple[Entry, ...]:
+    """The manifest, if one folder can have it: plain relative paths, each once and in a folder that is there.
+
+    :raises NotStored"""
+    entries = workspace.get("manifest") if isinstance(workspace, dict) else None
+    if not isinstance(entries, list) or len(entries) > MOST_FILES:
+        raise NotStored(f"A workspace has at most {MOST_FILES} files.")
+    folders = {""}
+    paths = {_path(entry.get("path") if isinstance(entry, dict) else None): entry for entry in entries}
+    ordered = tuple(paths[path] for path in sorted(paths))
+    # A folder sorts before all that lies in it
+    for path, entry in sorted(paths.items()):
+        if path.rpartition("/")[0] not in folders or len(paths) != len(entries):
+            raise NotStored(
+                f"{escaped(path)[:200]} does not lie in a folder of the workspace, or is there twice."
+            )
+        if not _is_entry(entry):
+            raise NotStored(f"{escaped(path)[:200]} is neither a file nor a folder nor a link.")
+        if entry.get("folder"):
+            folders.add(path)
+    if sum(entry.get("size", 0) for entry in entries) > MOST_WORKSPACE:
+        raise NotStored(f"A workspace has at most {MOST_WORKSPACE // 1024**2} MB.")
+    if workspace.get("digest") != digest_of(ordered):
+        raise NotStored("The workspace is not what its digest says.")
+    return ordered
+
+
+def _path(value: Any) -> str:
+    plain = isinstance(value, str) and 0 < len(value) <= LONGEST_PATH and "\x00" not in value
+    path = str(value)
+    if not plain or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+        raise NotStored(f"{escaped(path)[:200]} is no path inside the workspace.")
+    try:
+        # A lone surrogate cannot be stored
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise NotStored(f"{escaped(path)[:200]} is no path inside the workspace.") from error
+    return path
+
+
+def _is_entry(entry: Entry) -> bool:
+    mode = entry.get("mode")
+    has_mode = type(mode) is int and 0 <= mode <= MODES
+    keys = set(entry)
+    if keys == {"path", "link"}:
+        return (
+            isinstance(entry["link"], str)
+            and len(entry["link"]) <= LONGEST_PATH
+            and "\x00" not in entry["link"]
+        )
+    if keys == {"path", "mode", "folder"}:
+        return has_mode and entry["folder"] is True
+    return (
+        keys == {"path", "mode", "digest", "size"}
+        and has_mode
+        and type(entry["size"]) is int
+        and entry["size"] >= 0
+    )
+
+
+def checked_artifacts(entries: Sequence[Any], known: Mapping[str, int]) -> tuple[HandedOver, ...]:
+    """:raises NotStored"""
+    if len(entries) > MOST_ARTIFACTS:
+        raise NotStored(f"A run hands over at most {MOST_ARTIFACTS} files.")
+    by_name: dict[str, HandedOver] = {}
+    for entry in entries:
+        name, kind = str(entry.get("name") or "")[:300], str(entry.get("media_type") or MEDIA_TYPE)[:100]
+        if not name or escaped(name) != name or escaped(kind) != kind:
+            raise NotStored("An artifact has no name that can be shown.")
+        by_name[name] = HandedOver(name, kind, entry["digest"], known[entry["digest"]])
+    if sum(artifact.size for artifact in by_name.values()) > MOST_BYTES:
+        raise NotStored(f"A run hands over at most {MOST_BYTES // 1024**2} MB.")
+    return tuple(by_name.values())
+
+
+def _sizes(
+    job: Job,
+    lease: uuid.UUID,
+    artifacts: Any,
+    manifest: Sequence[Entry] | None,
+    git: Any,
+) -> dict[str, int]:
+    """{digest: size} of all that is named, as stored here. :raises NotStored: a file that this attempt never sent"""
+    if not isinstance(artifacts, list) or not all(isinstance(entry, dict) for entry in artifacts):
+        raise NotStored("The list of artifacts cannot be read.")
+    digests = {str(entry.get("digest")) for entry in artifacts}
+    digests |= {str(entry["digest"]) for entry in manifest or () if "digest" in entry}
+    if isinstance(git, dict) and git.get("pack"):
+        digests.add(str(git["pack"]))
+    missing = digests - files.allowed(job, lease, digests)
+    if missing:
+        raise NotStored(
+            f"{len(missing)} files were named that this run never sent, {escaped(min(missing))[:12]} among them."
+        )
+    return files.sizes_of(digests)
+
+
+def _workspace(
+    manifest: tuple[Entry, ...], known: Mapping[str, int], before: StartingWorkspace | None
+) -> Workspace | None:
+    for entry in manifest:
+        if "digest" in entry and known[entry["digest"]] != entry["size"]:
+            raise NotStored(
+                f"{escaped(PurePosixPath(entry['path']).name)[:200]} has not the size that was told."
+            )
+    digest = digest_of(manifest)
+    if before is not None and before.digest == digest:
+        return None
+    return Workspace(digest, manifest, sum(entry.get("size", 0) for entry in manifest))

@@ -1,0 +1,176 @@
+"""The tools that a station declares: how a model sees them, and what a call becomes. Pure.
+
+What a model writes is data: it fills the places that the line leaves for it and nothing else, it is never an argument
+that could be an option, and in an address it is always one escaped part (house §4).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from pipelines.routing.basics.bounds import EvaluationBudget
+from pipelines.routing.basics.errors import EvaluationFailed
+from pipelines.routing.basics.values import MISSING
+from pipelines.routing.document import operators
+from pipelines.routing.document.algebra import ConditionView, OutputTest
+from pipelines.routing.document.handoffs import schema_faults, schema_violations
+from pipelines.routing.document.paths import compile_path, look_up
+from pipelines.work.outgoing.http_fetch import Call
+
+ALLOW, APPROVE, DENY = "allow", "approve", "deny"
+ANY = "*"
+NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+
+class BadCall(Exception):
+    """The call cannot be made as it is; the message is told to who asked for it."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A place that the call fills."""
+
+    name: str
+
+
+# A text whose own templates are rendered, with the places of arguments left open.
+Text = tuple[str | Argument, ...]
+
+
+@dataclass(frozen=True)
+class RequestTemplate:
+    """An HTTP call with open places. `json`: a value whose texts are such texts."""
+
+    method: str
+    url: Text
+    headers: Mapping[str, Text] = field(default_factory=dict, repr=False)
+    body: Text = ()
+    json: Any = MISSING
+
+
+@dataclass(frozen=True)
+class OfferedTool:
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    argv: tuple[Text, ...] = ()
+    env: Mapping[str, Text] = field(default_factory=dict, repr=False)
+    cwd: str = "."
+    timeout: float | None = None
+    http: RequestTemplate | None = None
+
+
+def tool_definitions(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any]]:
+    """Declared tools in the form in which a model is told of them."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool["name"],
+                "description": tool.get("description") or "",
+                "parameters": tool.get("parameters") or dict(NO_PARAMETERS),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def misfit(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
+    """Return how the arguments do not fit the `parameters` that the tool declares, each fault with its place;
+    or ""."""
+    if not tool.parameters:
+        return ""
+    # A line that was published before schemas were looked at may have one that says nothing.
+    unusable = schema_faults(tool.parameters)
+    if unusable:
+        return f"The parameters of {tool.name} are no JSON Schema: {'; '.join(map(str, unusable[:3]))}."
+    return "; ".join(map(str, schema_violations(arguments, tool.parameters, "arguments")))
+
+
+def filled(text: Text, arguments: Mapping[str, Any]) -> str:
+    """:raises BadCall: an argument is missing"""
+    return "".join(part if isinstance(part, str) else as_text(_value(part, arguments)) for part in text)
+
+
+def _value(place: Argument, arguments: Mapping[str, Any]) -> Any:
+    value = look_up(dict(arguments), place.name)
+    if value is MISSING:
+        raise BadCall(f"The argument {place.name} is missing.")
+    return value
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def argv_of(tool: OfferedTool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """:raises BadCall: an argument is missing, or one would be read as an option"""
+    argv = []
+    for part in tool.argv:
+        text = filled(part, arguments)
+        # Only where the argument begins it: what the line itself wrote may be an option
+        if text.startswith("-") and part and isinstance(part[0], Argument):
+            raise BadCall(f"The argument {part[0].name} begins with “-”: it could be read as an option.")
+        argv.append(text)
+    return tuple(argv)
+
+
+def call_of(request: RequestTemplate, arguments: Mapping[str, Any]) -> Call:
+    """:raises BadCall: an argument is missing"""
+    url = "".join(
+        part
+        if isinstance(part, str)
+        else as_text(_value(part, arguments))
+        # At the beginning it is the address itself, which would not survive being escaped
+        if index == 0
+        else quote(as_text(_value(part, arguments)), safe="")
+        for index, part in enumerate(request.url)
+    )
+    headers = {name: filled(text, arguments) for name, text in request.headers.items()}
+    # A model may write lone surrogates, which UTF-8 has not
+    body = filled(request.body, arguments).encode(errors="backslashreplace")
+    if request.json is not MISSING:
+        body = json.dumps(_json(request.json, arguments)).encode()
+        if not any(name.lower() == "content-type" for name in headers):
+            headers["Content-Type"] = "application/json"
+    return Call(request.method, url, headers, body)
+
+
+def _json(value: Any, arguments: Mapping[str, Any]) -> Any:
+    """A text that is one place and nothing else becomes the value itself."""
+    if isinstance(value, tuple):
+        if len(value) == 1 and isinstance(value[0], Argument):
+            return _value(value[0], arguments)
+        return filled(value, arguments)
+    if isinstance(value, list):
+        return [_json(member, arguments) for member in value]
+    if isinstance(value, dict):
+        return {key: _json(member, arguments) for key, member in value.items()}
+    return value
+
+
+def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
+    """The policy's action for a call: the first rule that matches, or else its default (dialect B). A test that
+    cannot be evaluated denies."""
+    if not policy:
+        return ALLOW
+    for rule in policy.get("rules") or ():
+        if rule["tool"] not in (ANY, name):
+            continue
+        try:
+            if all(_holds(test, arguments) for test in rule.get("when") or ()):
+                return str(rule["action"])
+        except (EvaluationFailed, operators.OperandError):
+            return DENY
+    return str(policy["default"])
+
+
+def _holds(test: Mapping[str, Any], arguments: Any) -> bool:
+    op, value = test.get("op", "equals"), test.get("value")
+    prepared = None if op in operators.ALONE else operators.prepare_operand(op, value)
+    view = ConditionView("", "", "", None, arguments, False, {}, {}, EvaluationBudget())
+    return OutputTest(compile_path(test["path"]), op, value, prepared=prepared).test(view)

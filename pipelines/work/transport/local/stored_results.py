@@ -1,0 +1,138 @@
+"""Stored results of an attempt when its processes have ended: artifacts and the snapshot of its workspace.
+
+Files are read and stored first, without the database; then the rows are written, if the attempt still has
+its lease. The report comes last, so whoever reads the outcome finds what it names.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from pipelines.models import Artifact, Job, Purpose, Snapshot, Task, Upload
+from pipelines.models.plumbing.compiled import fetch
+from pipelines.work import storage
+from pipelines.work.results.files import open_plain_file
+from pipelines.work.statements import HOLD_LEASE
+from pipelines.work.transport.local.repositories import git_state, keep_commit
+from pipelines.work.transport.local.workspace_history import ancestor_ids, workspace_of
+from pipelines.work.transport.protocol import (
+    AttemptResults,
+    EarlierFile,
+    FileSources,
+    InputFile,
+    LeaseLost,
+    Material,
+    StartingWorkspace,
+)
+
+# {digest: (size, name in the storage)} of what was stored just now
+Stored = dict[str, tuple[int, str]]
+
+
+def material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str, Any]) -> Material:
+    return Material(
+        last_snapshot(job_id),
+        tuple(handed_over(task_id)),
+        tuple(uploaded(project_id, inputs)),
+        git_state(job_id),
+    )
+
+
+def last_snapshot(job_id: int) -> StartingWorkspace | None:
+    snapshot = workspace_of(job_id)
+    if snapshot is None:
+        return None
+    digest, manifest = snapshot
+    digests = {entry["digest"] for entry in manifest if "digest" in entry}
+    return StartingWorkspace(digest, manifest, storage.names(digests))
+
+
+def handed_over(task_id: int, before: int | None = None) -> list[EarlierFile]:
+    """Return what the last visit of each station handed over, oldest first; of a retry also those of the
+    tasks before it. `before`: the job that a visit has to come before to count."""
+    done = Artifact.objects.filter(
+        task_id__in=_retried(task_id), job__state=Job.State.DONE, job__purpose=Purpose.STATION
+    )
+    if before is not None:
+        done = done.filter(job__lt=before)
+    rows = done.order_by("job_id", "name")
+    last: dict[str, tuple[int, list[EarlierFile]]] = {}
+    for job, station, name, stored in rows.values_list("job_id", "job__station", "name", "blob__name"):
+        # Jobs come in order: a later visit replaces what an earlier one handed over
+        if last.get(station, (0, []))[0] != job:
+            last[station] = (job, [])
+        last[station][1].append(EarlierFile(station, name, stored))
+    return [output for _, outputs in last.values() for output in outputs]
+
+
+def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[InputFile]:
+    files = {
+        key: value
+        for key, value in inputs.items()
+        if isinstance(value, dict) and value.keys() >= {"name", "digest"}
+    }
+    rows = Upload.objects.filter(project=project_id, blob__in=[value["digest"] for value in files.values()])
+    stored = dict(rows.values_list("blob_id", "blob__name")) if files else {}
+    return [
+        InputFile(key, str(value["name"]), stored[value["digest"]])
+        for key, value in files.items()
+        if value["digest"] in stored
+    ]
+
+
+def _retried(task_id: int) -> list[int]:
+    """The task, the one that it retries, and so on."""
+    retried = Task.objects.values_list("retry_of__task_id", flat=True)
+    return ancestor_ids(task_id, lambda pk: retried.filter(pk=pk).first())
+
+
+def save(root: Path, sources: FileSources, known: set[str]) -> Stored:
+    """Store the bytes that are not stored yet. The work's processes are gone: nothing changes any more."""
+    into, stored = storage.artifact_storage(), {}
+    for digest, (path, size) in sources.items():
+        if digest not in known:
+            with open_plain_file(root, path) as file:
+                stored[digest] = (size, storage.save(into, digest, file))
+    return stored
+
+
+@transaction.atomic
+def write(job_id: int, task_id: int, lease: uuid.UUID, left: AttemptResults, stored: Stored) -> None:
+    """The rows of what an attempt left. Again for a repeat: the same rows.
+
+    :raises LeaseLost: nothing is written"""
+    now = lock_lease(job_id, lease)
+    storage.record(stored, now)
+    # The call may come again, and its rows are those of the last one
+    Artifact.objects.filter(job_id=job_id).delete()
+    Artifact.objects.bulk_create(
+        Artifact(task_id=task_id, job_id=job_id, name=one.name, media_type=one.media_type, blob_id=one.digest)
+        for one in left.artifacts
+        if not one.error
+    )
+    if left.workspace is not None:
+        rows = {
+            "task_id": task_id,
+            "digest": left.workspace.digest,
+            "manifest": list(left.workspace.manifest),
+            "size": left.workspace.size,
+            "created_at": now,
+        }
+        Snapshot.objects.update_or_create(job_id=job_id, defaults=rows)
+    if left.git is not None:
+        keep_commit(job_id, task_id, left.git, now)
+
+
+def lock_lease(job_id: int, lease: uuid.UUID) -> datetime:
+    """Hold the lease's row to the end of the transaction; the database's time."""
+    lease_rows = fetch(HOLD_LEASE, [job_id, lease])
+    if not lease_rows:
+        raise LeaseLost
+    now: datetime = lease_rows[0][0]
+    return now
