@@ -11,8 +11,8 @@ from types import FrameType
 from config import lifeline, readiness, up
 from config.embedded import layout
 from config.embedded.errors import LauncherError
-from config.embedded.hold import hold
-from pipelines.ports.collector import collect_little
+from config.embedded.hold import acquire_share
+from pipelines.ports.collector import reduce_collection
 
 ROLES = {"web": "web", "worker": "worker"}
 NEEDS_NO_DATABASE = {
@@ -36,18 +36,18 @@ def main() -> None:
     command = sys.argv[1] if len(sys.argv) > 1 else "help"
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ.setdefault("GATELINE_ROLE", ROLES.get(command, "command"))
-    collect_little()
-    lifeline.watch()
+    reduce_collection()
+    lifeline.watch_supervisor()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     try:
         if not os.environ.get("DATABASE_URL") and command not in NEEDS_NO_DATABASE:
             # The embedded server runs at least as long as this process.
-            hold(layout.home())
+            acquire_share(layout.home())
         if command == "up" and not {"-h", "--help"} & set(sys.argv):
             up.main(sys.argv[2:])
         else:
-            if readiness.pending():
+            if readiness.must_wait():
                 _load(command)
             _execute()
     except LauncherError as error:

@@ -15,19 +15,19 @@ from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 
 from config.embedded import layout
-from config.embedded.hold import hold
+from config.embedded.hold import acquire_share
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Callable[..., Awaitable[Any]], Callable[..., Awaitable[Any]]], Awaitable[Any]]
 
 if not os.environ.get("DATABASE_URL"):
     # Another ASGI server than `manage.py web` has no share in the embedded server yet.
-    hold(layout.home())
+    acquire_share(layout.home())
 
 django.setup(set_prefix=False)
 
 # These import models: they come after Django is set up.
-from config.handler import OneThread
+from config.handler import SingleThreadHandler
 from pipelines.web.live.routing import sockets
 
 
@@ -48,5 +48,6 @@ class Prefixed:
 
 
 application = Prefixed(
-    ProtocolTypeRouter({"http": OneThread(), "websocket": sockets}), settings.FORCE_SCRIPT_NAME or ""
+    ProtocolTypeRouter({"http": SingleThreadHandler(), "websocket": sockets}),
+    settings.FORCE_SCRIPT_NAME or "",
 )

@@ -56,7 +56,7 @@ def caller_of(credential: Credential) -> str | None:
     return caller if until > time.monotonic() else None
 
 
-def note(request: HttpRequest, status: int) -> None:
+def remember_caller(request: HttpRequest, status: int) -> None:
     """Keep in mind whom the application let in with this request, and forget what it did not take."""
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     credential = credential_of(request.path, request.headers.get("Authorization", ""), session)
@@ -70,7 +70,7 @@ def note(request: HttpRequest, status: int) -> None:
         _NOTES.pop(credential.digest, None)
 
 
-def look_up(credential: Credential) -> str | None:
+def find_caller(credential: Credential) -> str | None:
     """Name them from the database; None: it is not in force. Raises what the database raises."""
     caller: ApiToken | AbstractBaseUser | AnonymousUser | None
     try:

@@ -20,9 +20,9 @@ from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.server import Server, twisted_loop
 from django.conf import settings
 
-from config.callers import Credential, caller_of, credential_of, look_up
+from config.callers import Credential, caller_of, credential_of, find_caller
 from config.door_channel import BoundedChannel
-from config.door_rooms import BUSY, FULL, REFUSED_TOKEN, SLOW, STRANGER, Refusal, Room, too_large
+from config.door_rooms import BUSY, FULL, REFUSED_TOKEN, SLOW, STRANGER, Capacity, Refusal, too_large
 from pipelines.work.file_measure import is_full
 from pipelines.work.transport.http import wire_format
 
@@ -31,7 +31,7 @@ FORM: Final = 1024 * 1024
 RUNNERS: Final = "/api/v1/runner/"
 
 
-def most_of(path: str) -> int:
+def max_body_bytes(path: str) -> int:
     """Bytes of the body that a request to this path may have."""
     if RUNNERS in path:
         return wire_format.MOST_DOCUMENT
@@ -40,11 +40,11 @@ def most_of(path: str) -> int:
 
 MOST_OF_STRANGERS: Final = 1024 * 1024
 """Bytes of a body from somebody who is neither signed in nor sends a valid token."""
-PEOPLE: Final = Room(max(512 * 1024**2, 4 * most_of("")))
+PEOPLE: Final = Capacity(max(512 * 1024**2, 4 * max_body_bytes("")))
 """Bytes of all bodies of people and tokens that are on their way in, or are worked on."""
-STRANGERS: Final = Room(32 * 1024**2)
+STRANGERS: Final = Capacity(32 * 1024**2)
 """The same of everybody else."""
-LOOKED_UP: Final = Room(100)
+LOOKED_UP: Final = Capacity(100)
 """Credentials that wait to be looked up."""
 LEAST_PACE: Final = 4096
 """Bytes a second of a body, over each `PACE_SECONDS`."""
@@ -71,7 +71,7 @@ class BoundedRequest(WebRequest):
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802  # as twisted names it
         path = bytes(getattr(self.channel, "_path", b"")).decode("latin-1")
-        self._most, announced = most_of(path), length or 0
+        self._most, announced = max_body_bytes(path), length or 0
         if length == 0:
             super().gotLength(length)
             return
@@ -88,11 +88,11 @@ class BoundedRequest(WebRequest):
         if announced > self._most:
             self._turn_away(too_large(self._most))
         # A small body needs no look-up: anybody may send it. None: in chunks, of unknown length.
-        elif credential and not self._caller and (length is None or length > STRANGERS.little):
+        elif credential and not self._caller and (length is None or length > STRANGERS.small_share):
             self._look_up(credential)
         elif announced > self._bound:
             self._turn_away(STRANGER)
-        elif not self._room.has(self._sender, announced):
+        elif not self._room.has_room(self._sender, announced):
             self._turn_away(BUSY)
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  # as twisted names it
@@ -100,7 +100,7 @@ class BoundedRequest(WebRequest):
             return
         if self._size + len(data) > self._bound:
             self._turn_away(too_large(self._most) if self._caller else STRANGER)
-        elif not self._room.take(self._sender, len(data)):
+        elif not self._room.reserve(self._sender, len(data)):
             self._turn_away(BUSY)
         else:
             self._size += len(data)
@@ -121,7 +121,7 @@ class BoundedRequest(WebRequest):
         done = super().process()
         if self.transport is None:
             # A socket has the connection now: nothing else would say that this request is over.
-            self._leave()
+            self._release_room()
             self.channel.leave()
         return done
 
@@ -147,15 +147,15 @@ class BoundedRequest(WebRequest):
             super().handle_exception(exception)
 
     def connectionLost(self, reason: Any) -> None:  # noqa: N802  # as twisted names it
-        self._leave()
+        self._release_room()
         super().connectionLost(reason)
 
     def finish(self) -> None:
-        self._leave()
+        self._release_room()
         super().finish()
 
     @property
-    def _room(self) -> Room:
+    def _room(self) -> Capacity:
         return PEOPLE if self._caller else STRANGERS
 
     @property
@@ -172,7 +172,7 @@ class BoundedRequest(WebRequest):
     def _look_up(self, credential: Credential) -> None:
         """Let the body wait until it is known whose it is."""
         address = self._address
-        if not LOOKED_UP.take(address, 1):
+        if not LOOKED_UP.reserve(address, 1):
             self._turn_away(BUSY)
             return
         # What has come by then is little, and not to be refused for what others at this address send.
@@ -182,7 +182,7 @@ class BoundedRequest(WebRequest):
         self._is_looked_up = True
 
         def answer(future: asyncio.Future[str | None]) -> None:
-            LOOKED_UP.give(address, 1)
+            LOOKED_UP.free(address, 1)
             self._is_looked_up = False
             transport.resumeProducing()
             if self._began is None:
@@ -191,16 +191,16 @@ class BoundedRequest(WebRequest):
             if future.exception():
                 self._turn_away(BUSY)
             elif caller := future.result():
-                self._room.give(self._sender, self._size)
+                self._room.free(self._sender, self._size)
                 # _room and _sender follow _caller: from the strangers' room to the people's.
                 self._caller = caller
-                if not self._room.take(self._sender, self._size):
+                if not self._room.reserve(self._sender, self._size):
                     self._size = 0
                     self._turn_away(BUSY)
             else:
                 self._turn_away(REFUSED_TOKEN if credential.is_token else STRANGER)
 
-        twisted_loop.run_in_executor(_LOOKING, look_up, credential).add_done_callback(answer)
+        twisted_loop.run_in_executor(_LOOKING, find_caller, credential).add_done_callback(answer)
 
     @contextmanager
     def _disk(self) -> Iterator[None]:
@@ -212,16 +212,16 @@ class BoundedRequest(WebRequest):
                 raise
             self._turn_away(FULL)
 
-    def _leave(self) -> None:
+    def _release_room(self) -> None:
         self._began = None
         if self._size:
-            self._room.give(self._sender, self._size)
+            self._room.free(self._sender, self._size)
             self._size = 0
 
     def _turn_away(self, refusal: Refusal) -> None:
         """Answer at once; and drop what still comes."""
         self._is_away = True
-        self._leave()
+        self._release_room()
         spooled: Any = self.content
         if spooled is not None:
             with suppress(OSError):  # what a full disk did not take is written once more

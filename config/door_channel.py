@@ -10,11 +10,11 @@ from django.http import HttpRequest
 from twisted.internet import reactor
 from twisted.web.http import HTTPChannel
 
-from config.door_rooms import BUSY, LONG_HEADERS, LONG_LINE, SLOW, Refusal, Room, connections
+from config.door_rooms import BUSY, LONG_HEADERS, LONG_LINE, SLOW, Capacity, Refusal, raise_connection_limit
 from config.metrics import REFUSED
 from pipelines.web.shell.anonymous import address_of
 
-CONNECTIONS: Final = Room(connections())
+CONNECTIONS: Final = Capacity(raise_connection_limit())
 HEAD_SECONDS: Final = 20
 """Seconds in which a request line and its headers have come, from their first byte."""
 LINGER: Final = 10.0
@@ -27,7 +27,7 @@ class BoundedChannel(HTTPChannel):
     def connectionMade(self) -> None:  # noqa: N802  # as twisted names it
         super().connectionMade()
         # Behind a proxy all have its address, and it bounds them.
-        self._is_counted = settings.TRUST_PROXY or CONNECTIONS.take(self.address_of(), 1)
+        self._is_counted = settings.TRUST_PROXY or CONNECTIONS.reserve(self.address_of(), 1)
         if not self._is_counted:
             self.refuse(BUSY)
 
@@ -64,13 +64,13 @@ class BoundedChannel(HTTPChannel):
             super()._respondToBadRequestAndDisconnect()
 
     def connectionLost(self, reason: Any = None) -> None:  # noqa: N802  # as twisted names it
-        self.leave()
+        self.release_connection()
         super().connectionLost(reason)
 
-    def leave(self) -> None:
+    def release_connection(self) -> None:
         """Count it no more."""
         if self._is_counted and not settings.TRUST_PROXY:
-            CONNECTIONS.give(self.address_of(), 1)
+            CONNECTIONS.free(self.address_of(), 1)
         self._is_counted = False
 
     def address_of(self, forwarded: str = "") -> str:

@@ -14,7 +14,7 @@ MOST_CONNECTIONS: Final = 8192
 
 
 @dataclass
-class Room:
+class Capacity:
     """Bytes, or connections, of one process. Of three quarters nobody has more than stays free, so that few
     never use them up. The last quarter is for those who have little: it takes 128 of them to fill it."""
 
@@ -23,24 +23,24 @@ class Room:
     _shares: Counter[str] = field(default_factory=Counter)
 
     @property
-    def little(self) -> int:
+    def small_share(self) -> int:
         return max(1, self.total // 512)
 
-    def has(self, sender: str, size: int) -> bool:
+    def has_room(self, sender: str, size: int) -> bool:
         share, used = self._shares[sender] + size, self.used + size
-        if share <= self.little:
+        if share <= self.small_share:
             return used <= self.total
         return share <= self.total * 3 // 4 - used
 
-    def take(self, sender: str, size: int) -> bool:
+    def reserve(self, sender: str, size: int) -> bool:
         """Return False, and take nothing, where there is not enough."""
-        if not self.has(sender, size):
+        if not self.has_room(sender, size):
             return False
         self._shares[sender] += size
         self.used += size
         return True
 
-    def give(self, sender: str, size: int) -> None:
+    def free(self, sender: str, size: int) -> None:
         """Give back what was taken."""
         self._shares[sender] -= size
         self.used -= size
@@ -49,7 +49,7 @@ class Room:
             del self._shares[sender]
 
 
-def connections() -> int:
+def raise_connection_limit() -> int:
     """Let this process open as many files as it may, and return how many of them can be connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = 2 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(2 * MOST_CONNECTIONS, hard)

@@ -80,7 +80,7 @@ def pairs(name: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in parts}
 
 
-def beginning(prefix: str) -> dict[str, str]:
+def variables_with_prefix(prefix: str) -> dict[str, str]:
     """Every variable that begins so, by the rest of its name."""
     variables = ((name, text(name)) for name in os.environ if name.startswith(prefix) and name != prefix)
     return {name.removeprefix(prefix): value for name, value in variables if value}

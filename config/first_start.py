@@ -26,17 +26,17 @@ def prepare(say: Callable[[str], None], show: Callable[[str], None]) -> User | N
 
     `say` takes sentences that stay in sight, `show` the work that begins now.
     """
-    _settle_workspaces(say)
-    with alone():
+    _move_workspaces(say)
+    with exclusive_start():
         _migrate(show)
         with transaction.atomic():
             if not get_user_model().objects.exists():
-                _welcome(show)
-    return without_password()
+                _create_first_user(show)
+    return admin_without_password()
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def exclusive_start() -> Iterator[None]:
     """Keeps other starts out, on a connection of its own."""
     lock = connection.copy()
     try:
@@ -48,12 +48,12 @@ def alone() -> Iterator[None]:
         lock.close()
 
 
-def _settle_workspaces(say: Callable[[str], None]) -> None:
+def _move_workspaces(say: Callable[[str], None]) -> None:
     """A better folder where a file came to lie above the last, and what lies in an earlier one."""
     move_earlier(settings.WORKSPACES, settings.WORKSPACES.renew(), say)
 
 
-def without_password() -> User | None:
+def admin_without_password() -> User | None:
     user = User.objects.filter(username=ADMINISTRATOR, is_superuser=True, is_active=True).first()
     return user if user and not user.has_usable_password() else None
 
@@ -68,8 +68,10 @@ def _migrate(show: Callable[[str], None]) -> None:
 
 
 def _refuse_half_way() -> None:
-    """CommandError for a database with some, not all, of the single steps that one schema replaced: those that are
-    missing are no longer here."""
+    """Raise CommandError for a database that has only some of the single steps that one migration replaced: the
+
+    others no longer exist.
+    """
     applied = set(MigrationRecorder(connection).applied_migrations())
     for (app, _name), schema in sorted(MigrationLoader(None).replacements.items()):
         count = len(applied & set(schema.replaces))
@@ -81,7 +83,7 @@ def _refuse_half_way() -> None:
             )
 
 
-def _welcome(show: Callable[[str], None]) -> None:
+def _create_first_user(show: Callable[[str], None]) -> None:
     show("Loading the demo project …")
     # Without a mail server mail stays in a folder here: so whoever tries Gateline sees what would be sent.
     address = f"{ADMINISTRATOR}@localhost" if settings.EMAIL_FILE_PATH else ""

@@ -54,14 +54,14 @@ token and no session, its answer is JSON, and what is refused of it goes through
 
 
 @dataclass(frozen=True)
-class GatheredRequest:
+class BatchedRequest:
     """A request with reports, and what it says."""
 
     request: HttpRequest
     call: SentCall
 
 
-class OneThread(ASGIHandler):
+class SingleThreadHandler(ASGIHandler):
     """Django's own goes back to the event loop between the middleware and the view wherever one of the two is
     synchronous, and begins and ends a thread for each request. Here nearly all are: two changes of thread, and what a
     new thread makes anew for the database, were a third of what a short request took (proof/proof.md).
@@ -76,7 +76,7 @@ class OneThread(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self._idle: list[RequestThread] = []
-        self._gathering = lru_cache(maxsize=PROJECTS)(self._gathering_of)
+        self._gathering = lru_cache(maxsize=PROJECTS)(self._batcher_of)
         through = [import_string(dotted_path)(_no_view) for dotted_path in REPORT_MIDDLEWARE]
         self._asked = [middleware for middleware in through if hasattr(middleware, "process_request")]
         self._answering = [
@@ -95,12 +95,12 @@ class OneThread(ASGIHandler):
         if scope["method"] == "POST" and path.startswith(RUNNERS):
             await self._answer_a_runner(path, scope, receive, send)
             return
-        thread = self._thread()
+        thread = self._take_thread()
         try:
             async with ThreadSensitiveContext(executor=thread):
                 await self.handle(scope, receive, send)
         finally:
-            self._leave(thread)
+            self._return_thread(thread)
 
     async def _answer_a_runner(self, path: str, scope: Any, receive: Any, send: Any) -> None:
         """Answer the call of a runner. Its work is done even if the runner has hung up, so nobody listens for
@@ -109,23 +109,23 @@ class OneThread(ASGIHandler):
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        response = await self._together_with_others(path, scope, body)
+        response = await self._answer_batched(path, scope, body)
         if response is None:
-            response = await self._in_a_thread(self._answered, scope, body)
+            response = await self._in_a_thread(self._respond, scope, body)
         else:
             body.close()
         await self.send_response(response, send)
 
     async def _in_a_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        thread = self._thread()
+        thread = self._take_thread()
         try:
             here = asyncio.get_running_loop()
             # run_in_executor alone hands on no context variables.
             return await here.run_in_executor(thread, copy_context().run, work, *arguments)
         finally:
-            self._leave(thread)
+            self._return_thread(thread)
 
-    def _answered(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
+    def _respond(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         """Answer a request with one change of thread, from the signal that begins it to the one that ends it."""
         with body:
             set_script_prefix(get_script_prefix(scope))
@@ -138,22 +138,22 @@ class OneThread(ASGIHandler):
             response.close()
             return response
 
-    async def _together_with_others(self, path: str, scope: Any, body: IO[bytes]) -> HttpResponse | None:
+    async def _answer_batched(self, path: str, scope: Any, body: IO[bytes]) -> HttpResponse | None:
         """None: it is to be answered as any other call, as if this had not been tried."""
         if scope["query_string"] or not runner_calls.ADDRESS.fullmatch(path):
             return None
         request = ASGIRequest(scope, body)
-        call = runner_calls.short(request) if self._is_let_in(request) else None
+        call = runner_calls.short(request) if self._is_admitted(request) else None
         # Read to look at the call; whoever answers it begins anew.
         body.seek(0)
         if call is None:
             return None
-        return await self._gathering(call.project).answer(GatheredRequest(request, call), call.jobs)
+        return await self._gathering(call.project).answer(BatchedRequest(request, call), call.jobs)
 
-    def _gathering_of(self, project: int) -> CallBatcher[GatheredRequest, HttpResponse]:
-        async def send(requests: Sequence[GatheredRequest]) -> Sequence[HttpResponse | None]:
+    def _batcher_of(self, project: int) -> CallBatcher[BatchedRequest, HttpResponse]:
+        async def send(requests: Sequence[BatchedRequest]) -> Sequence[HttpResponse | None]:
             try:
-                answers: list[CallAnswer | None] = await self._in_a_thread(self._answered_together, requests)
+                answers: list[CallAnswer | None] = await self._in_a_thread(self._answer_calls, requests)
             except Exception as error:  # noqa: BLE001  # each is told its own when it is answered by itself
                 why = f"{type(error).__name__}: {error}"[:200]
                 log.warning("gathered_calls_failed", calls=len(requests), error=why)
@@ -166,17 +166,18 @@ class OneThread(ASGIHandler):
         )
         return gathering
 
-    def _answered_together(self, requests: Sequence[GatheredRequest]) -> list[CallAnswer | None]:
+    def _answer_calls(self, requests: Sequence[BatchedRequest]) -> list[CallAnswer | None]:
         request_started.send(sender=self.__class__)
         try:
             answers = runner_calls.answer([request.call for request in requests])
         finally:
             request_finished.send(sender=self.__class__)
         return [
-            self._finished(request.request, answer) for request, answer in zip(requests, answers, strict=True)
+            self._finish_answer(request.request, answer)
+            for request, answer in zip(requests, answers, strict=True)
         ]
 
-    def _finished(self, request: HttpRequest, answer: CallAnswer | Exception) -> CallAnswer | None:
+    def _finish_answer(self, request: HttpRequest, answer: CallAnswer | Exception) -> CallAnswer | None:
         """None: who sends it is looked up by itself, where wrong tokens are counted."""
         if isinstance(answer, TokenOutOfForce):
             return None
@@ -184,7 +185,7 @@ class OneThread(ASGIHandler):
             answer = CallAnswer(api.on_exception(request, answer), frozenset())
         return replace(answer, response=self._through_middleware(request, answer.response))
 
-    def _is_let_in(self, request: HttpRequest) -> bool:
+    def _is_admitted(self, request: HttpRequest) -> bool:
         """Return whether the middleware of reports lets the request in, the check of the host among it. A
         refused request gets its answer from all of the middleware."""
         try:
@@ -199,16 +200,16 @@ class OneThread(ASGIHandler):
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         response = super().get_response(request)
-        callers.note(request, response.status_code)
+        callers.remember_caller(request, response.status_code)
         return response
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         return await sync_to_async(self.get_response)(request)
 
-    def _thread(self) -> RequestThread:
+    def _take_thread(self) -> RequestThread:
         return self._idle.pop() if self._idle else RequestThread()
 
-    def _leave(self, thread: RequestThread) -> None:
+    def _return_thread(self, thread: RequestThread) -> None:
         if thread.is_idle and len(self._idle) < MOST_IDLE:
             self._idle.append(thread)
         else:

@@ -12,7 +12,7 @@ VARIABLE = "GATELINE_LIFELINE"
 GRACE_SECONDS = 8.0
 
 
-def watch() -> None:
+def watch_supervisor() -> None:
     """Starts the thread that waits for the end of the pipe, where a supervisor gave us one."""
     # Not handed on: what this process starts has no such pipe
     descriptor = os.environ.pop(VARIABLE, "")

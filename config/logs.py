@@ -41,12 +41,12 @@ LINKS = re.compile(r"(/(?:decide|join|sign-in)/)[^/\s]+")
 """Addresses whose last part opens something: Django names the address of whatever is refused, by 429 for instance."""
 
 
-def _visible(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _mask_event(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """No text of a client acts on the terminal of who reads the log, and no link in it still opens anything."""
-    return {key: _shown(value) if isinstance(value, str) else value for key, value in event.items()}
+    return {key: _visible_text(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
-def _shown(text: str) -> str:
+def _visible_text(text: str) -> str:
     return LINKS.sub(r"\1…", escape_hidden(text))
 
 
@@ -59,7 +59,7 @@ def configure(*, level: str, as_json: bool) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso"),
         structlog.processors.StackInfoRenderer(),
-        _visible,
+        _mask_event,
     ]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

@@ -321,7 +321,7 @@ EXPIRES = [
     "pipelines.lines.trials.expire_some",
     "pipelines.lines.triggers.expire_some",
     "reviews.notifications.retention.expire_some",
-    "pipelines.lines.promises.reread",
+    "pipelines.lines.promises.reread_next",
     "pipelines.lines.health.tell_breaches",
 ]
 NOTIFICATION_DAYS = env.number("GATELINE_NOTIFICATION_DAYS", 90, least=0)
@@ -414,7 +414,7 @@ MODEL, MODEL_KEY = env.text("GATELINE_MODEL"), env.text("GATELINE_MODEL_KEY")
 MODEL_TIMEOUT = env.number("GATELINE_MODEL_TIMEOUT", 120, least=1)
 MODEL_RETRIES = env.number("GATELINE_MODEL_RETRIES", 2)
 # What calls of stations may carry in a header, by name: GATELINE_SECRET_WEATHER is {secret: WEATHER}.
-NAMED_SECRETS = env.beginning("GATELINE_SECRET_")
+NAMED_SECRETS = env.variables_with_prefix("GATELINE_SECRET_")
 
 # Language and time
 LANGUAGE_CODE, TIME_ZONE, USE_I18N, USE_TZ = "en", "UTC", False, True

@@ -8,7 +8,7 @@ import secrets
 from pathlib import Path
 
 
-def keep_once(path: Path, value: str) -> str:
+def write_once(path: Path, value: str) -> str:
     """Return the content of the file; write the value first if the file is missing. Several processes may
     start at once: one wins and all read the same."""
     if not path.exists():
@@ -51,17 +51,17 @@ def encryption_keys(home: Path) -> Path:
     """The file of the keys that stored secrets are encrypted with, one per line and the newest first; a first key is
     made once per state folder. It is read where it is needed, so that running processes take a new key at once."""
     path = home / "encryption-keys"
-    keep_once(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    write_once(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
     return path
 
 
 def receipt_key(home: Path) -> Path:
     """The file of the key that signs receipts, made once per state folder."""
     path = home / "receipt-key"
-    keep_once(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    write_once(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
     return path
 
 
 def secret_key(home: Path) -> str:
     """Django's SECRET_KEY, made once per state folder."""
-    return keep_once(home / "secret-key", secrets.token_urlsafe(50))
+    return write_once(home / "secret-key", secrets.token_urlsafe(50))

@@ -43,7 +43,7 @@ class ProcessSupervisor:
         self.environment = {**environment, lifeline.VARIABLE: str(self.pipe)}
         self.pending, self._readiness = os.pipe()
 
-    def helped_by(self, command: Sequence[str], *handed: int) -> subprocess.Popen[bytes]:
+    def start_helper(self, command: Sequence[str], *handed: int) -> subprocess.Popen[bytes]:
         """Starts a process that is not started again when it ends; `handed`: descriptors that it gets besides."""
         self.helper = self._popen(command, *handed)
         return self.helper
@@ -67,13 +67,13 @@ class ProcessSupervisor:
                 early.get(name) or Child(name, command) for name, command in commands_by_name.items()
             ]
             for number in SIGNALS:
-                signal.signal(number, self._ask)
+                signal.signal(number, self._request_stop)
             woken = _wake_on_signals()
             # What was started early waits for the end of this pipe (config/readiness.py).
             os.close(self._readiness)
             while not self.asked:
                 for child in self.children:
-                    self._tend(child)
+                    self._restart_if_ended(child)
                 if self.helper is not None and self.helper.poll() is not None:
                     self.helper = None
                 self._wait(woken)
@@ -87,10 +87,10 @@ class ProcessSupervisor:
             # Emptied, whatever came: poll() says which child has ended.
             os.read(woken, 4096)
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
+    def _request_stop(self, number: int, frame: FrameType | None) -> None:
         self.asked += 1
 
-    def _tend(self, child: Child) -> None:
+    def _restart_if_ended(self, child: Child) -> None:
         now = time.monotonic()
         if child.process is not None and child.process.poll() is not None:
             child.failures = child.failures + 1 if now - child.started < QUICK else 0

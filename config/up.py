@@ -50,7 +50,7 @@ def run(host: str, port: int) -> None:
 def _commands(supervisor: ProcessSupervisor, address: Sequence[str]) -> dict[str, Sequence[str]]:
     """Return the commands to keep running, once the database is ready for them."""
     answers, tell = os.pipe()
-    preparing = supervisor.helped_by([*MANAGE, "announce", *address, "--tell", str(tell)], tell)
+    preparing = supervisor.start_helper([*MANAGE, "announce", *address, "--tell", str(tell)], tell)
     # Ours, so that reading ends where `announce` goes without an answer.
     os.close(tell)
     web = {"web": [*MANAGE, "web", *address]}

@@ -16,9 +16,9 @@ from django.db.models import BigIntegerField, CharField, Exists, OuterRef, Query
 
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import ApiToken, Line, LineVersion, Membership, Owner, Project, Role, Task, User
-from pipelines.models.people import expand, granting
-from pipelines.models.plumbing.compiled import compiled, ids
-from pipelines.models.tasks import displayed
+from pipelines.models.people import expand_roles, granting
+from pipelines.models.plumbing.compiled import array_field, compiled
+from pipelines.models.tasks import with_display_status
 
 Who: TypeAlias = User | ApiToken | AnonymousUser
 READERS = "_membership_of_reader"
@@ -74,7 +74,7 @@ def roles_in(who: Who, project: Project) -> frozenset[str]:
     """Every role of a person (or of the bearer of a token) in a project, those included too; none for a stranger."""
     if isinstance(who, ApiToken):
         if who.kind == ApiToken.TokenKind.MACHINE:
-            return expand([who.role]) if who.project_id == project.pk else frozenset()
+            return expand_roles([who.role]) if who.project_id == project.pk else frozenset()
         # It opens the addresses of runners alone.
         if who.kind == ApiToken.TokenKind.RUNNER:
             return frozenset()
@@ -82,7 +82,7 @@ def roles_in(who: Who, project: Project) -> frozenset[str]:
             roles_in(who.user, project) if who.user and who.project_id in (None, project.pk) else frozenset()
         )
     membership = _membership(who, project)
-    return expand(membership.roles) if membership else frozenset()
+    return expand_roles(membership.roles) if membership else frozenset()
 
 
 def can_in_owner(who: Who, action: str, owner: Owner) -> bool:
@@ -253,7 +253,7 @@ def number_of(project: Project, name: str) -> int | None:
 
 def _member(who: User | AnonymousUser, project: Project, needed: Role, *, execute: bool = False) -> bool:
     membership = _membership(who, project)
-    if membership is None or needed not in expand(membership.roles):
+    if membership is None or needed not in expand_roles(membership.roles):
         return False
     return membership.execute or not execute
 
@@ -280,7 +280,7 @@ def _projects_of(user: Any) -> QuerySet[Project]:
     )
 
 
-@compiled(user=BigIntegerField(), roles=ids(CharField()))
+@compiled(user=BigIntegerField(), roles=array_field(CharField()))
 def _granted(user: Any, roles: Any) -> QuerySet[Membership, int]:
     memberships = Membership.objects.filter(user=user, roles__overlap=roles)
     return memberships.values_list("project_id", flat=True)
@@ -299,7 +299,7 @@ def _line_of(project: Any, key: Any) -> QuerySet[Line]:
 
 @compiled(project=BigIntegerField(), number=BigIntegerField())
 def _task_of(project: Any, number: Any) -> QuerySet[Task]:
-    tasks = displayed(Task.objects.filter(project=project, number=number))
+    tasks = with_display_status(Task.objects.filter(project=project, number=number))
     return tasks.select_related("line", "pinned", "requester", "follows")
 
 
@@ -319,7 +319,7 @@ def _token_may(token: ApiToken, action: str, needed: Role, scope: str, project: 
     if token.project_id not in (None, project.pk):
         return False
     if token.kind == ApiToken.TokenKind.MACHINE:
-        return action not in NEVER_BY_MACHINE and needed in expand([token.role])
+        return action not in NEVER_BY_MACHINE and needed in expand_roles([token.role])
     return token.user is not None and can(token.user, action, project)
 
 

@@ -57,7 +57,7 @@ def decide(
 
 
 def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
-    visit = named_visit(task, gate, payload)
+    visit = visit_to_decide(task, gate, payload)
     result = engine.vote(
         visit,
         user=user,
@@ -82,7 +82,7 @@ def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
     )
 
 
-def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
+def visit_to_decide(task: Task, gate: str, payload: GateIn) -> GateVisit:
     """The open gate visit that a vote names. A vote never counts for a visit that its sender may not have seen.
 
     Raises Invalid (path `visit`), Conflict."""
@@ -93,7 +93,7 @@ def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
         raise Invalid.at("visit", "This gate of this task has no such visit.")
     open_visits = [visit for visit in visits if visit.state == GateVisit.State.OPEN]
     if not open_visits:
-        raise _why_closed(task, gate)
+        raise _closed_conflict(task, gate)
     if visit_id is not None:
         matches = [visit for visit in visits if visit.pk == visit_id]
     elif payload.evidence is not None:
@@ -103,10 +103,10 @@ def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
         matches = visits
     if len(matches) == 1 and matches[0] in open_visits:
         return matches[0]
-    raise _another_visit(open_visits, payload)
+    raise _wrong_visit_conflict(open_visits, payload)
 
 
-def _another_visit(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
+def _wrong_visit_conflict(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
     if len(open_visits) > 1:
         ids = ", ".join(str(visit.pk) for visit in open_visits)
         return Conflict(f"Several branches wait at this gate. Name one as “visit”: {ids}.")
@@ -120,7 +120,7 @@ def _another_visit(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
     return NotThisVisit(detail, visit=str(visit.pk), evidence=visit.evidence_digest)
 
 
-def _why_closed(task: Task, gate: str) -> Conflict:
+def _closed_conflict(task: Task, gate: str) -> Conflict:
     last = (
         task.gate_visits.filter(gate=gate, state=GateVisit.State.DECIDED)
         .select_related("decided_by")

@@ -19,7 +19,7 @@ from reviews.decision import asked
 from reviews.decision.invariants import INVARIANTS
 from reviews.mail import posting
 from reviews.notifications import writing
-from reviews.notifications.kind import Heard
+from reviews.notifications.kind import ConsequenceBatch
 from reviews.notifications.table import NOTIFYING_EVENTS
 
 GATES = (GateOpened, GateOverdue, GateDecided, GateClosed)
@@ -33,14 +33,14 @@ class ReviewObserver:
     hears = NOTIFYING_EVENTS
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
-        batch_context = Heard(batch)
+        batch_context = ConsequenceBatch(batch)
         of_gates = batch_context.any_of(GATES)
         if of_gates:
-            asked.keep(batch_context.batch, batch_context.lookups.visits)
+            asked.update_places(batch_context.batch, batch_context.lookups.visits)
         written = writing.write(batch_context)
         # After writing: what opened and closed in one batch is marked as read at once
-        writing.settle(batch_context)
-        if batch_context.of(Alarm):
+        writing.mark_settled(batch_context)
+        if batch_context.of_type(Alarm):
             posting.post_notices(batch_context)
         if of_gates:
             if written or batch_context.lookups.mailed or batch_context.any_of((GateOpened, GateOverdue)):

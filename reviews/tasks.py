@@ -18,14 +18,14 @@ from procrastinate.contrib.django import app
 from pipelines.models import GateVisit, Invitation
 from pipelines.ports import queue_tasks
 from reviews.channels import sending
-from reviews.channels.channel import ChannelAway
+from reviews.channels.channel import ChannelUnavailable
 from reviews.mail.digest import digest_mail
 from reviews.mail.invitation import invitation_mail
-from reviews.mail.notices import letter
+from reviews.mail.notices import notice_mail
 from reviews.mail.notification import notification_mail
 from reviews.mail.review_mail import compose
 from reviews.models import Digest, Mail, Notice, Notification, Posted
-from reviews.notifications.reading import with_words
+from reviews.notifications.reading import with_related
 from reviews.notifications.recipients import members_at
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
@@ -36,7 +36,7 @@ AWAY = (DatabaseError, InterfaceError)
 # A worker that is stopped in the middle leaves the ticket to the next.
 STOPPED: tuple[Any, ...] = (asyncio.CancelledError,)
 CHANNEL_RETRY = RetryStrategy(
-    max_attempts=8, exponential_wait=5, retry_exceptions=[ChannelAway, *AWAY, *STOPPED]
+    max_attempts=8, exponential_wait=5, retry_exceptions=[ChannelUnavailable, *AWAY, *STOPPED]
 )
 Row = TypeVar("Row", bound=Posted)
 RETRY = RetryStrategy(
@@ -46,27 +46,27 @@ RETRY = RetryStrategy(
 
 @app.task(name=queue_tasks.SEND_MAIL, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_mail(mail_id: int) -> None:
-    await asyncio.get_running_loop().run_in_executor(SENDERS, send, mail_id)
+    await asyncio.get_running_loop().run_in_executor(SENDERS, deliver_mail, mail_id)
 
 
 @app.task(name=queue_tasks.SEND_NOTICE, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_notice(notice_id: int) -> None:
-    await asyncio.get_running_loop().run_in_executor(SENDERS, tell, notice_id)
+    await asyncio.get_running_loop().run_in_executor(SENDERS, deliver_notice, notice_id)
 
 
 @app.task(name=queue_tasks.SEND_NOTIFICATION, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_notification(notification_id: int) -> None:
-    await asyncio.get_running_loop().run_in_executor(SENDERS, notify, notification_id)
+    await asyncio.get_running_loop().run_in_executor(SENDERS, deliver_notification, notification_id)
 
 
 @app.task(name=queue_tasks.SEND_DIGEST, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_digest(digest_id: int) -> None:
-    await asyncio.get_running_loop().run_in_executor(SENDERS, sum_up, digest_id)
+    await asyncio.get_running_loop().run_in_executor(SENDERS, deliver_digest, digest_id)
 
 
 @app.task(name=queue_tasks.SEND_INVITATION, queue=queue_tasks.MAIL, retry=RETRY)
 async def send_invitation(invitation_id: int) -> None:
-    await asyncio.get_running_loop().run_in_executor(SENDERS, invite, invitation_id)
+    await asyncio.get_running_loop().run_in_executor(SENDERS, deliver_invitation, invitation_id)
 
 
 @app.task(name=queue_tasks.SEND_CHANNEL_MESSAGE, queue=queue_tasks.CHANNELS, retry=CHANNEL_RETRY)
@@ -81,7 +81,7 @@ async def send_chat_reply(connection_id: int, room: str, account: str, text: str
     )
 
 
-def invite(invitation_id: int) -> None:
+def deliver_invitation(invitation_id: int) -> None:
     """Like `send`, for an invitation; skipped if it was used or revoked in the meantime."""
     waiting = Invitation.objects.select_related("project", "created_by")
     open_still = waiting.filter(accepted_at=None, revoked_at=None, mailed_at=None)
@@ -104,7 +104,7 @@ def _mail_invitation(invitation: Invitation) -> None:
     row.update(mailed_at=Now(), mail_error="")
 
 
-def send(mail_id: int) -> None:
+def deliver_mail(mail_id: int) -> None:
     """Sends a queued mail and marks it; one that is already sent, or gone with its task, is left alone.
 
     At least once: a crash between the server's answer and the mark sends the same Message-ID again.
@@ -112,7 +112,7 @@ def send(mail_id: int) -> None:
     waiting = Mail.objects.select_related(
         "visit__task__project", "visit__job", "visit__token", "visit__asked_by__pinned"
     )
-    _send(waiting, mail_id, _review_mail)
+    _deliver_row(waiting, mail_id, _review_mail)
 
 
 def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
@@ -128,24 +128,34 @@ def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
     return None if mail.chosen and not members_at([there]) else compose(mail)
 
 
-def tell(notice_id: int) -> None:
+def deliver_notice(notice_id: int) -> None:
     """Like `send`, for an escalation or a deadlock."""
-    _send(
-        Notice.objects.select_related("task__project__owner", "task__line", "task__pinned"), notice_id, letter
+    _deliver_row(
+        Notice.objects.select_related("task__project__owner", "task__line", "task__pinned"),
+        notice_id,
+        notice_mail,
     )
 
 
-def notify(notification_id: int) -> None:
+def deliver_notification(notification_id: int) -> None:
     """Like `send`, for a notification; skipped if its reader has left the project."""
-    _send(with_words(Notification.objects.select_related("user")), notification_id, notification_mail)
+    _deliver_row(
+        with_related(Notification.objects.select_related("user")), notification_id, notification_mail
+    )
 
 
-def sum_up(digest_id: int) -> None:
-    """Like `send`, for a digest. Its content is fixed before it is sent, so that a second try sends the same mail."""
-    _send(Digest.objects.select_related("user"), digest_id, digest_mail)
+def deliver_digest(digest_id: int) -> None:
+    """Send a queued digest, like `deliver_mail`. Its content is fixed before it is sent, so that a retry sends
+    the same
+
+    mail.
+    """
+    _deliver_row(Digest.objects.select_related("user"), digest_id, digest_mail)
 
 
-def _send(waiting: QuerySet[Row], pk: int, composed: Callable[[Row], EmailMultiAlternatives | None]) -> None:
+def _deliver_row(
+    waiting: QuerySet[Row], pk: int, composed: Callable[[Row], EmailMultiAlternatives | None]
+) -> None:
     try:
         row = waiting.filter(pk=pk).exclude(state__in=[Posted.State.SENT, Posted.State.SKIPPED]).first()
         if row is not None:

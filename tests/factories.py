@@ -224,7 +224,7 @@ class World:
         self.expire(task)
         job = self.job(task)
         assert job.lease_key is not None
-        return engine.lose(job.pk, job.attempt, job.lease_key)
+        return engine.expire_lease(job.pk, job.attempt, job.lease_key)
 
     def report_of(self, job: Job, outcome: Document | None = None, **more: Any) -> engine.Report:
         version = Token.objects.get(pk=job.token_id).version if job.kind == "manual" else None

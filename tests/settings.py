@@ -7,13 +7,13 @@ import tempfile
 from pathlib import Path
 
 from config.embedded import layout
-from config.embedded.hold import hold
+from config.embedded.hold import acquire_share
 
 STATE = Path(__file__).resolve().parent.parent / ".test-state"
 os.environ.setdefault("GATELINE_HOME", str(STATE))
 if not os.environ.get("DATABASE_URL"):
     # Its own server, never the one of `make run`: fsync is off there.
-    hold(STATE, durable=False)
+    acquire_share(STATE, durable=False)
     os.environ["DATABASE_URL"] = layout.url(STATE)
 
 from config.settings import *

@@ -33,7 +33,7 @@ def migrations() -> list[str]:
     return sorted(".".join(key) for key in MigrationRecorder(connection).applied_migrations())
 
 
-def unknown(names: Iterable[str]) -> list[str]:
+def unknown_migrations(names: Iterable[str]) -> list[str]:
     """Steps that this Gateline does not know, neither as one of its own nor as one that was put into another."""
     loader = MigrationLoader(None, ignore_no_migrations=True)
     steps = set(loader.disk_migrations)
@@ -55,7 +55,7 @@ def is_empty() -> bool:
     return not connection.introspection.table_names()
 
 
-def others() -> list[str]:
+def other_connections() -> list[str]:
     """Names of what else is connected to this database."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -98,7 +98,7 @@ def load(path: Path, *, replace: bool) -> None:
         assert process.stdin is not None
         try:
             process.stdin.write(EMPTY_SCHEMA if replace else b"")
-            process.stdin.writelines(lines if server_knows else _older(lines))
+            process.stdin.writelines(lines if server_knows else _without_newer_settings(lines))
             process.stdin.close()
         except BrokenPipeError:
             pass  # psql has said why
@@ -107,7 +107,7 @@ def load(path: Path, *, replace: bool) -> None:
         raise _failure("psql", errors.read_bytes())
 
 
-def _older(lines: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+def _without_newer_settings(lines: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     return (line for line in lines if not line.startswith(NEWER_SETTING))
 
 
@@ -142,7 +142,7 @@ def _failure(program: str, words: bytes) -> LauncherError:
     )
 
 
-def allow_restored(home: Path) -> None:
+def allow_restored_folders(home: Path) -> None:
     """Let folders below the state folder that an administrator had allowed stay allowed: unpacked, they have other
     inodes."""
     if FOLDERS not in connection.introspection.table_names():

@@ -51,7 +51,7 @@ def fingerprints() -> dict[str, str]:
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items() if text}
 
 
-def replace(home: Path, fresh: Path) -> None:
+def replace_state(home: Path, fresh: Path) -> None:
     """Moves the unpacked files to where they belong; what the state folder had goes, but a key that came with none."""
     for path in list(paths(home)):
         if path.is_dir():

@@ -23,7 +23,7 @@ class Account:
     gid: int
     switch: bool
 
-    def how(self) -> dict[str, Any]:
+    def subprocess_arguments(self) -> dict[str, Any]:
         """Keyword arguments that make `subprocess` run something as this user."""
         # Without extra_groups the process would keep the supplementary groups of root.
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.switch else {}
@@ -36,12 +36,17 @@ class Account:
         """Tried, not computed: access lists and mounts count too."""
         if not self.switch:
             return os.access(folder, os.X_OK)
-        tried = subprocess.run(["/bin/sh", "-c", 'cd "$1"', "sh", folder], capture_output=True, **self.how())
+        tried = subprocess.run(
+            ["/bin/sh", "-c", 'cd "$1"', "sh", folder], capture_output=True, **self.subprocess_arguments()
+        )
         return tried.returncode == 0
 
 
 def choose(existing: Path) -> Account:
-    """Ourselves; as root the owner of the existing data folder, else a stand-in. LauncherError without any."""
+    """Return the system user that the server runs as: this user; as root the owner of the existing data folder,
+
+    else a stand-in. Raises LauncherError without any.
+    """
     if os.geteuid() != 0:
         return _entry(os.geteuid(), switch=False)
     if existing.exists() and existing.stat().st_uid != 0:

@@ -16,10 +16,10 @@ from config.embedded import layout, server
 
 KEEPER_SECONDS = 3.0
 
-_shares: dict[Path, Share] = {}
+_shares: dict[Path, ServerShare] = {}
 
 
-class Share:
+class ServerShare:
     """Held until `release` or the end of the process."""
 
     def __init__(self, place: layout.Layout) -> None:
@@ -36,7 +36,7 @@ class Share:
         with exclusive(self.place.start_lock):
             os.close(self.lock)
             self.lock = -1
-            last = unused(self.place)
+            last = is_unused(self.place)
             if last:
                 server.stop(self.place)
         if last:
@@ -44,7 +44,7 @@ class Share:
             _await_keeper(self.place)
 
 
-def hold(home: Path, *, durable: bool = True) -> Share:
+def acquire_share(home: Path, *, durable: bool = True) -> ServerShare:
     """This process's share in the server of the state folder, started if need be; released at exit. LauncherError if
     it cannot be started."""
     if home not in _shares:
@@ -52,13 +52,13 @@ def hold(home: Path, *, durable: bool = True) -> Share:
         with exclusive(layout.of(home).start_lock):
             place = server.ensure(home, durable=durable)
             # Under the start lock: a keeper could find a server without users, and stop it.
-            _shares[home] = Share(place)
+            _shares[home] = ServerShare(place)
         _start_keeper(place, durable)
         atexit.register(_shares[home].release)
     return _shares[home]
 
 
-def unused(place: layout.Layout) -> bool:
+def is_unused(place: layout.Layout) -> bool:
     """Return whether no process has a share. Called under the start lock, so that none can come in between."""
     probe = os.open(place.users_lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -86,7 +86,7 @@ def _await_keeper(place: layout.Layout) -> None:
     """Nothing is left behind: the keeper sees at its next look that the server was stopped, and goes. Who starts the
     server anew meanwhile has a keeper again."""
     late = time.monotonic() + KEEPER_SECONDS
-    while time.monotonic() < late and unused(place):
+    while time.monotonic() < late and is_unused(place):
         try:
             with exclusive(place.keeper_lock, wait=False):
                 return

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from config.embedded import layout, processes, server
 from config.embedded.errors import LauncherError
-from config.embedded.hold import exclusive, unused
+from config.embedded.hold import exclusive, is_unused
 
 USERS_SECONDS = 2.0
 """How long a server may go on that has lost all its users; its own end is noticed at once."""
@@ -25,7 +25,7 @@ def keep(home: Path, *, durable: bool) -> None:
     place = layout.of(home)
     while place.record.exists():
         with exclusive(place.start_lock):
-            if unused(place):
+            if is_unused(place):
                 return server.stop(place)
             try:
                 server.ensure(home, durable=durable)

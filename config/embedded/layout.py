@@ -102,7 +102,7 @@ def connection(home: Path) -> dict[str, object]:
 
 
 def url(home: Path) -> str:
-    """The same as an address, for DATABASE_URL of another process."""
+    """Return the connection settings as a URL, for DATABASE_URL of another process."""
     facts = connection(home)
     # % first, or the escapes of the others would be escaped again.
     socket = str(facts["HOST"]).replace("%", "%25").replace("/", "%2F").replace(" ", "%20")
@@ -125,8 +125,11 @@ def make_home(home: Path) -> None:
         )
 
 
-def open_home(home: Path, account: Account) -> None:
-    """Another user may pass through the state folder to its database, and see nothing else."""
+def set_home_mode(home: Path, account: Account) -> None:
+    """Set the mode of the state folder: another user who runs the server may pass through it, and see nothing
+
+    else.
+    """
     if home.stat().st_uid == os.geteuid():
         home.chmod(0o711 if account.switch else 0o700)
 

@@ -18,7 +18,10 @@ SHARED = (Path("/var/lib/gateline"), Path("/var/tmp/gateline"))
 
 
 def settle(place: Layout, account: Account) -> Layout:
-    """The server's own folder: in the state folder where its user can get there, else in a shared place."""
+    """Return the layout with the server's own folder: in the state folder if the server's user can enter it,
+
+    otherwise in a shared place.
+    """
     if (place.data / "PG_VERSION").exists():
         return place
     base = place.base
@@ -59,7 +62,9 @@ def reachable(binaries: Binaries, account: Account) -> Binaries:
 
 def _runs(binaries: Binaries, account: Account) -> bool:
     try:
-        tried = subprocess.run([binaries.postgres, "-V"], capture_output=True, cwd="/", **account.how())
+        tried = subprocess.run(
+            [binaries.postgres, "-V"], capture_output=True, cwd="/", **account.subprocess_arguments()
+        )
     except PermissionError:
         return False
     return tried.returncode == 0

@@ -57,15 +57,15 @@ def ensure(home: Path, *, durable: bool) -> Layout:
     if pid_of(place) and _pid_file(place.data)[1]:
         return place
     account = choose(place.data)
-    layout.open_home(home, account)
+    layout.set_home_mode(home, account)
     place = placing.settle(place, account)
-    server_binaries = placing.reachable(binaries.find(_written_by(place.data)), account)
+    server_binaries = placing.reachable(binaries.find(_data_major(place.data)), account)
     if not (place.data / "PG_VERSION").exists():
         _initialise(place, account, server_binaries, durable)
     socket = layout.socket_folder(place.base, account)
     layout.write_record(place, socket=str(socket), user=account.name, durable=durable)
     if not pid_of(place):
-        _bury(place.data, socket)
+        _clean_up_killed(place.data, socket)
         _start(place, account, server_binaries, socket, durable)
     return place
 
@@ -86,7 +86,7 @@ def _start(place: Layout, account: Account, server_binaries: Binaries, socket: P
     # In quotes: the setting is a list, and the path may have a comma or a blank.
     options = OPTIONS | {"unix_socket_directories": f'"{socket}"'} | ({} if durable else THROWAWAY)
     words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-    _trim(place.log)
+    _rotate_log(place.log)
     with open_log(place) as log:
         position = log.tell()
         pid = spawn([server_binaries.postgres, "-D", place.data, *words], stderr=log, account=account)
@@ -118,7 +118,7 @@ def spawn(
         cwd=cwd,
         env=None if account is None else _environment(),
         check=True,
-        **(account.how() if account else {}),
+        **(account.subprocess_arguments() if account else {}),
     )
     return int(answer.stdout)
 
@@ -172,7 +172,7 @@ def _run(command: Sequence[str | Path], account: Account, standard_input: str = 
         cwd="/",
         umask=0o077,
         env=_environment(),
-        **account.how(),
+        **account.subprocess_arguments(),
     )
     # `postgres --single` ends with 0 even where a statement failed.
     if done.returncode or "ERROR:" in done.stderr:
@@ -189,7 +189,7 @@ def _private_file(path: Path, text: str) -> None:
         stream.write(text)
 
 
-def _written_by(data: Path) -> int | None:
+def _data_major(data: Path) -> int | None:
     version = data / "PG_VERSION"
     return int(version.read_text().split(".")[0]) if version.exists() else None
 
@@ -205,7 +205,7 @@ def _pid_file(data: Path) -> tuple[int | None, bool]:
     return pid, len(lines) > 7 and lines[7].strip() == "ready"
 
 
-def _bury(data: Path, socket: Path) -> None:
+def _clean_up_killed(data: Path, socket: Path) -> None:
     """Clean up after a killed postmaster: wait until the processes that it left have ended, since two
     generations on one data folder would destroy it. Its lock files are removed only if their pid lives on
     as another process (or as a zombie): for a dead one PostgreSQL's own check is the safer one."""
@@ -238,7 +238,7 @@ def open_log(place: Layout) -> BinaryIO:
     return os.fdopen(os.open(place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
 
-def _trim(log: Path) -> None:
+def _rotate_log(log: Path) -> None:
     if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
         log.rename(log.with_suffix(".log.1"))
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 from config.setup import front_end, machine, packages, quality
-from config.setup.steps import ROOT, SetupError, SetupStep, one_at_a_time
+from config.setup.steps import ROOT, SetupError, SetupStep, exclusive_setup
 
 # Each file to one of three processes. One that dies ends the run, which names its test: in its place xdist starts
 # another, hands it a file that is done already, and waits for ever.
@@ -51,17 +51,17 @@ def run(rest: list[str]) -> int:
     machine.check_port(host, int(port))
     _prepare(RUNTIME)
     os.environ["PORT"] = port
-    _become("manage.py", "up", "--host", host, "--port", port, *rest)
+    _exec_python("manage.py", "up", "--host", host, "--port", port, *rest)
     return 0
 
 
-def developing(*words: str) -> Target:
+def development_target(*words: str) -> Target:
     """A target that starts a program, with all that is installed for development."""
 
     def start(rest: list[str]) -> int:
         machine.check_platform()
         _prepare(DEVELOPMENT)
-        _become(*words, *rest)
+        _exec_python(*words, *rest)
         return 0
 
     return start
@@ -69,7 +69,7 @@ def developing(*words: str) -> Target:
 
 def check(rest: list[str]) -> int:
     machine.check_platform()
-    with one_at_a_time():
+    with exclusive_setup():
         packages.ensure(DEVELOPMENT)
         front_end.ensure_modules()
     return quality.check()
@@ -78,21 +78,21 @@ def check(rest: list[str]) -> int:
 def runner(rest: list[str]) -> int:
     """A runner of a server elsewhere: it has no pages, and needs no front end."""
     machine.check_platform()
-    with one_at_a_time():
+    with exclusive_setup():
         packages.ensure(RUNTIME)
-    _become("-m", "pipelines.work.program", *rest)
+    _exec_python("-m", "pipelines.work.program", *rest)
     return 0
 
 
 def _prepare(lock: str) -> None:
-    with one_at_a_time():
+    with exclusive_setup():
         with SetupStep("Python packages"):
             packages.ensure(lock)
         with SetupStep("Front end"):
             front_end.ensure()
 
 
-def _become(*words: str) -> None:
+def _exec_python(*words: str) -> None:
     sys.stdout.flush()
     environment = dict(os.environ)
     # The stations' tools (ruff, pytest, a Node of ours) are found beside the interpreter.
@@ -102,12 +102,12 @@ def _become(*words: str) -> None:
 
 TARGETS: dict[str, Target] = {
     "run": run,
-    "test": developing("-m", "pytest", "-q", *SHARED, *ENDS),
+    "test": development_target("-m", "pytest", "-q", *SHARED, *ENDS),
     # Everything, the quick tests too: there all examples are drawn, and the invariants are looked at after each.
-    "soak": developing("-m", "pytest", "-m", "", "-q"),
+    "soak": development_target("-m", "pytest", "-m", "", "-q"),
     "check": check,
-    "bench": developing("-m", "proof.bench"),
-    "agents": developing("-m", "proof.bench.agents"),
+    "bench": development_target("-m", "proof.bench"),
+    "agents": development_target("-m", "proof.bench.agents"),
     "runner": runner,
-    "accept": developing("-m", "proof.bench.accept"),
+    "accept": development_target("-m", "proof.bench.accept"),
 }

@@ -59,7 +59,7 @@ def show(text: str) -> None:
 
 
 @contextmanager
-def one_at_a_time() -> Iterator[None]:
+def exclusive_setup() -> Iterator[None]:
     """Two set-ups in one folder would tread on each other: the second waits."""
     # This file is there in every checkout: no lock file has to be made, or removed.
     with Path(__file__).open("rb") as lock:

@@ -19,11 +19,14 @@ HINT = (
 
 def check_installation(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
     """Errors for files and settings of this release that are missing. Loads no page."""
-    missing = [f"The file {name} is missing." for name in record.recorded("files") - record.files()]
-    missing += [
-        f"The setting {name} is missing." for name in record.recorded("settings") - record.names_of_settings()
+    missing = [
+        f"The file {name} is missing." for name in record.recorded_entries("files") - record.required_files()
     ]
-    paths = record.recorded("paths_of_settings")
+    missing += [
+        f"The setting {name} is missing."
+        for name in record.recorded_entries("settings") - record.names_of_settings()
+    ]
+    paths = record.recorded_entries("paths_of_settings")
     missing += [f"The settings lack {path}." for path in paths - record.paths_of_settings()]
     return _errors(missing, "gateline.E001")
 
@@ -33,11 +36,15 @@ def check_references(app_configs: Any, **options: Any) -> list[checks.CheckMessa
     from config.wiring import references  # noqa: PLC0415  # loads every page
 
     missing = list(references.faults())
-    paths = record.recorded("paths_of_settings")
+    paths = record.recorded_entries("paths_of_settings")
     paths |= {path for path in record.paths_of_settings() if path.startswith(record.VARYING_PATHS)}
-    missing += [f"The setting {path} leads nowhere." for path in paths if not record.resolves(path)]
-    missing += [f"The route {entry} is missing." for entry in record.recorded("routes") - references.routes()]
-    missing += [f"The task {entry} is missing." for entry in record.recorded("tasks") - references.tasks()]
+    missing += [f"The setting {path} leads nowhere." for path in paths if not record.is_resolvable(path)]
+    missing += [
+        f"The route {entry} is missing." for entry in record.recorded_entries("routes") - references.routes()
+    ]
+    missing += [
+        f"The task {entry} is missing." for entry in record.recorded_entries("tasks") - references.tasks()
+    ]
     return _errors(missing, "gateline.E002")
 
 

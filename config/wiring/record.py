@@ -34,11 +34,11 @@ VARYING_PATHS = (
 """What depends on the environment is not recorded."""
 
 
-def recorded(kind: str) -> set[str]:
+def recorded_entries(kind: str) -> set[str]:
     return set(json.loads(RECORD.read_text())[kind])
 
 
-def files() -> set[str]:
+def required_files() -> set[str]:
     """Files that something asks for by its name."""
     paths = (
         path.relative_to(settings.BASE_DIR).as_posix()
@@ -61,7 +61,7 @@ def paths_of_settings() -> set[str]:
     return {f"{name}: {path}" for name in names_of_settings() for path in _dotted(getattr(settings, name))}
 
 
-def resolves(entry: str) -> bool:
+def is_resolvable(entry: str) -> bool:
     """Tell whether the path of `NAME: import.path` is that of a module or of something in one."""
     path = entry.partition(": ")[2]
     try:

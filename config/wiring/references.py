@@ -59,7 +59,7 @@ def tasks() -> set[str]:
 
 
 def faults() -> Iterator[str]:
-    """A sentence for everything that is named and not there."""
+    """Yield a sentence for everything that source, templates or settings name and that does not exist."""
     yield from chain(_modules(), _migrations(), _queues(), _styles(), _built())
     folder = settings.BASE_DIR / "templates"
     templates = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
@@ -132,7 +132,7 @@ def _styles() -> Iterator[str]:
 
 
 def _built() -> Iterator[str]:
-    """Sentences for the files that a part of the build asks for and that are not there."""
+    """Yield a sentence for each file that a part of the build asks for and that does not exist."""
     assets = settings.BASE_DIR / "static" / "dist" / "assets"
     for part in (assets.parent / "manifest.json", *assets.glob("*.js"), *assets.glob("*.css")):
         for name in set(BUILT.findall(part.read_text())):

@@ -11,7 +11,7 @@ from pipelines.api.lookup import CHANGES, LINE, Operations, in_turn
 from pipelines.api.schemas import text_of
 from pipelines.formats import native
 from pipelines.lines.backtest import of_document, read_selection, target_of
-from pipelines.lines.backtest.stream import streamed
+from pipelines.lines.backtest.stream import stream_response
 from pipelines.models import Line
 
 router = Operations("lines", CHANGES)
@@ -47,7 +47,7 @@ def of_version(
     """Backtest against `to`: draft, live or the number of a version. Answers `application/x-ndjson`: lines of
     type progress and task, at the end one of type result or problem. Nothing is changed."""
     selection = read_selection(selected.texts())
-    return streamed(line, target_of(line, to), selection, each_task=selected.each_task)
+    return stream_response(line, target_of(line, to), selection, each_task=selected.each_task)
 
 
 @router.post(PATH, response={200: None}, summary="Try recorded outcomes on a document")
@@ -56,4 +56,4 @@ def of_body(request: Request, line: Line, selected: Query[Selected]) -> Streamin
     """The body is a line document, YAML or JSON; it is stored nowhere. Answers like GET."""
     selection = read_selection(selected.texts())
     target = of_document(native.loads(text_of(request)))
-    return streamed(line, target, selection, each_task=selected.each_task)
+    return stream_response(line, target, selection, each_task=selected.each_task)

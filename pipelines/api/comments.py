@@ -71,7 +71,7 @@ class ChangeIn(Strict):
 @router.get(COMMENTS, response=list[ThreadOut], summary="List comments")
 def index(request: Request, line: Line) -> list[dict[str, Any]]:
     """The threads of a line with their answers, oldest first."""
-    return comments.listed(line)
+    return comments.list_threads(line)
 
 
 @router.post(COMMENTS, response={201: AnswerOut}, summary="Comment or answer")
@@ -87,7 +87,7 @@ def write(request: Request, line: Line, payload: CommentIn) -> dict[str, Any]:
         parent=payload.parent,
         pk=payload.id,
     )
-    return comments.told(row)
+    return comments.comment_dict(row)
 
 
 @router.patch(COMMENTS + "/{comment}", response=AnswerOut, summary="Edit, resolve or reopen")
@@ -98,10 +98,10 @@ def change(request: Request, line: Line, comment: uuid.UUID, payload: ChangeIn) 
     if (payload.text is None) == (payload.resolved is None):
         raise Invalid.at("text", "or `resolved` is needed, and not both")
     if payload.text is None:
-        return comments.told(comments.resolve(line, comment, user, bool(payload.resolved), now))
+        return comments.comment_dict(comments.resolve(line, comment, user, bool(payload.resolved), now))
     if payload.revision is None:
         raise Invalid.at("revision", "is missing", "Name the revision that you changed.")
-    return comments.told(comments.edit(line, comment, user, payload.text, payload.revision, now))
+    return comments.comment_dict(comments.edit(line, comment, user, payload.text, payload.revision, now))
 
 
 @router.delete(COMMENTS + "/{comment}", response={204: None}, summary="Delete a comment")

@@ -86,7 +86,7 @@ def changes(
 ) -> list[dict[str, Any]]:
     """Every change of the document, in words too; those with `affects: routing` decide where tasks go. `from` and `to`:
     the number of a version, `live`, `draft`, or `aside-<id>` of a draft that was put aside."""
-    apart = comparing.apart(comparing.named(line, before), comparing.named(line, now))
+    apart = comparing.compare_documents(comparing.find_side(line, before), comparing.find_side(line, now))
     return [
         {**change.to_dict(), "sentence": change_sentence(change, apart.old, apart.new)}
         for change in apart.changes
@@ -103,7 +103,9 @@ def difference(
 ) -> dict[str, Any]:
     """Return the changes between `from` and `to`: the number of a version, `live` or `draft`. One sample for
     each region that changed, run under both."""
-    return comparing.compared(comparing.named(line, before), comparing.named(line, now)).to_dict()
+    return comparing.routing_difference(
+        comparing.find_side(line, before), comparing.find_side(line, now)
+    ).to_dict()
 
 
 class PictureOut(BaseModel):
@@ -142,5 +144,5 @@ def picture(
     """Return the picture of the changes, with `from` and `to` as there. 400: a draft that cannot be read."""
     # A line that was never published is compared with itself.
     before = before or (comparing.LIVE if line.live else comparing.DRAFT)
-    apart = comparing.apart(comparing.named(line, before), comparing.named(line, now))
+    apart = comparing.compare_documents(comparing.find_side(line, before), comparing.find_side(line, now))
     return {**picture_of(apart, line.pk), "icons": asset("static/icons.json"), "kinds": kinds()}

@@ -20,7 +20,7 @@ from pipelines.formats.foreign.folder_archive import MOST_FILES
 from pipelines.formats.foreign.known_systems import systems, written_systems
 from pipelines.formats.top_members import with_members
 from pipelines.lines import publishing
-from pipelines.lines.linting import examined
+from pipelines.lines.linting import examine_document
 from pipelines.models import Line, Project
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import DocumentError, Problem, read_line
@@ -142,7 +142,7 @@ def _told(opened: document_import.ImportedDocument, project: Project, key: str) 
         "rules": sum(len(_list(station, "rules")) for station in stations if isinstance(station, dict)),
         "gates": len(_list(document, "gates")),
         "losses": [_place(loss) for loss in opened.losses],
-        "findings": examined(document, project, text).to_dict()["counts"],
+        "findings": examine_document(document, project, text).to_dict()["counts"],
         "document": document,
         "text": text,
         "picture": picture_of(document),

@@ -123,7 +123,7 @@ def generate(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
     """Generate scenarios in place of those generated before, and run all."""
     user, now = person_of(request.auth), timezone.now()
     subject = _subject(line, payload.document)
-    rows, made = scenarios.generate_for(line, subject, user, now, scenarios.for_seconds())
+    rows, made = scenarios.generate_for(line, subject, user, now, scenarios.time_limit())
     report = scenarios.run_against(line, subject, now=now)
     more = {
         "missing": [gap.to_dict() for gap in made.missing],
@@ -150,7 +150,7 @@ def keep(request: Request, line: Line, payload: KeptIn) -> dict[str, Any]:
 
 def _subject(line: Line, document: dict[str, Any]) -> ScenarioSubject:
     """Raises Invalid, DraftUnreadable."""
-    payloads.accept(document, "document")
+    payloads.checked_digest(document, "document")
     return scenarios.subject_of_document(line, document)
 
 

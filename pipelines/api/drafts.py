@@ -16,7 +16,7 @@ from pipelines.errors import Conflict
 from pipelines.formats import native
 from pipelines.formats.line_merge import is_same_value
 from pipelines.lines import drafts, publishing
-from pipelines.lines.linting import examined
+from pipelines.lines.linting import examine_document
 from pipelines.models import Line, Project, User
 from pipelines.web.editor.findings import findings_of, told
 from pipelines.web.editor.routing_diff import elsewhere
@@ -110,7 +110,7 @@ def read(request: Request, line: Line, since: int | None = None, alone: bool = F
     """Return the draft with lint's findings. `since`: the number that the caller has; the same one comes
     without document, and with `alone` every one does."""
     response = DraftOut(
-        draft=WhoseOut(**drafts.told(line, since)),
+        draft=WhoseOut(**drafts.authorship_dict(line, since)),
         mayEdit=access.can(request.auth, "design", line.project),
         differs=draft_differs(line),
     )
@@ -164,12 +164,12 @@ def stored(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
             text=edit.text,
             renamed=[(rename.kind, rename.source, rename.to) for rename in edit.renamed],
         )
-    except drafts.TextBehind as behind:
+    except drafts.OutdatedText as behind:
         return _behind(behind, edit.based_on)
-    examination = examined(saved.draft, line.project)
+    examination = examine_document(saved.draft, line.project)
     fields: dict[str, Any] = {
         "number": saved.draft_number,
-        "draft": WhoseOut(**drafts.told(saved, edit.based_on)),
+        "draft": WhoseOut(**drafts.authorship_dict(saved, edit.based_on)),
         "findings": {**told(examination, saved.draft), "elsewhere": elsewhere(edit.base, examination.line)},
         "differs": draft_differs(saved),
     }
@@ -177,12 +177,12 @@ def stored(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
     return SavedOut(**fields, **merged)
 
 
-def _behind(behind: drafts.TextBehind, based_on: int) -> BehindOut:
+def _behind(behind: drafts.OutdatedText, based_on: int) -> BehindOut:
     now = behind.line
     return BehindOut(
         behind=True,
         number=now.draft_number,
-        draft=WhoseOut(**drafts.told(now, based_on)),
+        draft=WhoseOut(**drafts.authorship_dict(now, based_on)),
         base=now.draft,
         document=behind.document,
         text=now.draft_text,

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import PROJECT, TASK, Operations
-from pipelines.engine.commands.export import exported, exported_all
+from pipelines.engine.commands.export import export_task, export_tasks
 from pipelines.models import Line, Project, Task
 from pipelines.web.shell.streaming import ndjson
 
@@ -21,7 +21,7 @@ router = Operations("events")
 def of_task(request: Request, task: Task, transitions: bool = False) -> StreamingHttpResponse:
     """Return one event a line, oldest first (law §9). `transitions`: only those that lead from one state to
     another."""
-    return ndjson(exported(task, transitions=transitions))
+    return ndjson(export_task(task, transitions=transitions))
 
 
 @router.get(PROJECT + "/lines/{line}/events", summary="Events of a line", response={200: None})
@@ -47,4 +47,4 @@ def of_project(
 
 
 def _many(tasks: QuerySet[Task], since: datetime | None, transitions: bool) -> StreamingHttpResponse:
-    return ndjson(exported_all(tasks, since=since, transitions=transitions))
+    return ndjson(export_tasks(tasks, since=since, transitions=transitions))

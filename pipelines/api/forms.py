@@ -64,7 +64,7 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
     access.require(request.auth, "design" if payload.save else "view", line_row.project)
     if what not in FORMS:
         raise NotFound("There is no such form.")
-    payloads.accept(payload.model_dump(exclude={"save"}))
+    payloads.checked_digest(payload.model_dump(exclude={"save"}))
     if payload.save:
         refuse_rounded(request)
     with turn(request.auth, saves=bool(payload.save)):
@@ -88,7 +88,7 @@ def _saved(request: Request, line: Line, payload: FormIn, form_answer: FormAnswe
     if payload.save is None or (form_answer.refused and not payload.peek):
         return None
     try:
-        if payloads.accept(payload.save.expected) != payloads.digest(form_answer.fragment):
+        if payloads.checked_digest(payload.save.expected) != payloads.digest(form_answer.fragment):
             return None
         saved = stored(line, payload.save.edit, person_of(request.auth))
     except (Conflict, DocumentError, Invalid):

@@ -43,9 +43,9 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> TakenOut:
     try:
         # Answered as a wrong signature is, so that nobody learns which repositories there are.
         if repository is None:
-            raise issue_tasks.Unsigned
-        delivery = issue_tasks.take(repository, headers, request.body, timezone.now())
-    except issue_tasks.Unsigned as unsigned:
+            raise issue_tasks.UnsignedDelivery
+        delivery = issue_tasks.process_delivery(repository, headers, request.body, timezone.now())
+    except issue_tasks.UnsignedDelivery as unsigned:
         if seconds := wrong_tokens.wait(request):
             message = "Too many wrong tokens came from this address. Wait a minute."
             raise TooMuch(message, seconds) from unsigned

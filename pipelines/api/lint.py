@@ -12,7 +12,7 @@ from pipelines.api.lookup import PROJECT, Operations, in_turn
 from pipelines.api.schemas import text_of
 from pipelines.errors import Invalid
 from pipelines.lines import publishing
-from pipelines.lines.linting import examined, examined_text
+from pipelines.lines.linting import examine_document, examine_text
 from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.document.networks import published_document
@@ -147,7 +147,7 @@ def stored(request: Request, line: Line, version: int | None = None) -> dict[str
 @in_turn
 def posted(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON. One that cannot be read is no error: its findings say why."""
-    return examined_text(document_of(request), project).to_dict()
+    return examine_text(document_of(request), project).to_dict()
 
 
 def document_of(request: Request) -> str:
@@ -162,4 +162,4 @@ def _of(line: Line, version: int | None) -> Examination:
     if version is None:
         return publishing.check(line)
     line_version = access.version_in(line, version)
-    return examined(published_document(line_version.document, line_version.revision), line.project)
+    return examine_document(published_document(line_version.document, line_version.revision), line.project)

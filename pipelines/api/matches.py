@@ -80,7 +80,7 @@ class StationMatchesOut(BaseModel):
 @in_turn
 def matches(request: Request, line: Line, payload: MatchesIn) -> StationMatchesOut:
     """Return the matches of each condition by itself, whatever the rules before it decide. Nothing is stored."""
-    payloads.accept(payload.document, "document")
+    payloads.checked_digest(payload.document, "document")
     drawn = read_line(payload.document, keep_faulty_rules=True)
     if payload.station not in drawn.stations_by_key:
         raise NotFound("This line has no such station.")

@@ -23,7 +23,7 @@ EffectName = Literal["stuck", "approve_again", "moves", "stays"]
 
 
 class MigratingPositionOut(BaseModel):
-    """One living position of a task. `before` and `station`, `status`: where it stands and where it then would; `to`:
+    """A living position of a task. `before` and `station`, `status`: where it stands and where it then would; `to`:
     where it goes on to; `needs`: the station that a mapping has to name; `next_gone`: stations that its work may lead
     to and that are gone; `decision`: what is decided again, if anything is."""
 
@@ -86,7 +86,7 @@ class UndoIn(Strict):
 
 
 class EntryOut(BaseModel):
-    """What became of one task: migrated, restored, already, changed, refused, or planned while it is not done yet."""
+    """The result of one task: migrated, restored, already, changed, refused, or planned while it is not done yet."""
 
     task: str
     result: str
@@ -98,7 +98,7 @@ class EntryOut(BaseModel):
 
 
 class MigrationOut(BaseModel):
-    """`to` is None for an undo, which names what it `undoes`."""
+    """A migration of running tasks. `to` is None for an undo, which names what it `undoes`."""
 
     id: UUID
     to: int | None
@@ -156,7 +156,7 @@ def impact(
     map: list[str] = Query([]),  # noqa: A002, B008 - the name in the address; ninja reads it so
     task: list[str] = Query([]),  # noqa: B008
 ) -> ImpactOut:
-    """`to`: the number of a version, or `draft`. `map=old:new`, as often as needed, tries a mapping; `task=WI-…` looks
+    """Return what a version would do to running tasks. `to`: the number of a version, or `draft`. `map=old:new`, as often as needed, tries a mapping; `task=WI-…` looks
     at these only."""
     mapping = dict(_pair(n, each) for n, each in enumerate(map))
     return ImpactOut.of(migrating.impact_of(line, _target(line, to), mapping, _numbers(line, task or None)))

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pipelines.api.auth import Request
 from pipelines.api.lookup import TASK, Operations
 from pipelines.engine.commands.inputs import form_of
-from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.models import Status, Task
 from pipelines.queries import versions
 from pipelines.queries.task import PositionView, TaskView
@@ -102,4 +102,4 @@ def _form(position: PositionView) -> tuple[Input, ...]:
 
 
 def missing_metadata(position: PositionView) -> tuple[Input, ...]:
-    return metadata(versions.by_id(position.token.task.pinned_id), position.token)
+    return metadata_inputs(versions.by_id(position.token.task.pinned_id), position.token)

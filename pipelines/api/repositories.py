@@ -17,7 +17,7 @@ from pipelines.errors import NotFound, existing
 from pipelines.models import HostNotice, Project, Repository, User
 from pipelines.people import host_notices, protections, repositories
 from pipelines.people.repositories import RepositorySettings
-from pipelines.queries.allowed_folders import shown
+from pipelines.queries.allowed_folders import displayed_address
 from pipelines.queries.protections import protection_of, protections_of
 from pipelines.routing.guarantees.protection import Protection
 
@@ -254,7 +254,7 @@ def _out(
     tested = None if repository.tested is None else [FoundOut(**result) for result in repository.tested]
     return RepositoryOut(
         name=repository.name,
-        address=shown(repository, person),
+        address=displayed_address(repository, person),
         default_branch=repository.default_branch,
         credential=repository.credential,
         pushing=repository.pushing,

@@ -90,7 +90,7 @@ def index(request: Request, line: Line) -> list[ScenarioOut]:
 @router.get(SCENARIOS + ".yaml", response={200: None}, summary="Scenarios as one YAML list")
 def export(request: Request, line: Line) -> HttpResponse:
     """The file that `python -m pipelines.routing simulate` reads."""
-    text = texts.dumps(scenarios.read(row.document) for row in line.scenarios.order_by("key"))
+    text = texts.dumps(scenarios.read_script(row.document) for row in line.scenarios.order_by("key"))
     return HttpResponse(text, content_type="application/yaml; charset=utf-8")
 
 
@@ -138,7 +138,7 @@ def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     none, and why."""
     user = person_of(request.auth)
     rows, generated = scenarios.generate(
-        line, user, timezone.now(), _against(payload.against), scenarios.for_seconds()
+        line, user, timezone.now(), _against(payload.against), scenarios.time_limit()
     )
     return GeneratedOut(
         scenarios=[ScenarioOut.of(row) for row in rows],

@@ -15,7 +15,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 from pipelines.errors import Invalid
 from pipelines.models import GateVisit, Line, LineVersion, PublishRequest, Status, Task
 from pipelines.queries import versions
-from pipelines.queries.failures import failures
+from pipelines.queries.failures import failure_reasons
 from pipelines.queries.unmerged import unmerged_among
 from pipelines.routing.basics import jsontext
 
@@ -223,7 +223,9 @@ def milliseconds(at: datetime) -> int:
 
 def tasks_out(tasks: Sequence[Task]) -> list[TaskOut]:
     """The failures of all cost one statement; prefetched `tokens` and `gate_visits` are used as they are."""
-    task_failures = failures(task.pk for task in tasks if task.status == Status.FAILED and not task.reason)
+    task_failures = failure_reasons(
+        task.pk for task in tasks if task.status == Status.FAILED and not task.reason
+    )
     unmerged = unmerged_among(tasks)
     return [
         _out(task, task_failures[task.pk].text if task.pk in task_failures else "", task.pk in unmerged)
@@ -262,7 +264,7 @@ def _out(task: Task, failure: str, unmerged: bool) -> TaskOut:
         reason=(task.reason or failure) or None,
         end=task.end or None,
         unmerged=unmerged,
-        inputs=versions.shown_inputs(task.pinned_id, task.inputs),
+        inputs=versions.displayed_inputs(task.pinned_id, task.inputs),
         context=task.context,
         version=task.pinned.number,
         events=task.seq,

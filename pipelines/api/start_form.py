@@ -12,7 +12,7 @@ from pipelines.api.lookup import LINE, Operations, may
 from pipelines.engine.commands.inputs import default_title
 from pipelines.errors import Conflict
 from pipelines.models import Line
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import versions
 from pipelines.web.tasks.start import StartField, fields_of, offered_repositories, usual_of
 
@@ -81,7 +81,7 @@ def start_form(request: Request, line: Line) -> StartFormOut:
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
     inputs = versions.parsed(line.live).inputs
-    reach = Reach(line.project.owner_id, line.project_id, line.pk)
+    reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
     fields = fields_of(inputs, None, reach=reach, repositories=offered_repositories(line))
     return StartFormOut(
         version=line.live.number,

@@ -81,15 +81,15 @@ def delete(request: Request, project: Project, name: str, place: Where = "projec
         raise NotFound
 
 
-def _place(request: Request, project: Project, where: Where, line: str) -> store.Place:
+def _place(request: Request, project: Project, where: Where, line: str) -> store.ValuePlace:
     if where == "line":
         line_row = existing(project.lines.filter(key=line), "This project has no such line.")
-        return store.Place(line_row)
+        return store.ValuePlace(line_row)
     if where == "owner" and not access.can_in_owner(request.auth, "secrets", project.owner):
         raise Forbidden(
             "To change a value for all projects of an owner you need the role Admin in each of them."
         )
-    return store.Place(project.owner if where == "owner" else project)
+    return store.ValuePlace(project.owner if where == "owner" else project)
 
 
 def _out(stored: StoredValue, used_in: list[str], credential_of: str | None) -> StoredValueOut:

@@ -13,7 +13,7 @@ from pipelines.api.lookup import CHANGES, TASK, TASKS, Operations, in_turn, may
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
-from pipelines.models import ENDED, Line, Task, Token, displayed
+from pipelines.models import ENDED, Line, Task, Token, with_display_status
 from pipelines.models import Status as TaskStatus
 from pipelines.queries import versions
 from pipelines.queries.trace import trace_of
@@ -72,7 +72,7 @@ def index(
     limit: int = 50,
 ) -> list[TaskOut]:
     """List the tasks, at most 200 at a time; `before` is the number of the last one seen."""
-    tasks: QuerySet[Task] = displayed(Task.objects.filter(line=line)).select_related(
+    tasks: QuerySet[Task] = with_display_status(Task.objects.filter(line=line)).select_related(
         "project__owner", "line", "pinned", "follows"
     )
     tasks = tasks.prefetch_related("tokens", "gate_visits")

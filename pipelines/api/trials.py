@@ -76,7 +76,7 @@ class TrialChoicesOut(BaseModel):
 def choices(request: Request, line: Line, station: str = Query("", max_length=200)) -> TrialChoicesOut:
     newest = trials.newest(line, person_of(request.auth), station)
     return TrialChoicesOut(
-        runs=[_run(recorded_run) for recorded_run in trials.recorded(line, station)],
+        runs=[_run(recorded_run) for recorded_run in trials.recorded_runs(line, station)],
         newest=_told(newest, 0) if newest else None,
     )
 

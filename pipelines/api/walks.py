@@ -16,8 +16,8 @@ from pipelines.errors import Invalid
 from pipelines.lines import scenarios
 from pipelines.models import Line
 from pipelines.queries import choosing, walks
-from pipelines.queries.trace import checks_of
-from pipelines.queries.why import explained
+from pipelines.queries.trace import check_results
+from pipelines.queries.why import explain_answer
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.simulate.outcome_form import outcome_from_form
@@ -53,7 +53,7 @@ class WalkIn(Strict):
 def walk(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
     """The document is stored nowhere. 400: it is no line, or a step or a field of `form` is wrong, each with its
     place."""
-    payloads.accept(payload.document, "document")
+    payloads.checked_digest(payload.document, "document")
     steps = stepped(payload)
     scenario = scenario_of(payload, steps)
     parsed = read_line(payload.document, keep_faulty_rules=True)
@@ -84,7 +84,7 @@ def scenario_of(payload: WalkIn, steps: list[Any], key: str = "walk", name: str 
         "steps": steps,
         "expect": payload.expect,
     }
-    return scenarios.read(document)
+    return scenarios.read_script(document)
 
 
 # What is answered
@@ -114,7 +114,7 @@ def state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps: list
         "status": here.walk.status,
         "word": walks.status_word(here.walk.status),
         "over": here.walk.is_over,
-        "ways": walks.ways(line, records[: cursor + 1]),
+        "ways": walks.counted_moves(line, records[: cursor + 1]),
         "visits": dict(here.walk.visits),
         "tested": sorted({entry.rule for record in records[: cursor + 1] for entry in _rules(record)}),
         "taken": sorted({rule for record in records[: cursor + 1] for rule in record.rules}),
@@ -138,7 +138,7 @@ def _next(line: ParsedLine, here: StepRecord, index: int) -> dict[str, Any]:
         return {"groups": [], "form": None}
     return {
         "groups": choosing.groups(line, here.walk, position),
-        "form": choosing.form(line, position),
+        "form": choosing.outcome_form(line, position),
     }
 
 
@@ -160,7 +160,7 @@ def why(line: ParsedLine, record: StepRecord) -> str:
     return render_to_string(
         "editor/walk_why.html",
         {
-            "why": explained(line, record.station, decision, decision["trace"]),
-            "checks": checks_of(line, decision["trace"]),
+            "why": explain_answer(line, record.station, decision, decision["trace"]),
+            "checks": check_results(line, decision["trace"]),
         },
     )

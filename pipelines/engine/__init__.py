@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.engine.commands.agents import change_agent, register_agent
-from pipelines.engine.commands.claims import lose, requeue, start, start_all
+from pipelines.engine.commands.claims import expire_lease, requeue, start, start_all
 from pipelines.engine.commands.deadlocks import resolve_deadlock
 from pipelines.engine.commands.dependencies import depend
 from pipelines.engine.commands.linked import follow_up, retry_ended
@@ -23,13 +23,13 @@ from pipelines.engine.commands.report import report
 from pipelines.engine.commands.resolve_escalation import escalate, resolve
 from pipelines.engine.commands.submit import submit
 from pipelines.engine.commands.supply_preconditions import hand_over, supply
-from pipelines.engine.commands.take_over import Pushed, take_over
+from pipelines.engine.commands.take_over import ObservedPush, record_push_visit
 from pipelines.engine.commands.vote import vote
 from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
 from pipelines.engine.deadlines.table import fire
-from pipelines.engine.migration.migrate import Migrating, migrate
+from pipelines.engine.migration.migrate import TaskMigration, migrate
 from pipelines.engine.migration.moving import MigrateResult
-from pipelines.engine.migration.undo import PuttingBack, put_back
+from pipelines.engine.migration.undo import MigrationUndo, put_back
 from pipelines.engine.moves.agent_suspension import restore, suspend
 from pipelines.engine.moves.chat_votes import Chat
 
@@ -40,12 +40,12 @@ __all__ = [
     "Actor",
     "Chat",
     "MigrateResult",
-    "Migrating",
+    "MigrationUndo",
     "MovePlan",
-    "Pushed",
-    "PuttingBack",
+    "ObservedPush",
     "Report",
     "ReportResult",
+    "TaskMigration",
     "VoteResult",
     "answer",
     "cancel",
@@ -53,17 +53,18 @@ __all__ = [
     "complete",
     "depend",
     "escalate",
+    "expire_lease",
     "fire",
     "follow_up",
     "hand_over",
     "hold",
-    "lose",
     "migrate",
     "move",
     "override",
     "plan_move",
     "put_back",
     "reconsider",
+    "record_push_visit",
     "register_agent",
     "release",
     "report",
@@ -78,6 +79,5 @@ __all__ = [
     "submit",
     "supply",
     "suspend",
-    "take_over",
     "vote",
 ]

@@ -20,24 +20,25 @@ def publish_or_ask(line: Line, *, user: User, name: str = "", based_on: int) -> 
     try:
         return publishing.publish(line, user=user, name=name, based_on=based_on)
     except four_eyes.SecondPersonNeeded:
-        return ask(line, user=user, name=name, based_on=based_on)
+        return request_publishing(line, user=user, name=name, based_on=based_on)
 
 
 @transaction.atomic
-def ask(line: Line, *, user: User, name: str, based_on: int) -> PublishRequest:
+def request_publishing(line: Line, *, user: User, name: str, based_on: int) -> PublishRequest:
     """Ask for publishing what `publishing.publish` has just looked at. Raises DraftConflict."""
-    stored = publishing.locked(line, based_on)
-    return four_eyes.note(stored, user, name, clock.now())
+    stored = publishing.lock_line(line, based_on)
+    return four_eyes.record_request(stored, user, name, clock.now())
 
 
 @transaction.atomic
 def send_back(line: Line, *, user: User, reason: str, based_on: int) -> PublishRequest:
-    """Refuse what was asked for, or take it back as who asked. Raises Forbidden, Invalid, DraftConflict, Conflict."""
+    """Send a request to publish back, or withdraw one's own. Raises Forbidden, Invalid, DraftConflict,
+    Conflict."""
     access.require(user, "publish", line.project)
-    words = payload.text(reason, "reason", REASON).strip()
+    words = payload.checked_text(reason, "reason", REASON).strip()
     if not words:
         raise Invalid.at("reason", "is missing or blank", "Say what has to change.")
-    stored = publishing.locked(line, based_on)
+    stored = publishing.lock_line(line, based_on)
     request = open_request(stored)
     if request is None:
         raise Conflict("Nobody asks for publishing this draft any more. Reload the page.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines import engine
-from pipelines.engine import Pushed
+from pipelines.engine import ObservedPush
 from pipelines.models import ENDED, Repository, Task
 from pipelines.work.hosts.hooks import PushEvent
 from pipelines.work.results.text import escaped
@@ -20,7 +20,7 @@ ANSWERS = {
 }
 
 
-def taken(repository: Repository, push: PushEvent) -> tuple[str, Task | None]:
+def process_push(repository: Repository, push: PushEvent) -> tuple[str, Task | None]:
     """Process a push; return what became of it, and the task that it concerns."""
     tasks = Task.objects.filter(
         visit_commits__repository=repository, visit_commits__branch=push.branch[:200]
@@ -32,5 +32,5 @@ def taken(repository: Repository, push: PushEvent) -> tuple[str, Task | None]:
     by_host = find_members(task, push.logins, push.addresses)
     people = by_host or find_members(task, (), push.authors)
     who = escaped(joined_names(push.logins or push.addresses or push.authors))
-    answer = engine.take_over(task.pk, Pushed(push.commit, who, people, by_host=bool(by_host)))
+    answer = engine.record_push_visit(task.pk, ObservedPush(push.commit, who, people, by_host=bool(by_host)))
     return ANSWERS[answer].format(task=task.name, branch=push.branch), task

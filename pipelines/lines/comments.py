@@ -24,13 +24,17 @@ MOST = 1_000
 """Of one line, answers among them; what was deleted does not count."""
 
 
-def number(line: Line) -> int:
-    """Grows with every change of a comment of the line, whatever order the changes are committed in."""
+def comments_revision(line: Line) -> int:
+    """Return a number that grows with every change of a comment of the line, whatever order the changes are
+
+    committed in.
+    """
     return line.comments.aggregate(sum=Sum("revision"))["sum"] or 0
 
 
-def listed(line: Line) -> list[dict[str, Any]]:
-    """The threads of the line, oldest first, as `told` says them. A deleted one stays while it has answers."""
+def list_threads(line: Line) -> list[dict[str, Any]]:
+    """Return the threads of the line in plain values, oldest first. A deleted comment stays while it has
+    answers."""
     rows = line.comments.select_related("author", "resolved_by").order_by("created_at", "id")
     replies: dict[uuid.UUID, list[dict[str, Any]]] = {}
     threads = []
@@ -38,12 +42,12 @@ def listed(line: Line) -> list[dict[str, Any]]:
         if row.parent_id is None:
             threads.append(row)
         elif row.deleted_at is None:
-            replies.setdefault(row.parent_id, []).append(told(row))
+            replies.setdefault(row.parent_id, []).append(comment_dict(row))
     visible_threads = (row for row in threads if row.deleted_at is None or row.pk in replies)
-    return [{**told(row), "replies": replies.get(row.pk, [])} for row in visible_threads]
+    return [{**comment_dict(row), "replies": replies.get(row.pk, [])} for row in visible_threads]
 
 
-def told(row: Comment) -> dict[str, Any]:
+def comment_dict(row: Comment) -> dict[str, Any]:
     """Return one comment in plain values; a deleted one has neither text nor author."""
     deleted = row.deleted_at is not None
     return {
@@ -81,13 +85,13 @@ def write(
 
     Raises Forbidden, NotFound (the thread), Invalid (with the field), Conflict (too many; the id is taken)."""
     access.require(user, "comment", line.project)
-    clean_text = _said(text)
+    clean_text = _checked_text(text)
     with transaction.atomic():
         # One after the other on a line, so that the count is true.
         Line.objects.select_for_update(of=("self",), no_key=True).get(pk=line.pk)
         # Under the lock, so that a request which comes twice at once finds the first.
         if pk is not None and (known := Comment.objects.filter(pk=pk).first()):
-            return _again(known, line, user)
+            return _check_repeated(known, line, user)
         if line.comments.filter(deleted_at=None).count() >= MOST:
             raise Conflict(f"This line has {MOST} comments. Delete some that are settled.")
         thread = _thread(line, parent) if parent else None
@@ -102,7 +106,7 @@ def write(
             author=user,
             created_at=now,
         )
-        mentions.tell(line, row, user, now)
+        mentions.notify_mentioned(line, row, user, now)
         _hint(line)
     return row
 
@@ -111,16 +115,16 @@ def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: d
     """Other words for what one wrote oneself. `revision`: the one that was changed; another one is a Conflict.
 
     Raises Forbidden, NotFound, Invalid, Conflict."""
-    clean_text = _said(text)
+    clean_text = _checked_text(text)
     with transaction.atomic():
-        row = _own(line, pk, user)
+        row = _get_own_comment(line, pk, user)
         # The same words once more are no conflict: a request may be repeated.
         if row.revision != revision and row.text != clean_text:
             raise Conflict("This comment has changed in the meantime. Reload the page.")
         if row.text != clean_text:
             row.text, row.edited_at = clean_text, now
-            _keep(row, "text", "edited_at")
-            mentions.tell(line, row, user, now)
+            _save_change(row, "text", "edited_at")
+            mentions.notify_mentioned(line, row, user, now)
     return row
 
 
@@ -129,14 +133,14 @@ def resolve(line: Line, pk: uuid.UUID, user: User, resolved: bool, now: datetime
 
     Raises Forbidden, NotFound, Invalid (an answer is not resolved by itself)."""
     with transaction.atomic():
-        row = _found(line, pk, user)
+        row = _get_comment(line, pk, user)
         if row.parent_id is not None:
             raise Invalid.at(
                 "resolved", "is of a thread, not of an answer", "Resolve the comment it answers."
             )
         if (row.resolved_at is not None) != resolved:
             row.resolved_at, row.resolved_by = (now, user) if resolved else (None, None)
-            _keep(row, "resolved_at", "resolved_by")
+            _save_change(row, "resolved_at", "resolved_by")
     return row
 
 
@@ -146,13 +150,13 @@ def delete(line: Line, pk: uuid.UUID, user: User, now: datetime) -> None:
     Raises Forbidden, NotFound.
     """
     with transaction.atomic():
-        row = _own(line, pk, user)
+        row = _get_own_comment(line, pk, user)
         row.text, row.deleted_at = "", now
-        _keep(row, "text", "deleted_at")
+        _save_change(row, "text", "deleted_at")
 
 
-def moved(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
-    """Let comments follow parts, {(kind, key before): key now}, to their new keys."""
+def rename_parts(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
+    """Let comments follow parts that have a new key: {(kind, old key): new key}."""
     changed = 0
     for (kind, first), last in rekeyed.items():
         rows = Comment.objects.filter(line=line, kind=kind, key=first)
@@ -161,7 +165,7 @@ def moved(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
         _hint(line)
 
 
-def _again(known: Comment, line: Line, user: User) -> Comment:
+def _check_repeated(known: Comment, line: Line, user: User) -> Comment:
     if known.line_id != line.pk or known.author_id != user.pk:
         raise Conflict("This id is already used. Choose another one.")
     return known
@@ -185,35 +189,35 @@ def _place(kind: str, key: str) -> tuple[str, str]:
         raise Invalid.at(
             "key", "is for a part", "A comment on the line has none. Any other comment names its part."
         )
-    return kind, payload.text(key, "key", LONGEST_KEY)
+    return kind, payload.checked_text(key, "key", LONGEST_KEY)
 
 
-def _said(text: str) -> str:
-    clean_text = payload.text(text, "text", LONGEST).strip()
+def _checked_text(text: str) -> str:
+    clean_text = payload.checked_text(text, "text", LONGEST).strip()
     if not clean_text:
         raise Invalid.at("text", "is empty", "Enter a comment.")
     return clean_text
 
 
-def _found(line: Line, pk: uuid.UUID, user: User) -> Comment:
+def _get_comment(line: Line, pk: uuid.UUID, user: User) -> Comment:
     access.require(user, "comment", line.project)
     return existing(line.comments.select_for_update(of=("self",)).filter(pk=pk, deleted_at=None))
 
 
-def _own(line: Line, pk: uuid.UUID, user: User) -> Comment:
-    row = _found(line, pk, user)
+def _get_own_comment(line: Line, pk: uuid.UUID, user: User) -> Comment:
+    row = _get_comment(line, pk, user)
     if row.author_id != user.pk:
         raise Forbidden("Only its author can change or delete this comment.")
     return row
 
 
-def _keep(row: Comment, *fields: str) -> None:
+def _save_change(row: Comment, *fields: str) -> None:
     row.revision += 1
     row.save(update_fields=[*fields, "revision"])
     _hint(row.line)
 
 
 def _hint(line: Line) -> None:
-    hint = LineHint(line.project_id, line.pk, "comments", number(line))
+    hint = LineHint(line.project_id, line.pk, "comments", comments_revision(line))
     # After the commit: whoever fetches at the hint has to see the change.
     transaction.on_commit(lambda: publish_hints([hint]))

@@ -35,13 +35,16 @@ class ComparedSide:
     document: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-def named(line: Line, name: str) -> ComparedSide:
-    """`name`: the number of a version, `live`, `draft` or `aside-<id>`. Raises NotFound."""
+def find_side(line: Line, name: str) -> ComparedSide:
+    """Return the side of a comparison. `name`: the number of a version, `live`, `draft` or `aside-<id>`. Raises
+
+    NotFound.
+    """
     if name == DRAFT:
         drawn = document_to_publish(line.draft)
         return ComparedSide(DRAFT, digest(drawn), drawn)
     if name.startswith(ASIDE):
-        event = put_aside(line, name.removeprefix(ASIDE))
+        event = aside_event(line, name.removeprefix(ASIDE))
         return ComparedSide(name, digest(event.draft), event.draft or {})
     version = line.live if name == LIVE else access.version_in(line, name)
     if version is None:
@@ -52,7 +55,7 @@ def named(line: Line, name: str) -> ComparedSide:
     return ComparedSide(str(version.number), version.digest if same else digest(document), document)
 
 
-def put_aside(line: Line, name: str) -> LineEvent:
+def aside_event(line: Line, name: str) -> LineEvent:
     """The event that keeps a draft. Raises NotFound."""
     # Every number of up to 18 digits fits into a bigint.
     plain = name.isascii() and name.isdigit() and len(name) < 19
@@ -63,7 +66,7 @@ def put_aside(line: Line, name: str) -> LineEvent:
 
 
 @dataclass(frozen=True)
-class Apart:
+class DocumentComparison:
     """Comparison of two documents: both as a whole, what differs, and both in one picture."""
 
     old: Mapping[str, Any]
@@ -73,15 +76,15 @@ class Apart:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def apart(old: ComparedSide, new: ComparedSide) -> Apart:
+def compare_documents(old: ComparedSide, new: ComparedSide) -> DocumentComparison:
     """Raises Invalid: a draft that cannot be read."""
     before, now = _read(old).to_document(), _read(new).to_document()
-    differences = tuple(change for change in changes(before, now) if not _of_nothing(change, now))
-    return Apart(before, now, differences, overlay(before, now, differences))
+    differences = tuple(change for change in changes(before, now) if not _is_orphan_layout(change, now))
+    return DocumentComparison(before, now, differences, overlay(before, now, differences))
 
 
-def _of_nothing(change: DocumentChange, now: Mapping[str, Any]) -> bool:
-    """Return whether a change is the place on the canvas of a station or an end that no longer exists."""
+def _is_orphan_layout(change: DocumentChange, now: Mapping[str, Any]) -> bool:
+    """Return whether a change is the position on the canvas of a station or end that no longer exists."""
     if change.affects != "layout" or len(change.steps) <= PLACES:
         return False
     key = str(change.steps[PLACES])
@@ -90,7 +93,7 @@ def _of_nothing(change: DocumentChange, now: Mapping[str, Any]) -> bool:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def compared(old: ComparedSide, new: ComparedSide) -> Difference:
+def routing_difference(old: ComparedSide, new: ComparedSide) -> Difference:
     """Raises Invalid: a draft that cannot be read."""
     return difference(_read(old), _read(new))
 

@@ -32,10 +32,12 @@ class DraftClash(Conflict):
         self.clashes = clashes
 
 
-class TextBehind(Exception):
-    """Somebody else's edit was put together with this one, and nothing is stored yet: the text that was sent does not
-    say `document`, the two together, or lacks what somebody else typed. Who sent it puts the two texts together, so
-    that they say `document`, and saves that over the stored `line`."""
+class OutdatedText(Exception):
+    """Refusal: somebody else's edit was merged with this one, and the text that was sent does not express
+
+    `document`, the merged draft, or lacks what somebody else typed. Nothing is stored. The sender merges the
+    two texts and saves them over the stored `line`.
+    """
 
     def __init__(self, line: Line, document: dict[str, Any]) -> None:
         super().__init__("the text does not say the merged document")
@@ -63,7 +65,7 @@ def save(
         raise Invalid.at("text", "does not match the document", "Reload the page.")
     for _ in range(TRIES - 1):
         try:
-            return _stored(line, text or proposed, user, number, renamed)
+            return _store_draft(line, text or proposed, user, number, renamed)
         except publishing.DraftConflict as conflict:
             stored = Line.objects.select_related("project__owner", "draft_by", "live").get(pk=line.pk)
             # Always from where this person began: what a try before merged is no edit of theirs.
@@ -72,9 +74,9 @@ def save(
                 raise DraftClash(conflict, stored, merged.clashes) from conflict
             number, proposed = stored.draft_number, merged.document
             if _is_behind(text, proposed, stored):
-                raise TextBehind(stored, proposed) from conflict
+                raise OutdatedText(stored, proposed) from conflict
     # The last try: another conflict is the answer now.
-    return _stored(line, text or proposed, user, number, renamed)
+    return _store_draft(line, text or proposed, user, number, renamed)
 
 
 def _is_behind(text: str, proposed: Mapping[str, Any], stored: Line) -> bool:
@@ -85,7 +87,7 @@ def _is_behind(text: str, proposed: Mapping[str, Any], stored: Line) -> bool:
     return bool(text) and not is_same_value(native.loads(text), proposed)
 
 
-def _stored(
+def _store_draft(
     line: Line,
     document: str | Mapping[str, Any],
     user: User,
@@ -96,13 +98,13 @@ def _stored(
         return publishing.save_draft(line, document, user, number)
     with transaction.atomic():
         saved = publishing.save_draft(line, document, user, number)
-        keys = _rekeyed(renamed, set(_parts(saved.draft)))
-        comments.moved(saved, keys)
-        scenarios.moved(saved, keys)
+        keys = _key_changes(renamed, set(_part_keys(saved.draft)))
+        comments.rename_parts(saved, keys)
+        scenarios.rename_parts(saved, keys)
     return saved
 
 
-def _rekeyed(
+def _key_changes(
     renamed: Iterable[tuple[str, str, str]], parts: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
     """Follow one rename after the other: {(kind, first key): last key} of parts that the draft has under the last and
@@ -119,7 +121,7 @@ def _rekeyed(
     }
 
 
-def _parts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _part_keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Kind and key of everything in a draft, which may be no line, that comments or scenarios name."""
     for station in _members(document, "stations"):
         yield "station", str(station.get("key"))
@@ -139,9 +141,12 @@ def _members(of: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
     )
 
 
-def told(line: Line, since: int | None = None) -> dict[str, Any]:
-    """Return the authorship of the draft: its number, who saved it last and when, `people`: who has changed
-    it since the live version. `others`: who has changed it after the draft with the number `since`."""
+def authorship_dict(line: Line, since: int | None = None) -> dict[str, Any]:
+    """Return the authorship of the draft: number, who saved it last and when; `people`: who changed it since
+    the
+
+    live version; `others`: who changed it after the draft with the number `since`.
+    """
     last = _last(line.draft_hands)
     names = {
         str(user.pk): str(user) for user in User.objects.filter(pk__in=[int(person_id) for person_id in last])

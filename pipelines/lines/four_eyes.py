@@ -18,15 +18,15 @@ class SecondPersonNeeded(Conflict):
     """Another designer has to publish this draft."""
 
 
-def unconfirmed(line: Line, parsed: routing.ParsedLine) -> bool:
+def is_unconfirmed(line: Line, parsed: routing.ParsedLine) -> bool:
     """Tell that what is live delivers to a repository whose lines two people publish, and one did."""
     names = repositories_of(line.project, parsed)
     repository = Repository.objects.filter(project=line.project_id, name__in=names).first()
     return bool(line.live_id and repository and not published_by_two(parsed, repository, line.live_id))
 
 
-def hindrance(line: Line, request: PublishRequest | None, user: User | AnonymousUser) -> str:
-    """Say why this person does not publish the draft, or ""."""
+def publish_obstacle(line: Line, request: PublishRequest | None, user: User | AnonymousUser) -> str:
+    """Return why this person cannot publish the draft, or ""."""
     if request is None:
         return "Ask another designer to publish it."
     if request.requested_by_id == user.pk:
@@ -36,19 +36,22 @@ def hindrance(line: Line, request: PublishRequest | None, user: User | Anonymous
     return ""
 
 
-def clearance(line: Line, parsed: routing.ParsedLine, user: User) -> PublishRequest | None:
-    """Return the request that this person may follow, None where nobody has to ask. Raises SecondPersonNeeded."""
+def request_to_follow(line: Line, parsed: routing.ParsedLine, user: User) -> PublishRequest | None:
+    """Return the open request that this person may publish; None if no second person is needed. Raises
+
+    SecondPersonNeeded.
+    """
     names = repositories_of(line.project, parsed)
     if not names:
         return None
     request = open_request(line)
-    if request is None or (why := hindrance(line, request, user)):
+    if request is None or (why := publish_obstacle(line, request, user)):
         protected = f"Lines that reach {', '.join(names)} are published by four eyes."
-        raise SecondPersonNeeded(f"{protected} {why if request else hindrance(line, None, user)}")
+        raise SecondPersonNeeded(f"{protected} {why if request else publish_obstacle(line, None, user)}")
     return request
 
 
-def note(line: Line, user: User, name: str, now: datetime) -> PublishRequest:
+def record_request(line: Line, user: User, name: str, now: datetime) -> PublishRequest:
     """Keep that somebody asks for publishing the draft of a locked line, and tell those who may. Whoever asks for the
     same again changes nothing; of somebody else it takes the place of what was asked before."""
     request = open_request(line)
@@ -71,11 +74,11 @@ def note(line: Line, user: User, name: str, now: datetime) -> PublishRequest:
     )
     # Whoever asks, or wrote a part of it, cannot publish it.
     barred = {user.pk, *line.draft_writers}
-    _tell(request, now, set(others.values_list("user_id", flat=True)) - barred)
+    _notify_people(request, now, set(others.values_list("user_id", flat=True)) - barred)
     return request
 
 
-def settle(request: PublishRequest, version: LineVersion, user: User) -> None:
+def record_published(request: PublishRequest, version: LineVersion, user: User) -> None:
     """Keep that the request was followed by this version."""
     request.state, request.version = PublishRequest.State.PUBLISHED, version
     request.decided_by, request.decided_at = user, version.published_at
@@ -90,7 +93,7 @@ def refuse(request: PublishRequest, user: User, reason: str, now: datetime) -> N
     request.save(update_fields=["state", "reason", "decided_by", "decided_at"])
     _record("publish.sent_back", request, user, now, reason=reason)
     # Who takes back what they asked for knows it.
-    _tell(request, now, {request.requested_by_id} - {user.pk})
+    _notify_people(request, now, {request.requested_by_id} - {user.pk})
 
 
 def _record(kind: str, request: PublishRequest, user: User, now: datetime, **data: object) -> None:
@@ -101,12 +104,12 @@ def _record(kind: str, request: PublishRequest, user: User, now: datetime, **dat
     )
 
 
-def _tell(request: PublishRequest, now: datetime, people: set[int]) -> None:
+def _notify_people(request: PublishRequest, now: datetime, people: set[int]) -> None:
     line = request.line
     who = str(request.decided_by or request.requested_by)
-    observers.tell(
+    observers.emit(
         *(
-            observers.PublishingAsked(
+            observers.PublishRequested(
                 request.pk, line.key, line.name, who, request.reason, line.project_id, person, now
             )
             for person in sorted(people)

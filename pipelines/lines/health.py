@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from pipelines.engine.moves.roles import roles_in
+from pipelines.engine.moves.roles import roles_of_project
 from pipelines.models import HealthBreach, Project, Task
 from pipelines.ports import observers
 from pipelines.queries.health import MONTH, WEEK, figures, gate_names
@@ -21,12 +21,12 @@ def tell_breaches(now: datetime) -> int:
     # Also those with an open breach, so that it ends where no task is recent any more.
     projects = Project.objects.filter(pk__in=recent.union(breached), archived_at=None)
     for project in projects.select_related("owner").order_by("pk"):
-        _tell_of(project, now)
+        _notify_of_project(project, now)
     return 0
 
 
 @transaction.atomic
-def _tell_of(project: Project, now: datetime) -> None:
+def _notify_of_project(project: Project, now: datetime) -> None:
     over = {(figure.key, figure.of): figure for figure in figures(project, now) if figure.is_alert}
     # Two workers look at the same time: whoever makes the row tells.
     known = set(HealthBreach.objects.filter(project=project).values_list("figure", "of"))
@@ -42,8 +42,8 @@ def _tell_of(project: Project, now: datetime) -> None:
     if not begun:
         return
     gates = gate_names(project)
-    people = sorted(roles_in(project.pk).holders(MANAGER))
-    observers.tell(*(_breach(figure, gates, project, person, now) for figure in begun for person in people))
+    people = sorted(roles_of_project(project.pk).holders(MANAGER))
+    observers.emit(*(_breach(figure, gates, project, person, now) for figure in begun for person in people))
 
 
 def _breach(

@@ -25,13 +25,13 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
     undoes this. `based_on`: the number of the draft that was shown.
     Raises Forbidden, NotFound, DraftConflict, NothingToRestore."""
     access.require(user, "design", line.project)
-    side = comparing.named(line, source)
-    event = comparing.put_aside(line, source.removeprefix(comparing.ASIDE)) if _is_aside(source) else None
+    side = comparing.find_side(line, source)
+    event = comparing.aside_event(line, source.removeprefix(comparing.ASIDE)) if _is_aside(source) else None
     with transaction.atomic():
-        stored = publishing.locked(line, based_on)
+        stored = publishing.lock_line(line, based_on)
         if is_same_value(stored.draft, side.document):
             raise NothingToRestore
-        aside = unpublished(stored)
+        aside = has_unpublished_changes(stored)
         LineEvent.objects.create(
             line=stored,
             kind=LineEvent.RecordKind.RESTORED,
@@ -53,14 +53,14 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
     return stored
 
 
-def unpublished(line: Line) -> bool:
+def has_unpublished_changes(line: Line) -> bool:
     """Return whether the draft holds anything that the live version does not: a document, or a text with its
     comments."""
     if line.live is None or line.draft_text:
         return True
     try:
-        sides = comparing.named(line, comparing.LIVE), comparing.named(line, comparing.DRAFT)
-        return bool(comparing.apart(*sides).changes)
+        sides = comparing.find_side(line, comparing.LIVE), comparing.find_side(line, comparing.DRAFT)
+        return bool(comparing.compare_documents(*sides).changes)
     except Invalid:
         # A draft that cannot be read is the document of no version.
         return True
@@ -69,7 +69,7 @@ def unpublished(line: Line) -> bool:
 def name_version(version: LineVersion, name: str, user: User) -> LineVersion:
     """Give a published version another name; "" takes it away. Raises Forbidden, Invalid (path `name`)."""
     access.require(user, "design", version.line.project)
-    payload.text(name, "name", NAME)
+    payload.checked_text(name, "name", NAME)
     clean_name = name.strip()
     with transaction.atomic():
         stored = LineVersion.objects.select_for_update(of=("self",)).get(pk=version.pk)

@@ -29,7 +29,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.ports import audit
-from pipelines.ports.host_notices import STARTED, note
+from pipelines.ports.host_notices import STARTED, enqueue_notices
 from pipelines.queries import versions
 from pipelines.routing.document import line as routing
 from pipelines.work.hosts import table
@@ -49,7 +49,7 @@ ISSUE_INPUT = "issue"
 DESCRIPTION, TITLE, FARTHEST = 100_000, 300, 2**62
 
 
-class Unsigned(Refused):
+class UnsignedDelivery(Refused):
     """Nobody knows who sent this."""
 
 
@@ -62,7 +62,9 @@ class HookAnswer:
 
 
 @sensitive_variables("secret")
-def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: datetime) -> HookAnswer:
+def process_delivery(
+    repository: Repository, headers: Mapping[str, str], body: bytes, now: datetime
+) -> HookAnswer:
     """A delivery of the host of a repository. `headers`: their names in small letters.
 
     Raises Unsigned; Conflict: this one was taken already; Invalid: it is no JSON"""
@@ -73,7 +75,7 @@ def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: d
         host_page = None
     # Before it is read: what is signed are the bytes as they came.
     if not secret or host_page is None or not table.CLASSES[host_page[0]].is_signed(headers, body, secret):
-        raise Unsigned
+        raise UnsignedDelivery
     hook_payload = _read(body)
     issues, push = (
         table.CLASSES[host_page[0]].issue_events(headers, hook_payload)[:MOST],
@@ -87,9 +89,9 @@ def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: d
         if HookReceipt.objects.filter(repository=repository, digest=digest).exists():
             raise Conflict("This delivery was taken already.")
         if push is not None and push.path.lower() == host_page[1].path.lower():
-            answer = HookAnswer(*branch_pushes.taken(repository, push))
+            answer = HookAnswer(*branch_pushes.process_push(repository, push))
         else:
-            answer = _taken(
+            answer = _process_issues(
                 repository,
                 [issue for issue in issues if issue.path.lower() == host_page[1].path.lower()],
                 now,
@@ -109,7 +111,7 @@ def _read(body: bytes) -> Any:
         ) from error
 
 
-def _taken(repository: Repository, issues: list[IssueEvent], now: datetime) -> HookAnswer:
+def _process_issues(repository: Repository, issues: list[IssueEvent], now: datetime) -> HookAnswer:
     last = HookAnswer("Nothing here waits for this.")
     for issue in issues:
         if not 0 < issue.number < FARTHEST:
@@ -120,13 +122,15 @@ def _taken(repository: Repository, issues: list[IssueEvent], now: datetime) -> H
             continue
         triggers = IssueTrigger.objects.filter(repository=repository, on=issue.on, value__iexact=issue.value)
         for trigger in triggers.select_related("line__project", "line__live", "made_by").order_by("pk"):
-            last = _started(repository, trigger, issue, now)
+            last = _start_task(repository, trigger, issue, now)
             if last.task is not None:
                 return last
     return last
 
 
-def _started(repository: Repository, trigger: IssueTrigger, issue: IssueEvent, now: datetime) -> HookAnswer:
+def _start_task(
+    repository: Repository, trigger: IssueTrigger, issue: IssueEvent, now: datetime
+) -> HookAnswer:
     issue_label, line = f"Issue #{issue.number}", trigger.line
     before = HostLink.objects.filter(
         repository=repository, kind=HostLink.LinkKind.ISSUE, number=issue.number, task__line=line
@@ -167,7 +171,7 @@ def _started(repository: Repository, trigger: IssueTrigger, issue: IssueEvent, n
         number=issue.number,
         url=link_of(escaped(issue.url), ""),
     )
-    note([(link, STARTED)], now)
+    enqueue_notices([(link, STARTED)], now)
     return HookAnswer(f"{issue_label} started {task.name}.", task)
 
 
@@ -201,7 +205,7 @@ def inputs_of(
     return input_values
 
 
-def lacking(line: routing.ParsedLine) -> list[str]:
+def unfilled_inputs(line: routing.ParsedLine) -> list[str]:
     """Labels of the inputs that no issue fills."""
     # Any text will do: what counts is which inputs get one.
     filled = inputs_of(line, Repository(address="-"), "-", "-", "-")
@@ -223,7 +227,7 @@ def add(
     if not access.can(by, "submit", project):
         raise Forbidden
     document = versions.parsed(line.live)
-    if missing := lacking(document):
+    if missing := unfilled_inputs(document):
         message = "Its start form also asks for %(inputs)s, which no issue says."
         raise Invalid.at("line", message % {"inputs": ", ".join(missing)})
     workspace = document.workspace

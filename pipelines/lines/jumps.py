@@ -19,7 +19,7 @@ MOST = 50
 COMPLETE = {"outcome": {"signals": [{"verdict": "hold", "reason": "already_complete"}]}}
 
 
-def ending(line: Line, draft: ParsedLine) -> list[Finding]:
+def jump_ending_findings(line: Line, draft: ParsedLine) -> list[Finding]:
     """Find one warning, with tasks and targets, or none."""
     if draft.jumps is not None or draft.jump_targets or line.live_id is None:
         return []

@@ -12,7 +12,7 @@ from pipelines.engine.moves.entitlement import people_of
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Group, Project, Repository, Role
-from pipelines.models.people import expand
+from pipelines.models.people import expand_roles
 from pipelines.queries.protections import protections_of
 from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable_examination
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
@@ -31,27 +31,34 @@ REMEMBERED = 8
 """Documents per process; their stations are remembered one by one besides (`routing/lint/station_analysis.py`)."""
 
 
-def examined(document: Mapping[str, Any], project: Project, text: str | bytes = "") -> Examination:
+def examine_document(document: Mapping[str, Any], project: Project, text: str | bytes = "") -> Examination:
     """Return all findings of lint on a document, for the people of this project. With `text`, the one that
     the document was read from, every finding has its line and column. A document that is no line has its
     problems as findings. Raises Invalid: what no draft may hold."""
-    question = _Question(
-        payload.accept(document), people(project), required(project), protections(project), document
+    question = _LintRequest(
+        payload.checked_digest(document),
+        people(project),
+        required_checks(project),
+        protections(project),
+        document,
     )
-    examination = _remembered(question)
+    examination = _cached_examination(question)
     return examination.with_positions(lambda problems: native.locate(text, problems)) if text else examination
 
 
-def read(document: Mapping[str, Any]) -> routing.ParsedLine | tuple[Problem, ...]:
-    """The line that a draft says, its faulty rules kept; or what is wrong with it, where it is none. Remembered.
-    Raises Invalid: what no draft may hold."""
-    return _line(_Text(payload.accept(document), document))
+def read_draft(document: Mapping[str, Any]) -> routing.ParsedLine | tuple[Problem, ...]:
+    """Return the line of a draft with its faulty rules, or its problems if it is no line. Cached. Raises
+    Invalid
+
+    for what no draft may hold.
+    """
+    return _cached_line(_DocumentKey(payload.checked_digest(document), document))
 
 
-def examined_text(text: str | bytes, project: Project) -> Examination:
-    """The same of a text, which need be neither YAML nor JSON. Raises nothing."""
+def examine_text(text: str | bytes, project: Project) -> Examination:
+    """Return all findings of lint on a text, which may be neither YAML nor JSON. Raises nothing."""
     try:
-        return examined(native.loads(text), project, text)
+        return examine_document(native.loads(text), project, text)
     except (DocumentError, Invalid) as fault:
         return unreadable_examination(fault.problems)
 
@@ -61,12 +68,12 @@ def people(project: Project) -> People:
     members = sorted(people_of(project.pk).values(), key=lambda person: person.username)
     return People(
         voters=tuple(person.voter for person in members),
-        operators=frozenset(p.username for p in members if Role.OPERATOR in expand(p.roles)),
+        operators=frozenset(p.username for p in members if Role.OPERATOR in expand_roles(p.roles)),
         groups=tuple(Group.objects.filter(project=project).order_by("key").values_list("key", "name")),
     )
 
 
-def required(project: Project) -> Required:
+def required_checks(project: Project) -> Required:
     """Return the checks that hosts require before they merge, as the last test of each connection reported
     them; those of the default branch too, which a line may also name."""
     requirements: list[tuple[tuple[str, str], tuple[str, ...]]] = []
@@ -85,7 +92,7 @@ def protections(project: Project) -> Protections:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _LintRequest:
     digest: str
     people: People
     required: Required
@@ -95,21 +102,23 @@ class _Question:
 
 
 @dataclass(frozen=True)
-class _Text:
+class _DocumentKey:
     digest: str
     document: Mapping[str, Any] = field(compare=False)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(question: _Question) -> Examination:
-    line = _line(_Text(question.digest, question.document))
+def _cached_examination(question: _LintRequest) -> Examination:
+    line = _cached_line(_DocumentKey(question.digest, question.document))
     if not isinstance(line, routing.ParsedLine):
         return unreadable_examination(line)
-    prove = partial(_promises, protections=dict(question.protections))
+    prove = partial(_guarantee_findings, protections=dict(question.protections))
     return examine(line, question.people, dict(question.required), prove)
 
 
-def _promises(subject: LintSubject, protections: Mapping[str, Protection]) -> tuple[GuaranteeFinding, ...]:
+def _guarantee_findings(
+    subject: LintSubject, protections: Mapping[str, Protection]
+) -> tuple[GuaranteeFinding, ...]:
     """Prove the promises of a line, then those that its repository asks for."""
     repository = subject.line.workspace.repository if subject.line.workspace else ""
     return (
@@ -119,7 +128,7 @@ def _promises(subject: LintSubject, protections: Mapping[str, Protection]) -> tu
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _line(text: _Text) -> routing.ParsedLine | tuple[Problem, ...]:
+def _cached_line(text: _DocumentKey) -> routing.ParsedLine | tuple[Problem, ...]:
     """A line whose faulty rules are kept; or all problems, those of rules among them."""
     if is_larger(text.document, MAX_VALUES):  # a draft from before there was this bound
         return (Problem("", _("the document holds more than %(most)s values", most=MAX_VALUES)),)

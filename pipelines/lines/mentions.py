@@ -29,7 +29,7 @@ def members(project: Project) -> list[User]:
     ]
 
 
-def tell(line: Line, row: Comment, author: User, now: datetime) -> None:
+def notify_mentioned(line: Line, row: Comment, author: User, now: datetime) -> None:
     """Inside the transaction that keeps the comment."""
     # A sentence may end right behind a name.
     names = [name.rstrip(".-").lower() for name in MENTION.findall(row.text)]
@@ -41,7 +41,7 @@ def tell(line: Line, row: Comment, author: User, now: datetime) -> None:
     )
     for user in users.exclude(pk=author.pk).order_by("pk").distinct():
         if access.can(user, "view", line.project):
-            observers.tell(
+            observers.emit(
                 observers.CommentMention(
                     row.pk,
                     line.project_id,

@@ -12,7 +12,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.lines import comparing, migrating, publishing
 from pipelines.lines.backtest import BacktestResult, back_test, of_document, read_selection
-from pipelines.lines.linting import examined_text
+from pipelines.lines.linting import examine_text
 from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
 from pipelines.routing.analysis.lint.examination import Examination
@@ -60,7 +60,7 @@ class PublishPlan:
             "live": live,
             "verdict": self.verdict,
             "counts": self.found.counts(),
-            "findings": [_named(finding.to_dict()) for finding in self.found.findings],
+            "findings": [_with_names(finding.to_dict()) for finding in self.found.findings],
             "guarantees": [
                 {
                     **promise.to_dict(),
@@ -70,7 +70,7 @@ class PublishPlan:
                 }
                 for promise in self.found.guarantee_findings
             ],
-            "cost": {"before": self.cost_before, "now": cost_of(self.found)},
+            "cost": {"before": self.cost_before, "now": max_cost_text(self.found)},
             "changes": self.changes,
             "difference": self.difference,
             "backtest": self.backtest,
@@ -81,7 +81,7 @@ class PublishPlan:
 def plan_of(project: Project, text: str) -> PublishPlan:
     """Return the plan of a text that is stored nowhere. A text that cannot be read has its problems as
     findings. Raises nothing."""
-    examination = examined_text(text, project)
+    examination = examine_text(text, project)
     key = examination.line.key if examination.line else ""
     line = Line.objects.select_related("live").filter(project=project, key=key).first() if key else None
     if line is None or examination.line is None:
@@ -91,8 +91,10 @@ def plan_of(project: Project, text: str) -> PublishPlan:
     examination = publishing.check(proposed, text)
     if line.live is None:
         return PublishPlan(key, line, examination)
-    sides = comparing.named(proposed, comparing.LIVE), comparing.named(proposed, comparing.DRAFT)
-    before = cost_of(publishing.examined(published_document(line.live.document, line.live.revision), project))
+    sides = comparing.find_side(proposed, comparing.LIVE), comparing.find_side(proposed, comparing.DRAFT)
+    before = max_cost_text(
+        publishing.examine_document(published_document(line.live.document, line.live.revision), project)
+    )
     return PublishPlan(
         key,
         line,
@@ -114,7 +116,7 @@ def _proposed(line: Line, text: str) -> Line:
 
 def _changes(old: comparing.ComparedSide, new: comparing.ComparedSide) -> list[dict[str, Any]]:
     try:
-        apart = comparing.apart(old, new)
+        apart = comparing.compare_documents(old, new)
     except Invalid:
         return []
     visible_changes = [change for change in apart.changes if change.affects != LAYOUT]
@@ -130,14 +132,14 @@ def _changes(old: comparing.ComparedSide, new: comparing.ComparedSide) -> list[d
 
 def _difference(old: comparing.ComparedSide, new: comparing.ComparedSide) -> dict[str, Any] | None:
     try:
-        difference = comparing.compared(old, new).to_dict()
+        difference = comparing.routing_difference(old, new).to_dict()
     except Invalid:
         return None
     parts = ("structure", "changes", "unknown")
-    return {**difference, **{part: [_named(row) for row in difference[part][:MOST]] for part in parts}}
+    return {**difference, **{part: [_with_names(row) for row in difference[part][:MOST]] for part in parts}}
 
 
-def _named(row: Mapping[str, Any]) -> dict[str, Any]:
+def _with_names(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with names in place of keys in its sentences: a plan is read by people on a merge request.
     Its other values keep the keys."""
     return {**row, **{key: people_text(row[key]) for key in ("message", "hint", "sentence") if key in row}}
@@ -176,7 +178,7 @@ def _task(task: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": sentences}
 
 
-def cost_of(examination: Examination) -> str | None:
+def max_cost_text(examination: Examination) -> str | None:
     """Dollars that a task may cost at most; "" where nothing limits it, None where nothing costs."""
     if examination.subject is None:
         return None

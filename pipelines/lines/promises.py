@@ -15,7 +15,7 @@ from pipelines.routing.document.line import REVISION
 from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, prove
 
 
-def reread(now: datetime) -> int:
+def reread_next(now: datetime) -> int:
     """Prove one of them again, note it in the record of its line, and tell who answers for it of what is refuted: it
     runs on. 1, or 0 where none is left."""
     known = LineEvent.objects.filter(version=OuterRef("live"), kind=LineEvent.RecordKind.REREAD)
@@ -31,11 +31,11 @@ def reread(now: datetime) -> int:
         LineEvent.objects.create(
             line=line, kind=LineEvent.RecordKind.REREAD, version=line.live, by=None, at=now, data=note
         )
-        observers.tell(*_told(line, line.live, refuted, now))
+        observers.emit(*_refutation_events(line, line.live, refuted, now))
     return 1
 
 
-def _told(
+def _refutation_events(
     line: Line, version: LineVersion, refuted: list[GuaranteeAnswer], now: datetime
 ) -> list[observers.GuaranteeRefuted]:
     if not refuted:

@@ -31,9 +31,13 @@ class StaleFindings(Conflict):
 
 
 @dataclass(frozen=True)
-class Confirmed:
-    """Facts that the page showed, and the answers to it. `live`: the number of the version that it was compared with, 0
-    for none; `findings`, `plan`: digests; `warnings`, `seen`: what was ticked. `mapping`, `reason`: of a migration."""
+class Confirmation:
+    """The confirmation of a publication: the facts that the page displayed, and the answers. `live`: number of
+    the
+
+    version it was compared with, 0 for none; `findings`, `plan`: digests; `warnings`, `seen`: what was ticked;
+    `mapping`, `reason`: of a migration.
+    """
 
     draft: int
     live: int
@@ -48,7 +52,7 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishResult:
     """`not_migrated`: why the running tasks were not, though they were to be. `request`: instead of a version, where
     another designer has to publish it."""
 
@@ -59,7 +63,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Other:
+class OtherAuthor:
     """Somebody else who changed this draft. `key` is what a tick says: this person's changes up to this draft."""
 
     person: str
@@ -85,7 +89,7 @@ def findings_digest(examination: Examination) -> str:
     return payload.digest([[finding.severity, warning_key(finding)] for finding in grave])
 
 
-def hands_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
+def authors_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
     """List who changed this since the line was published, the last one last."""
     at = line.draft_at.isoformat() if line.draft_at else ""
     known = authors_at(change.path, line.draft_hands)
@@ -93,13 +97,16 @@ def hands_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
     return known or ((Author(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
 
 
-def others(line: Line, user: User, changes: Iterable[DocumentChange] | None) -> list[Other]:
-    """List whose changes would be published with one's own. `found`: what differs from the live version; None for a
-    line that was never published, all of which counts."""
+def others(line: Line, user: User, changes: Iterable[DocumentChange] | None) -> list[OtherAuthor]:
+    """Return the other people whose changes would be published too. `changes`: what differs from the live
+    version;
+
+    None for a line that was never published, all of which counts.
+    """
     if changes is None:
         hands = [authors_at(path, {path: at}) for path, at in line.draft_hands.items()]
     else:
-        hands = [hands_of(line, change) for change in changes]
+        hands = [authors_of(line, change) for change in changes]
     last: dict[str, Author] = {}
     counts: dict[str, int] = {}
     for hand in (hand for authors in hands for hand in authors):
@@ -107,19 +114,19 @@ def others(line: Line, user: User, changes: Iterable[DocumentChange] | None) -> 
         if hand.person not in last or last[hand.person].number < hand.number:
             last[hand.person] = hand
     own_id = str(user.pk)
-    return [Other(person, hand, counts[person]) for person, hand in last.items() if person != own_id]
+    return [OtherAuthor(person, hand, counts[person]) for person, hand in last.items() if person != own_id]
 
 
-def differing(line: Line) -> tuple[DocumentChange, ...] | None:
+def draft_changes(line: Line) -> tuple[DocumentChange, ...] | None:
     """Find what the draft changes of the live version; None where nothing is live. Raises Invalid: no readable
     draft."""
     if line.live is None:
         return None
-    sides = comparing.named(line, comparing.LIVE), comparing.named(line, comparing.DRAFT)
-    return comparing.apart(*sides).changes
+    sides = comparing.find_side(line, comparing.LIVE), comparing.find_side(line, comparing.DRAFT)
+    return comparing.compare_documents(*sides).changes
 
 
-def confirm(line: Line, confirmation: Confirmed, user: User) -> Published:
+def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> PublishResult:
     """Publish, or ask another designer to, and migrate where that was said. Nothing happens unless all of it was shown
     as it is:
 
@@ -130,7 +137,7 @@ def confirm(line: Line, confirmation: Confirmed, user: User) -> Published:
     # Remembered: tasks of this line need not wait while lint thinks under the lock.
     publishing.check(line)
     with transaction.atomic():
-        stored = publishing.locked(line, confirmation.draft)
+        stored = publishing.lock_line(line, confirmation.draft)
         live = stored.live
         if live and live.number != confirmation.live:
             raise publishing.LiveConflict(live)
@@ -139,10 +146,10 @@ def confirm(line: Line, confirmation: Confirmed, user: User) -> Published:
             raise publishing.PublishRefused(examination.errors)
         if findings_digest(examination) != confirmation.findings:
             raise StaleFindings
-        other_authors = others(stored, user, differing(stored))
+        other_authors = others(stored, user, draft_changes(stored))
         warnings = warnings_of(examination)
         _check_ticks(warnings, other_authors, confirmation)
-        plan = _planned(stored, confirmation) if confirmation.migrate else None
+        plan = _checked_plan(stored, confirmation) if confirmation.migrate else None
         record = {
             "warnings": [warning.message for warning in warnings],
             "others": {other.person: other.changes for other in other_authors},
@@ -159,16 +166,18 @@ def confirm(line: Line, confirmation: Confirmed, user: User) -> Published:
             )
         # Under the same lock: what is asked for is what was confirmed.
         except SecondPersonNeeded:
-            return Published(
+            return PublishResult(
                 None,
-                request=asking.ask(stored, user=user, name=confirmation.name, based_on=confirmation.draft),
+                request=asking.request_publishing(
+                    stored, user=user, name=confirmation.name, based_on=confirmation.draft
+                ),
             )
     # Behind the transaction: a migration that is refused takes the version back no more.
-    return Published(version) if plan is None else _migrated(line, version, plan, confirmation, user)
+    return PublishResult(version) if plan is None else _migrate_tasks(line, version, plan, confirmation, user)
 
 
 def _check_ticks(
-    warnings: Iterable[Finding], other_authors: Iterable[Other], confirmation: Confirmed
+    warnings: Iterable[Finding], other_authors: Iterable[OtherAuthor], confirmation: Confirmation
 ) -> None:
     """Raises Invalid."""
     problems = [
@@ -189,29 +198,31 @@ def _check_ticks(
         raise Invalid(problems)
 
 
-def _planned(stored: Line, confirmation: Confirmed) -> str | None:
+def _checked_plan(stored: Line, confirmation: Confirmation) -> str | None:
     """The plan that is confirmed; None where no task would change. Raises StaleImpact, Invalid, Conflict."""
     if not confirmation.reason.strip():
         raise Invalid.at("reason", "is missing or blank", "Enter a reason. It is kept with the migration.")
-    payload.text(confirmation.reason, "reason", migrating.REASON)
+    payload.checked_text(confirmation.reason, "reason", migrating.REASON)
     migrating.check_idle(stored)
     impact = migrating.impact_of(stored, None, confirmation.mapping)
     if impact.plan != confirmation.plan:
         raise migrating.StaleImpact
-    if impact.needs:
+    if impact.unmapped_stations:
         raise Invalid(
             Problem(
                 f"mapping.{key}",
                 "does not exist any more, and tasks are there",
                 "Choose the station where they continue.",
             )
-            for key in impact.needs
+            for key in impact.unmapped_stations
         )
     return impact.plan if impact.tasks else None
 
 
-def _migrated(line: Line, version: LineVersion, plan: str, confirmation: Confirmed, user: User) -> Published:
-    """The version is live by now, whatever becomes of this."""
+def _migrate_tasks(
+    line: Line, version: LineVersion, plan: str, confirmation: Confirmation, user: User
+) -> PublishResult:
+    """Migrate the tasks. The version is live by now, whatever becomes of the migration."""
     try:
         impact = migrating.impact_of(line, version, confirmation.mapping)
         if impact.plan != plan:
@@ -225,13 +236,19 @@ def _migrated(line: Line, version: LineVersion, plan: str, confirmation: Confirm
             mapping=confirmation.mapping,
         )
     except (Conflict, Forbidden, Invalid) as refused:
-        return Published(version, not_migrated=_noted(line, version, refused.detail, confirmation, user))
+        return PublishResult(
+            version, not_migrated=_record_not_migrated(line, version, refused.detail, confirmation, user)
+        )
     except DatabaseError as fault:
-        return Published(version, not_migrated=_noted(line, version, str(fault), confirmation, user))
-    return Published(version, made)
+        return PublishResult(
+            version, not_migrated=_record_not_migrated(line, version, str(fault), confirmation, user)
+        )
+    return PublishResult(version, made)
 
 
-def _noted(line: Line, version: LineVersion, why: str, confirmation: Confirmed, user: User) -> str:
+def _record_not_migrated(
+    line: Line, version: LineVersion, why: str, confirmation: Confirmation, user: User
+) -> str:
     data: dict[str, Any] = {
         "why": why,
         "mapping": dict(confirmation.mapping),

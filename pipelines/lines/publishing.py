@@ -16,8 +16,8 @@ from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
 from pipelines.formats.authorship import ROOT, Author, updated_authorship
 from pipelines.lines import four_eyes
-from pipelines.lines.jumps import ending
-from pipelines.lines.linting import examined
+from pipelines.lines.jumps import jump_ending_findings
+from pipelines.lines.linting import examine_document
 from pipelines.lines.repository_checks import (
     credential_problems,
     may_push,
@@ -48,15 +48,15 @@ from pipelines.routing.document.networks import document_to_publish
 from pipelines.work.handlers.code import code_of
 
 __all__ = [
-    "Archived",
     "DraftConflict",
+    "LineArchived",
     "LiveConflict",
     "NothingToPublish",
     "PublishRefused",
     "check",
     "create_line",
-    "executes",
-    "locked",
+    "executing_stations",
+    "lock_line",
     "publish",
     "replace_draft",
     "save_draft",
@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 
-class _Meanwhile(Conflict):
+class _ConcurrentChange(Conflict):
     def __init__(self, what: str, number: int, user: User | None, at: datetime | None) -> None:
         who = str(user) if user else ""
         message = f"{what} by {who}." if who else f"{what}."
@@ -72,7 +72,7 @@ class _Meanwhile(Conflict):
         self.number = number
 
 
-class DraftConflict(_Meanwhile):
+class DraftConflict(_ConcurrentChange):
     """Somebody saved another draft of this line meanwhile. `number` is the stored draft's."""
 
     def __init__(self, line: Line) -> None:
@@ -81,7 +81,7 @@ class DraftConflict(_Meanwhile):
         super().__init__(what, number, line.draft_by, line.draft_at)
 
 
-class LiveConflict(_Meanwhile):
+class LiveConflict(_ConcurrentChange):
     """Another version was published meanwhile. `number` is the one that is live now."""
 
     def __init__(self, version: LineVersion) -> None:
@@ -89,7 +89,7 @@ class LiveConflict(_Meanwhile):
         super().__init__(what, version.number, version.published_by, version.published_at)
 
 
-class Archived(Conflict):
+class LineArchived(Conflict):
     says = "It is archived. Restore it first."
 
 
@@ -107,20 +107,22 @@ class PublishRefused(Refused):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The same as what is wrong with a document elsewhere."""
+        """The findings as problems of a document."""
         return tuple(Problem(f.path, f.message, f.hint, f.line, f.column) for f in self.findings)
 
 
 def check(line: Line, text: str = "") -> Examination:
     """Lint the stored draft; its errors keep it from being published. Line and column are those of
     `text`, a text of the draft; without it, of the text as it was typed."""
-    examination = examined(line.draft, line.project, text or line.draft_text)
+    examination = examine_document(line.draft, line.project, text or line.draft_text)
     if examination.line is not None:
         problems = [
             *repository_problems(examination.line, line.project),
             *credential_problems(examination.line, line),
         ]
-        examination = examination.with_warnings(ending(line, examination.line)).with_problems(problems)
+        examination = examination.with_warnings(jump_ending_findings(line, examination.line)).with_problems(
+            problems
+        )
     key = line.draft.get("key")
     if examination.line is None or key == line.key:
         return examination
@@ -128,25 +130,25 @@ def check(line: Line, text: str = "") -> Examination:
     return examination.with_problems([renamed])
 
 
-def sampling_changed(line: Line, parsed: routing.ParsedLine) -> list[str]:
+def changed_sampling_gates(line: Line, parsed: routing.ParsedLine) -> list[str]:
     """Names of the gates that ask about another sample than in the published version, can be approved in other ways, or
     whose approval stands on a moved base where it did not (law §15)."""
-    before = _asked(versions.parsed(line.live)) if line.live else {}
+    before = _gate_sampling(versions.parsed(line.live)) if line.live else {}
     changed = [
         # A new gate counts only if it says one of the three.
         key
-        for key, sampling in _asked(parsed).items()
+        for key, sampling in _gate_sampling(parsed).items()
         if sampling != before.get(key, (None, None, False))
     ]
     return [parsed.gate(key).name for key in changed]
 
 
-def _asked(line: routing.ParsedLine) -> dict[str, tuple[Any, ...]]:
+def _gate_sampling(line: routing.ParsedLine) -> dict[str, tuple[Any, ...]]:
     stands = same_patch_gates(line)
     return {gate.key: (gate.sample, gate.channels, gate.key in stands) for gate in line.gates}
 
 
-def executes(line: routing.ParsedLine) -> list[str]:
+def executing_stations(line: routing.ParsedLine) -> list[str]:
     """Keys of the stations that run code on a worker, or send a secret of the worker somewhere."""
     return [station.key for station in line.stations if code_of(line, station)]
 
@@ -163,7 +165,7 @@ def create_line(
     `key`, or of the text), Conflict (key taken)."""
     access.require(user, "design", project)
     if project.archived_at:
-        raise Archived
+        raise LineArchived
     try:
         slug(key)
     except ValidationError as fault:
@@ -197,7 +199,7 @@ def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_
     access.require(user, "design", line.project)
     draft, text = _read(document)
     with transaction.atomic():
-        stored = locked(line, based_on)
+        stored = lock_line(line, based_on)
         replace_draft(stored, draft, text, user)
     return stored
 
@@ -243,19 +245,19 @@ def publish(
     Raises Forbidden (designer; `execute` for executing stations), Invalid (path `name`), DraftConflict,
     LiveConflict, NothingToPublish, PublishRefused, Archived, SecondPersonNeeded."""
     access.require(user, "publish", line.project)
-    payload.text(name, "name", 200)
+    payload.checked_text(name, "name", 200)
     with transaction.atomic():
-        stored = locked(line, based_on)
+        stored = lock_line(line, based_on)
         if stored.archived_at or stored.project.archived_at:
-            raise Archived
-        parsed = _publishable(stored, user)
+            raise LineArchived
+        parsed = _checked_line(stored, user)
         if over is not None:
             _check_live(stored, parsed, over)
         # Behind all other checks: nobody asks for what could not be published.
-        request = four_eyes.clearance(stored, parsed, user)
+        request = four_eyes.request_to_follow(stored, parsed, user)
         version = _freeze(stored, parsed, user, name)
         if request is not None:
-            four_eyes.settle(request, version, user)
+            four_eyes.record_published(request, version, user)
         stored.live, stored.name, stored.draft_hands = version, parsed.name[:200], {}
         stored.draft_writers = []
         stored.save(update_fields=["live", "name", "draft_hands", "draft_writers"])
@@ -282,22 +284,22 @@ def _check_live(stored: Line, parsed: routing.ParsedLine, over: int) -> None:
     # The same text may mean other jumps under the revision that was the newest when it was published.
     same = live and versions.parsed(live).jump_targets == parsed.jump_targets
     unchanged = live and same and live.digest == routing.digest(document_to_publish(parsed.to_document()))
-    if unchanged and not four_eyes.unconfirmed(stored, parsed):
+    if unchanged and not four_eyes.is_unconfirmed(stored, parsed):
         raise NothingToPublish
 
 
-def _publishable(line: Line, user: User) -> routing.ParsedLine:
+def _checked_line(line: Line, user: User) -> routing.ParsedLine:
     refused = check(line).errors
     if refused:
         raise PublishRefused(refused)
     parsed = routing.read_line(line.draft)
-    running = executes(parsed)
+    running = executing_stations(parsed)
     if running and not access.can(user, "execute", line.project):
         raise Forbidden(
             f"Stations that run code or use secrets ({', '.join(running)}) need the permission “execute”, "
             "which you do not have."
         )
-    changed = sampling_changed(line, parsed)
+    changed = changed_sampling_gates(line, parsed)
     if changed and not access.can(user, "execute", line.project):
         raise Forbidden(
             "Sampling, ways to approve without the page, and approvals that stand on a moved branch "
@@ -348,8 +350,8 @@ def write_rows(version: LineVersion, parsed: routing.ParsedLine) -> None:
     )
 
 
-def locked(line: Line, based_on: int) -> Line:
-    """The stored line, until the end of the transaction. Raises DraftConflict."""
+def lock_line(line: Line, based_on: int) -> Line:
+    """Return the stored line, locked until the end of the transaction. Raises DraftConflict."""
     rows = Line.objects.select_for_update(of=("self",)).select_related("draft_by", "project__owner")
     stored = rows.get(pk=line.pk)
     if stored.draft_number != based_on:
@@ -361,7 +363,7 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The document, and the text as typed. A draft must be an object that the database can hold, no more."""
     text = document if isinstance(document, str) else ""
     draft = native.loads(document) if isinstance(document, str) else dict(document)
-    payload.accept(draft)
+    payload.checked_digest(draft)
     # The values of a text were counted when it was read.
     if not text and is_larger(draft, MAX_VALUES):
         raise Invalid.at("", f"the document holds more than {MAX_VALUES} values")

@@ -26,10 +26,10 @@ def repository_problems(line: routing.ParsedLine, project: Project) -> list[Prob
     if repository is None:
         message = _("the project has no repository “%(name)s”", name=workspace.repository)
         return [Problem(path, message, "connect it in the project settings, or choose another")]
-    if repository.pushing == Repository.Pushing.NOBODY and pushes(line):
+    if repository.pushing == Repository.Pushing.NOBODY and pushes_branch(line):
         message = _("nobody may push to %(name)s", name=repository.name)
         return [Problem(path, message, "change who may push in the project settings")]
-    if requests(line) and not _hosted(repository):
+    if opens_requests(line) and not _is_host_known(repository):
         message = _("nobody knows which host keeps %(name)s", name=repository.name)
         return [Problem(path, message, "choose its host in the project settings, or only push")]
     return []
@@ -41,7 +41,7 @@ def credential_problems(document: routing.ParsedLine, line: Line) -> list[Proble
     if not names:
         return []
     project = line.project
-    reach = finding.Reach(project.owner_id, project.pk, line.pk)
+    reach = finding.ValueScope(project.owner_id, project.pk, line.pk)
     stored = reach.nearest(StoredValue.ValueKind.SECRET, names)
     uses = credentials_among(names, owner=project.owner_id, project=project.pk, stored=stored)
     return [
@@ -60,19 +60,19 @@ def credential_problems(document: routing.ParsedLine, line: Line) -> list[Proble
     ]
 
 
-def _hosted(repository: Repository) -> bool:
+def _is_host_known(repository: Repository) -> bool:
     try:
         return table.find_host(repository.host, repository.address, repository.page) is not None
     except ValueError:
         return False
 
 
-def requests(line: routing.ParsedLine) -> bool:
+def opens_requests(line: routing.ParsedLine) -> bool:
     """Tell whether it opens pull or merge requests."""
     return any(station.kind == DELIVER.key and station.work.get("to") == REQUEST for station in line.stations)
 
 
-def pushes(line: routing.ParsedLine) -> bool:
+def pushes_branch(line: routing.ParsedLine) -> bool:
     return any(station.kind == DELIVER.key for station in line.stations)
 
 
@@ -80,7 +80,7 @@ def may_push(line: routing.ParsedLine, project: Project, user: User) -> bool:
     """Tell whether this person may publish a line that pushes to its repository; where an input names it, to any that
     is connected."""
     workspace = line.workspace
-    if workspace is None or not pushes(line):
+    if workspace is None or not pushes_branch(line):
         return True
     if access.can(user, "repositories", project):
         return True

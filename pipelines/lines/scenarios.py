@@ -123,19 +123,19 @@ def put(
 
     Raises Forbidden, Invalid (with the place in the document), Conflict (too many)."""
     access.require(user, "design", line.project)
-    script = read(document)
+    script = read_script(document)
     if key and script.key != key:
         raise Invalid.at("key", f"is not “{key}”", "A scenario is identified by its key.")
     return put_all(line, [script], user, now, source=source)[0]
 
 
-def read(document: Any) -> Script:
+def read_script(document: Any) -> Script:
     """Raises Invalid with the place of the first fault."""
     try:
         script = read_scenario(document)
     except Malformed as fault:
         raise Invalid.at(fault.path, fault.message) from fault
-    payload.accept(script.to_dict())
+    payload.checked_digest(script.to_dict())
     return script
 
 
@@ -174,7 +174,7 @@ def put_all(
     return rows
 
 
-def moved(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
+def rename_parts(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
     """Let scenarios name parts, {(kind, key before): key now}, by their new keys; what those showed before is
     forgotten."""
     changed = []
@@ -210,7 +210,7 @@ def generate(
 def generate_for(
     line: Line, subject: ScenarioSubject, user: User, now: datetime, going: Going = always
 ) -> tuple[list[Scenario], GeneratedScenarios]:
-    """The same for what is given. Raises Forbidden."""
+    """Generate one scenario per rule that can be taken, for this subject. Raises Forbidden."""
     access.require(user, "design", line.project)
     # Those that were generated before are replaced, so that their keys are free.
     existing = line.scenarios.exclude(source=Scenario.Source.GENERATED)
@@ -221,7 +221,7 @@ def generate_for(
     return rows, generated
 
 
-def for_seconds() -> Going:
+def time_limit() -> Going:
     """Return a condition that holds until the time that generating may take has passed."""
     end = monotonic() + GENERATING
     return lambda: monotonic() < end
@@ -249,7 +249,7 @@ def run_against(
     *,
     now: datetime,
 ) -> ScenarioReport:
-    """The same against what is given. Raises NotFound (a key), Refused."""
+    """Run the stored scenarios against this subject. Raises NotFound (a key), Refused."""
     rows = list(line.scenarios.order_by("key") if keys is None else line.scenarios.filter(key__in=keys))
     for key in set(keys or ()) - {row.key for row in rows}:
         raise NotFound(f"This line has no scenario “{key}”.")
@@ -258,19 +258,19 @@ def run_against(
         raise Refused("These are too many steps for one request. Use `python -m pipelines.routing simulate`.")
     scenario_report = run_report(subject.parsed, scripts, f"{line.key} {subject.name}")
     if subject.mark:
-        _keep(rows, scenario_report.results, subject, now)
+        _store_results(rows, scenario_report.results, subject, now)
     return scenario_report
 
 
-def _keep(
+def _store_results(
     rows: list[Scenario], results: Iterable[ScenarioResult], subject: ScenarioSubject, now: datetime
 ) -> None:
     for row, result in zip(rows, results, strict=True):
-        row.runs = {**row.runs, subject.mark: _kept(result, subject, now)}
+        row.runs = {**row.runs, subject.mark: _stored_result(result, subject, now)}
     Scenario.objects.bulk_update(rows, ["runs"], batch_size=500)
 
 
-def _kept(result: ScenarioResult, subject: ScenarioSubject, now: datetime) -> dict[str, Any]:
+def _stored_result(result: ScenarioResult, subject: ScenarioSubject, now: datetime) -> dict[str, Any]:
     return {
         "number": subject.number,
         "holds": result.holds,
@@ -281,7 +281,10 @@ def _kept(result: ScenarioResult, subject: ScenarioSubject, now: datetime) -> di
 
 
 def last_run(scenario: Scenario, mark: str, number: int | None) -> LastRun | None:
-    """Against the draft or the live version, whose `number` is now this; None if there was none."""
+    """Return the last run against the draft or the live version; None if there was none. `number`: the current
+
+    number of that draft or version.
+    """
     stored: Mapping[str, Any] | None = scenario.runs.get(mark)
     if stored is None:
         return None

@@ -14,12 +14,12 @@ from pipelines import access
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, existing
-from pipelines.lines.publishing import Archived
+from pipelines.lines.publishing import LineArchived
 from pipelines.models import Job, Line, Purpose, StationTrial, User
 from pipelines.ports import audit, clock, queue
-from pipelines.ports.leases import claims
+from pipelines.ports.leases import live_claims
 from pipelines.ports.terms import TRIALS, TRY_STATION
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import environments, unoffered
 from pipelines.routing.document.kinds import KINDS, can_run_alone
 from pipelines.routing.document.line import Station, read_line
@@ -71,7 +71,7 @@ def start(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
     )
     if trial.source is None:
         trial.inputs, trial.context = _inputs(line, trial_request), dict(trial_request.context)
-    _served(trial)
+    _check_worker_available(trial)
     try:
         with transaction.atomic():
             trial.save(force_insert=True)
@@ -88,9 +88,9 @@ def _station(line: Line, user: User, trial_request: TrialRequest) -> Station:
     access.require(user, "design", line.project)
     access.require(user, "submit", line.project)
     if line.archived_at or line.project.archived_at:
-        raise Archived
-    payload.accept(trial_request.document, "document")
-    payload.accept(trial_request.context, "context")
+        raise LineArchived
+    payload.checked_digest(trial_request.document, "document")
+    payload.checked_digest(trial_request.context, "context")
     drawn = read_line(trial_request.document, keep_faulty_rules=True)
     station = drawn.stations_by_key.get(trial_request.station)
     if station is None:
@@ -111,7 +111,9 @@ def _inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
     """Return the inputs as a task would have them, except that none is required."""
     drawn = read_line(trial_request.document, keep_faulty_rules=True)
     fields = [replace(field, required=False) for field in drawn.inputs]
-    return forms.fill(fields, trial_request.inputs, Reach(line.project.owner_id, line.project_id, line.pk))
+    return forms.fill(
+        fields, trial_request.inputs, ValueScope(line.project.owner_id, line.project_id, line.pk)
+    )
 
 
 def _source(line: Line, station: str, job: int | None) -> int | None:
@@ -121,20 +123,20 @@ def _source(line: Line, station: str, job: int | None) -> int | None:
     return job_row.pk
 
 
-def _served(trial: StationTrial) -> None:
+def _check_worker_available(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
     made = TrialOrders.of(trial)
-    shared_claims = [claim for claim in claims() if claim.project is None]
+    shared_claims = [claim for claim in live_claims() if claim.project is None]
     if any(fits(claim, made.task, made.line, made.station) for claim in shared_claims):
         return
     project = trial.line.project
-    besides = environments.asked(project.pk, made.line, made.station, made.task.inputs)
-    brought = Reach.of(made.task).brings(made.station)
-    refusal = unoffered.why(project.owner.key, made.station, shared_claims, brought, besides)
+    besides = environments.required_offers(project.pk, made.line, made.station, made.task.inputs)
+    brought = ValueScope.of(made.task).secret_needs(made.station)
+    refusal = unoffered.unclaimed_reason(project.owner.key, made.station, shared_claims, brought, besides)
     raise Conflict(" ".join(filter(None, (refusal.text, refusal.remedy))))
 
 
-def recorded(line: Line, station: str) -> list[Job]:
+def recorded_runs(line: Line, station: str) -> list[Job]:
     """The latest runs of a station that tasks recorded, the newest first."""
     return list(_recorded(line, station).select_related("task__project").order_by("-pk")[:SHOWN_RUNS])
 

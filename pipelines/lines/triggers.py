@@ -12,10 +12,10 @@ from django.db import transaction
 from pipelines import access
 from pipelines.engine.commands import inputs as forms
 from pipelines.errors import Conflict, Invalid, NotFound
-from pipelines.lines.publishing import Archived
+from pipelines.lines.publishing import LineArchived
 from pipelines.models import Line, Trigger, TriggerDelivery, User
 from pipelines.ports import audit, clock
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
 from pipelines.work.triggers.kind import TriggerKind
@@ -125,7 +125,7 @@ def _kind(key: str) -> TriggerKind:
 
 def _open(line: Line) -> None:
     if line.archived_at or line.project.archived_at:
-        raise Archived
+        raise LineArchived
 
 
 def _checked(
@@ -139,7 +139,7 @@ def _checked(
         raise Conflict("This line has no published version yet; publish it first.")
     problems: list[Problem] = []
     options: dict[str, Any] = {}
-    parsed, reach = versions.parsed(line.live), Reach(line.project.owner_id, line.project_id, line.pk)
+    parsed, reach = versions.parsed(line.live), ValueScope(line.project.owner_id, line.project_id, line.pk)
     inputs = {key: value for key, value in request.inputs.items() if value not in (None, "")}
     if len(request.title) > MAX_TITLE or not request.title.isprintable():
         problems.append(Problem("title", f"Enter at most {MAX_TITLE} characters in one line."))
@@ -150,7 +150,7 @@ def _checked(
     try:
         connected = forms.repositories_for(parsed.inputs, reach)
         filled = forms.fill(parsed.inputs, inputs, reach, connected=connected)
-        problems += forms.not_connected(parsed, filled, connected)
+        problems += forms.unconnected_problems(parsed, filled, connected)
     except Invalid as fault:
         problems += fault.problems
     if problems:

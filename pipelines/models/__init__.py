@@ -58,7 +58,7 @@ from pipelines.models.tasks import (
     Task,
     TaskText,
     Token,
-    displayed,
+    with_display_status,
 )
 from pipelines.models.timers import Due
 from pipelines.models.trials import StationTrial
@@ -156,5 +156,5 @@ __all__ = [
     "Vote",
     "Word",
     "Worker",
-    "displayed",
+    "with_display_status",
 ]

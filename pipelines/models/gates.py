@@ -118,7 +118,7 @@ class GateVisit(models.Model):
         return f"{self.gate} · {self.state}"
 
     @property
-    def decided_words(self) -> dict[str, str]:
+    def decision_fields(self) -> dict[str, str]:
         """Decision of the visit, as a situation has it."""
         fields = {"decision": self.word, "route": self.route, "reason": self.reason}
         return {key: value for key, value in fields.items() if value}

@@ -152,7 +152,9 @@ class Task(models.Model):
         if self.status not in (Status.RUNNING, Status.EVALUATING, Status.BLOCKED):
             return self.status
         status: str = (
-            displayed(Task.objects.filter(pk=self.pk)).values_list("display_status", flat=True).get()
+            with_display_status(Task.objects.filter(pk=self.pk))
+            .values_list("display_status", flat=True)
+            .get()
         )
         return status
 
@@ -238,12 +240,12 @@ class Token(models.Model):
         return "join" in self.wait and self.status == Status.QUEUED
 
     @property
-    def asks(self) -> bool:
+    def asks_question(self) -> bool:
         """It is blocked with a question: `ASKS`, of one that was read."""
         return self.status == Status.BLOCKED and "question" in self.wait and "evaluation" not in self.wait
 
 
-def displayed(rows: QuerySet[Task]) -> QuerySet[Any]:
+def with_display_status(rows: QuerySet[Task]) -> QuerySet[Any]:
     """Return the tasks with `display_status`: the status, but *waiting for input* where that comes first
     among the positions of the task."""
     by_hand = Task.objects.filter(pk=OuterRef("pk"), jobs__state="running", jobs__kind="manual")

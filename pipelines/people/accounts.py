@@ -197,9 +197,9 @@ def runners(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
     tokens = {}
     for row in send([Statement(RUNNER_TOKENS, [list(by_digest), now])])[0] if by_digest else ():
         its, project, owner = map(json.loads, row)
-        token = rows.read(ApiToken, its)
-        token.project = rows.read(Project, project)
-        token.project.owner = rows.read(Owner, owner)
+        token = rows.row_from_json(ApiToken, its)
+        token.project = rows.row_from_json(Project, project)
+        token.project.owner = rows.row_from_json(Owner, owner)
         _note_use(token, now)
         tokens[by_digest[token.digest]] = token
     return tokens

@@ -11,7 +11,7 @@ from pipelines.errors import Forbidden, Invalid
 from pipelines.models import AllowedFolder, Owner, User
 from pipelines.ports import audit
 from pipelines.ports.server_folders import FolderRefused
-from pipelines.queries.allowed_folders import folders_of, sees_paths
+from pipelines.queries.allowed_folders import folders_of, may_see_paths
 from pipelines.routing.basics.problems import Problem
 
 
@@ -36,7 +36,7 @@ def question(owner: Owner, text: str) -> FolderToAllow:
 
 def allow(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
     """Raises Forbidden, Invalid. Allowing again records the folder as it is now."""
-    if not sees_paths(by):
+    if not may_see_paths(by):
         raise Forbidden
     try:
         folder = folders_of(owner.pk).allowable(text)
@@ -79,7 +79,7 @@ def prepare(owner: Owner, path: str, *, now: datetime) -> None:
 
 def revoke(row: AllowedFolder, *, by: User, now: datetime) -> None:
     """Tasks that work in it fail from their next station on. Raises Forbidden."""
-    if not sees_paths(by):
+    if not may_see_paths(by):
         raise Forbidden
     with transaction.atomic():
         _record("folder.revoked", row, by, now)

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from pipelines.errors import Refused
 from pipelines.models import Group, Invitation, Membership, Project, Role, User
 from pipelines.models.invitations import new_key
-from pipelines.models.people import simplify
+from pipelines.models.people import simplify_roles
 from pipelines.ports import audit, observers, queue
 from pipelines.ports.queue_tasks import MAIL, SEND_INVITATION
 
@@ -61,7 +61,7 @@ def _invite(
     made = Invitation.objects.create(
         project=project,
         email=email,
-        roles=simplify(roles),
+        roles=simplify_roles(roles),
         execute=execute,
         created_at=now,
         created_by=by,
@@ -134,7 +134,7 @@ def accept(invitation: Invitation, user: User, now: datetime) -> Membership:
         defaults={"roles": current.roles, "execute": current.execute},
     )
     if not created:
-        member.roles = simplify([*member.roles, *current.roles])
+        member.roles = simplify_roles([*member.roles, *current.roles])
         member.execute = member.execute or current.execute
         member.save(update_fields=["roles", "execute"])
     for group in current.groups.all():
@@ -142,7 +142,7 @@ def accept(invitation: Invitation, user: User, now: datetime) -> Membership:
     current.accepted_at, current.accepted_by = now, user
     current.save(update_fields=["accepted_at", "accepted_by"])
     _record("invitation.accepted", current, user, now, roles=member.roles, execute=member.execute)
-    observers.tell(
+    observers.emit(
         observers.InvitationAccepted(current.pk, current.project_id, current.created_by_id, str(user), now)
     )
     return member

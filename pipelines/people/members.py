@@ -93,7 +93,7 @@ def _locked(project: Project, member: int, *, stays_admin: bool) -> Membership:
 
 
 def _tell(member: Membership, by: User | None, now: datetime, *, before: Collection[str]) -> None:
-    observers.tell(
+    observers.emit(
         observers.RolesChanged(
             member.project_id, member.user_id, by.pk if by else None, tuple(before), tuple(member.roles), now
         )

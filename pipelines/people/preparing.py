@@ -16,7 +16,7 @@ from django.db import transaction
 from pipelines.errors import Invalid
 from pipelines.models import Repository, User
 from pipelines.ports import audit
-from pipelines.queries.allowed_folders import sees_paths
+from pipelines.queries.allowed_folders import may_see_paths
 from pipelines.routing.document.work.network import MOST_HOSTS, host_of
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 
@@ -122,7 +122,7 @@ def change(repository: Repository, prepare_text: PrepareText, *, by: User, now: 
     installation leave private addresses allowed for the hosts for which they are. Raises Invalid."""
     definition = prepare_text.checked()
     allowed = definition.hosts if prepare_text.private else ()
-    if not sees_paths(by):
+    if not may_see_paths(by):
         allowed = Preparation.of_dict(repository.prepare).private
     made = replace(definition, private=tuple(host for host in definition.hosts if host in allowed)).to_dict()
     _store(repository, made, by=by, now=now)
@@ -135,7 +135,7 @@ def allow_hosts(
     private, which counts from administrators of the installation alone. Raises Invalid."""
     definition = Preparation.of_dict(repository.prepare)
     listed, inside = hosts_of([*definition.hosts, *hosts]), set(definition.private)
-    if sees_paths(by):
+    if may_see_paths(by):
         inside.update(host for host in listed if host.partition(":")[0] in private)
         # Where the tick holds for every host it holds for the ones that are added
         inside.update(hosts if definition.private == definition.hosts else ())

@@ -15,7 +15,7 @@ from pipelines.errors import Forbidden, Invalid
 from pipelines.models import Owner, Project, Repository, RepositoryProtection, User
 from pipelines.models.people import slug
 from pipelines.ports import audit
-from pipelines.queries.protections import place_of, read
+from pipelines.queries.protections import canonical_address, protection_from_row
 from pipelines.routing.guarantees.protection import ADMIN, MOST_APPROVALS, OWNER, Protection
 
 MOST_NAMES = 20
@@ -47,7 +47,7 @@ def _keys(keys: Iterable[str], field: str) -> tuple[str, ...]:
 def protect(repository: Repository, rules: Protection, *, by: User, of_owner: bool, now: datetime) -> None:
     """Let these rules hold, of the project or its owner as they say, or as before where they say neither; none of them
     ends it. `of_owner`: whoever asks may change what holds for the owner. Raises Forbidden, Invalid."""
-    project, place = repository.project, place_of(repository.address)
+    project, place = repository.project, canonical_address(repository.address)
     if not rules.changed_by:
         rules = replace(rules, changed_by=own(repository, of_owner=of_owner).changed_by)
     rules = checked(rules)
@@ -73,7 +73,7 @@ def protect_all(owner: Owner, rules: Protection, *, by: User, of_owner: bool, no
 def of_owner(owner: Owner) -> Protection:
     """Read what holds for every repository of an owner."""
     row = RepositoryProtection.objects.filter(owner=owner, place="").first()
-    return read(row) if row else Protection(changed_by=OWNER)
+    return protection_from_row(row) if row else Protection(changed_by=OWNER)
 
 
 def own(repository: Repository, *, of_owner: bool) -> Protection:
@@ -81,10 +81,10 @@ def own(repository: Repository, *, of_owner: bool) -> Protection:
     scope = Q(project=repository.project_id) | (
         Q(owner=repository.project.owner_id) if of_owner else Q(pk=None)
     )
-    rows = RepositoryProtection.objects.filter(scope, place=place_of(repository.address))
+    rows = RepositoryProtection.objects.filter(scope, place=canonical_address(repository.address))
     # PostgreSQL sorts nulls last, so the owner's comes first.
     row = rows.order_by("owner", "pk").first()
-    return read(row) if row else Protection()
+    return protection_from_row(row) if row else Protection()
 
 
 def _require(of_owner: bool) -> None:
@@ -105,7 +105,7 @@ def _set(
 ) -> None:
     scope: dict[str, Any] = {"owner": owner} if owner else {"project": project}
     row = RepositoryProtection.objects.select_for_update().filter(place=place, **scope).first()
-    before = read(row).to_dict() if row else {}
+    before = protection_from_row(row).to_dict() if row else {}
     after = rules.to_dict() if rules else {}
     if before == after:
         return

@@ -95,7 +95,7 @@ def _is_last_admin(member: Membership) -> bool:
 
 
 def _tell(user: User, project: Project, now: datetime, before: Iterable[str], after: Iterable[str]) -> None:
-    observers.tell(observers.RolesChanged(project.pk, user.pk, None, tuple(before), tuple(after), now))
+    observers.emit(observers.RolesChanged(project.pk, user.pk, None, tuple(before), tuple(after), now))
 
 
 def _record(kind: str, user: User, project: Project, now: datetime, **data: object) -> None:

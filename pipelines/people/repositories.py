@@ -25,8 +25,8 @@ from pipelines.people.programs import needs_of, programs_of, serving
 from pipelines.ports import audit
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
-from pipelines.queries.allowed_folders import fault_of_folder, folders_of, sees_paths
-from pipelines.queries.protections import place_of
+from pipelines.queries.allowed_folders import fault_of_folder, folders_of, may_see_paths
+from pipelines.queries.protections import canonical_address
 from pipelines.work.git.addresses import LONGEST, parsed
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.probe import SECONDS, ConnectionCheck, Probe, timed
@@ -77,7 +77,7 @@ class RepositorySettings:
             raise Invalid.at("default_branch", "This is not a valid name for a branch.")
         if self.pushing not in Repository.Pushing.values:
             raise Invalid.at("pushing", "Choose one of the options.")
-        known = finding.Reach(project.owner_id, project.pk).names(SECRET)
+        known = finding.ValueScope(project.owner_id, project.pk).names(SECRET)
         for field in ("credential", "host_credential", "hook_secret"):
             secret_name = getattr(self, field)
             if secret_name and secret_name not in known:
@@ -130,7 +130,7 @@ def permitted(project: Project, address: str, allow: bool | str, *, by: User, no
     """See to it that a folder of the server may be used, or say why not. `allow`: the administrator's word for it, or
     the folder without links that a page asked about. Callers roll back what is refused later. Raises Forbidden,
     Invalid, FolderToAllow."""
-    if allow and not sees_paths(by):
+    if allow and not may_see_paths(by):
         raise Forbidden("Only an administrator of the installation can allow a folder of the server.")
     text = address.strip()
     # What is wrong with such an address says `checked`, which comes after it
@@ -138,7 +138,7 @@ def permitted(project: Project, address: str, allow: bool | str, *, by: User, no
         return
     if not fault_of_folder(project.owner_id, text):
         return
-    if not sees_paths(by):
+    if not may_see_paths(by):
         raise Invalid.at(
             "address",
             "This folder of the server is not allowed for this owner.",
@@ -196,7 +196,7 @@ def change(
     since = repository.connected_at
     if before["address"] != fields["address"]:
         _once(repository.project, fields["address"])
-        if place_of(before["address"]) != place_of(fields["address"]):
+        if canonical_address(before["address"]) != canonical_address(fields["address"]):
             # Another repository under the same name: who published lines for it before did not mean this one.
             since = now
     try:
@@ -253,7 +253,9 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
     with transaction.atomic():
         # Before the connection is tried: the use is recorded whatever comes of it.
         if credential or of_host:
-            finding.used(stored_for(repository, repository.credential, repository.of_host).values(), now)
+            finding.record_use(
+                stored_for(repository, repository.credential, repository.of_host).values(), now
+            )
         _record(
             "repository.tested",
             repository,

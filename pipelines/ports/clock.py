@@ -9,6 +9,6 @@ from pipelines.ports.statements import NOW
 
 
 def now() -> datetime:
-    """Also inside a transaction, whose own time stands still."""
+    """Return the current time of the database, also inside a transaction (whose own `now()` does not advance)."""
     at: datetime = fetch(NOW)[0][0]
     return at

@@ -24,7 +24,7 @@ LOST = "It left the queue without being sent. The log of the worker says why."
 State = HostNotice.State
 
 
-def note(notices: Iterable[tuple[HostLink, str]], now: datetime) -> None:
+def enqueue_notices(notices: Iterable[tuple[HostLink, str]], now: datetime) -> None:
     """Queue each notice once, except a status: that is sent again, and says what is so when it is sent."""
     tickets: list[JSONDict] = []
     queued_at = clock.now()
@@ -41,8 +41,11 @@ def note(notices: Iterable[tuple[HostLink, str]], now: datetime) -> None:
 
 @transaction.atomic
 def fail(notice: HostNotice, why: str) -> bool:
-    """Nobody tries it again by itself. False where it was queued anew, sent or dropped meanwhile."""
-    if not current(notice).update(state=State.FAILED, error=why):
+    """Mark a notice as failed; it is not retried automatically. False if it was queued again, sent or dropped
+
+    meanwhile.
+    """
+    if not pending_row(notice).update(state=State.FAILED, error=why):
         return False
     project = notice.link.task.project
     about = f"repository:{notice.link.repository_id}" if notice.link.repository_id else ""
@@ -58,8 +61,8 @@ def fail(notice: HostNotice, why: str) -> bool:
     return True
 
 
-def current(notice: HostNotice) -> QuerySet[HostNotice]:
-    """Its row, as long as it is queued as this one was read."""
+def pending_row(notice: HostNotice) -> QuerySet[HostNotice]:
+    """Select the notice's row, if it is still queued as it was when it was read."""
     return HostNotice.objects.filter(pk=notice.pk, state=State.QUEUED, queued_at=notice.queued_at)
 
 

@@ -51,7 +51,7 @@ class Claim:
     def has(self, need: str) -> bool:
         return self.offers is None or need in self.offers
 
-    def can(
+    def can_do(
         self, owner: str, station: Station, brought: Collection[str] = (), besides: Collection[str] = ()
     ) -> bool:
         """Return whether this worker does the work of a station, of a task of this owner. `brought`: needs
@@ -69,7 +69,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Held:
+class LeaseRecord:
     """A lease as found without a lock: whoever acts on it checks `key` again under the task's lock."""
 
     job_id: int
@@ -79,13 +79,12 @@ class Held:
     worker_id: uuid.UUID
 
 
-def able(owner: str, project: int) -> frozenset[str]:
-    """Return the evaluations that the workers that are alive can answer for this project of the owner, all
-    together."""
+def answerable_evaluations(owner: str, project: int) -> frozenset[str]:
+    """Return the evaluations that any live worker can answer for this project of the owner."""
     return frozenset(row[0] for row in fetch(ANSWERS_OF_WORKERS, [owner, project, ALIVE_SECONDS]))
 
 
-def claims() -> list[Claim]:
+def live_claims() -> list[Claim]:
     """Return the offers of the workers that are alive."""
     rows = fetch(OFFERS_OF_WORKERS, [ALIVE_SECONDS])
     return [
@@ -115,25 +114,27 @@ def renew(
     return dict(fetch(RENEW_LEASES, {"worker": worker, "seconds": seconds, "but": list(but)}))
 
 
-def expired(limit: int = 100) -> list[Held]:
+def expired(limit: int = 100) -> list[LeaseRecord]:
     """Leases past their time, the oldest first: their workers are dead or cut off.
 
     None while the server has only just started: nobody could renew while it was away. (A worker that lived through
     the restart waits longer, see `work.scheduler`.)"""
-    return [Held(*row) for row in fetch(EXPIRED_LEASES, [AFTER_A_RESTART, limit])]
+    return [LeaseRecord(*row) for row in fetch(EXPIRED_LEASES, [AFTER_A_RESTART, limit])]
 
 
-def held_by(worker: uuid.UUID) -> list[Held]:
+def leases_of(worker: uuid.UUID) -> list[LeaseRecord]:
     """Every lease of one worker, for its planned stop."""
-    return [Held(*row) for row in fetch(LEASES_OF_WORKER, [worker])]
+    return [LeaseRecord(*row) for row in fetch(LEASES_OF_WORKER, [worker])]
 
 
-def cut_short(worker: uuid.UUID) -> None:
-    """Cut short the leases of a worker whose process is known to be gone: the next sweep takes them, and
-    counts the attempt."""
+def expire_leases_of(worker: uuid.UUID) -> None:
+    """Let the leases of a worker expire whose process is known to be gone: the next sweep takes them back, and
+
+    counts the attempt.
+    """
     execute(CUT_LEASES_SHORT, [worker])
 
 
-def is_held(job_id: int, key: uuid.UUID, worker: uuid.UUID) -> bool:
+def has_lease(job_id: int, key: uuid.UUID, worker: uuid.UUID) -> bool:
     """Return whether this worker has this lease of the job."""
     return bool(fetch(LEASE_EXISTS, [job_id, key, worker]))

@@ -171,7 +171,7 @@ class GuaranteeRefuted:
 
 
 @dataclass(frozen=True)
-class PublishingAsked:
+class PublishRequested:
     """Request by `by` to publish the line with this key and name, which `user_id` may do; with a `reason`,
     `by` sent the request back to `user_id`."""
 
@@ -217,7 +217,7 @@ class CommentMention:
 
 
 @dataclass(frozen=True)
-class ReviewerAsked:
+class QuestionRaised:
     """A reviewer asked the requester (`user_id`) of a task about what is under review. `name`: of whoever asks."""
 
     question_id: int
@@ -232,7 +232,7 @@ class ReviewerAsked:
 
 
 @dataclass(frozen=True)
-class ReviewerTold:
+class QuestionAnswered:
     """The requester answered. `name`: of whoever answers; `user_id`: whoever asked; `text`: the question."""
 
     question_id: int
@@ -287,9 +287,9 @@ Consequence = (
     | GuaranteeRefuted
     | HealthBreached
     | CommentMention
-    | PublishingAsked
-    | ReviewerAsked
-    | ReviewerTold
+    | PublishRequested
+    | QuestionRaised
+    | QuestionAnswered
     | InvitationAccepted
     | RolesChanged
 )
@@ -355,7 +355,7 @@ class Observer(Protocol):
 
 
 @runtime_checkable
-class Watchful(Protocol):
+class InvariantSource(Protocol):
     """An observer that brings invariants of its own."""
 
     def invariants(self) -> Iterable[Invariant]: ...
@@ -366,7 +366,7 @@ def observers() -> tuple[Observer, ...]:
     return tuple(import_string(path)() for path in settings.OBSERVERS)
 
 
-def tell(*batch: Consequence) -> None:
+def emit(*batch: Consequence) -> None:
     """Notify observers of what the moves of a batch, or an act outside the engine, have brought about, in its
     transaction."""
     for observer in observers():

@@ -14,8 +14,8 @@ from procrastinate.contrib.django.django_connector import DjangoConnector, wrap_
 from procrastinate.types import JSONDict
 
 from pipelines.models import Job, Purpose
-from pipelines.models.plumbing.compiled import from_kept
-from pipelines.models.plumbing.private import server
+from pipelines.models.plumbing.compiled import fetch_prepared
+from pipelines.models.plumbing.private import server_connection
 from pipelines.ports.queue_tasks import DRIVE_TOKEN, TASKS
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.routing.document.kinds import is_instant
@@ -26,7 +26,7 @@ class _Connector(DjangoConnector):
 
     @wrap_exceptions()
     def execute_query_all(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
-        return [{"id": pk} for (pk,) in from_kept(query, self._wrap_json(arguments))]
+        return [{"id": pk} for (pk,) in fetch_prepared(query, self._wrap_json(arguments))]
 
 
 _manager = manager.JobManager(_Connector())
@@ -77,5 +77,5 @@ def enqueue(task: str, queue: str, *arguments: JSONDict, not_before: datetime | 
         _manager.batch_defer_jobs(new)
     except exceptions.ConnectorException as error:
         # This context makes errors of psycopg Django's.
-        with server()[1]:
+        with server_connection()[1]:
             raise (error.__cause__ or error) from None

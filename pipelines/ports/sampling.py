@@ -9,5 +9,5 @@ from django.utils.crypto import salted_hmac
 
 @cache
 def sampling_key() -> bytes:
-    """Derived from SECRET_KEY: another one draws anew."""
+    """Return the key by which samples are drawn. It is derived from SECRET_KEY: a new one draws other samples."""
     return salted_hmac("gateline.sampling", "gates", algorithm="sha256").digest()

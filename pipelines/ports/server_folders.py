@@ -72,7 +72,7 @@ class ServerFolders:
     bounds: tuple[str, ...] | None = None
     elsewhere: bool = False
 
-    def resolved(self, text: str) -> str:
+    def resolve_folder(self, text: str) -> str:
         """The folder without links, checked as it is at this moment. :raises FolderRefused"""
         path = real(text)
         allowed = next((folder for folder in self.allowed if folder.path == path), None)
@@ -115,7 +115,7 @@ class ServerFolders:
                 )
 
     def _check_place(self, path: str, guard: ProtectedPlaces) -> None:
-        if guard.hold(path):
+        if guard.is_protected(path):
             raise FolderRefused(
                 "This folder leads into the state or the workspaces of Gateline, where no repository is taken from."
             )
@@ -138,7 +138,7 @@ class ProtectedPlaces:
         ]
         self._origins = [origin for path in (*self._paths, *inner) if (origin := self._origin(path))]
 
-    def hold(self, path: str) -> bool:
+    def is_protected(self, path: str) -> bool:
         """Return whether anything at or below this resolved path belongs to a protected folder."""
         if any(below(path, folder) for folder in self._paths):
             return True
@@ -203,21 +203,21 @@ def repository_parts(folder: str) -> Iterator[str]:
             continue
         known.add(path)
         yield path
-        folders, links = pointed(path, is_git)
+        folders, links = git_pointers(path, is_git)
         waiting += [(folder, True) for folder in folders]
         yield from (real(link) for link in links)
         # A folder behind a link is followed like one that is there.
         waiting += [(link, True) for link in links if os.path.isdir(link)]
 
 
-def pointed(path: str, is_git: bool) -> tuple[list[str], list[str]]:
+def git_pointers(path: str, is_git: bool) -> tuple[list[str], list[str]]:
     """Folders that a git folder, or a working copy, names; and links found in it."""
     folders: list[str] = []
     dot = os.path.join(path, ".git")
     if os.path.lexists(dot) and not is_git:
         folders.append(dot)
         if os.path.isfile(dot):
-            folders += [os.path.join(path, target) for target in after(text_of(dot), "gitdir:")]
+            folders += [os.path.join(path, target) for target in text_after(text_of(dot), "gitdir:")]
     if common := text_of(os.path.join(path, "commondir")):
         folders.append(os.path.join(path, common))
     for objects in (os.path.join(path, "objects"), path):
@@ -261,7 +261,7 @@ def links_in(path: str, only: Sequence[str] = ()) -> list[str]:
     return links
 
 
-def after(text: str, start: str) -> list[str]:
+def text_after(text: str, start: str) -> list[str]:
     return [text.removeprefix(start).strip()] if text.startswith(start) else []
 
 

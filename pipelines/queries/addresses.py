@@ -11,14 +11,13 @@ from django.urls import get_script_prefix, reverse
 
 
 def absolute(name: str, *args: Any) -> str:
-    """Return the address where people open this page: under BASE_URL, whose path prefix `reverse` knows in
-    some threads only."""
+    """Return the absolute URL of a page: under BASE_URL, whose path prefix `reverse` knows in some threads
+    only."""
     return f"{settings.BASE_URL}/{reverse(name, args=args).removeprefix(get_script_prefix())}"
 
 
-def opens_only_here() -> bool:
-    """Return whether an absolute address leads to the machine itself: sent to somebody, it opens nothing
-    there."""
+def is_base_url_local() -> bool:
+    """Return whether BASE_URL leads to this machine itself, so that a link sent to somebody else opens nothing."""
     host = urlsplit(settings.BASE_URL).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -18,35 +18,35 @@ def allowed_to(owner: int) -> tuple[server_folders.PermittedFolder, ...]:
 
 
 def folders_of(owner: int) -> ServerFolders:
-    return ServerFolders(allowed_to(owner), protected(), bounds())
+    return ServerFolders(allowed_to(owner), protected_folders(), repository_bounds())
 
 
-def protected() -> tuple[str, ...]:
+def protected_folders() -> tuple[str, ...]:
     """The state and the workspaces of this installation, those of before and those of its neighbours, too."""
     choice = settings.WORKSPACES
     around = (*choice.neighbours(), *choice.earlier(), settings.BASE_DIR / ".gateline")
     return tuple(dict.fromkeys(map(str, (settings.DATA_DIR, settings.WORKSPACES_DIR, *around))))
 
 
-def bounds() -> tuple[str, ...] | None:
+def repository_bounds() -> tuple[str, ...] | None:
     roots = settings.REPOSITORY_ROOTS
     return None if roots is None else tuple(map(str, roots))
 
 
 def fault_of_folder(owner: int, text: str) -> str:
-    """Say why a folder may not be used, or ""."""
+    """Return why a folder may not be used, or ""."""
     try:
-        folders_of(owner).resolved(text)
+        folders_of(owner).resolve_folder(text)
     except FolderRefused as refused:
         return str(refused)
     return ""
 
 
-def sees_paths(person: User | None) -> bool:
+def may_see_paths(person: User | None) -> bool:
     """Say whether somebody may see where folders of the server lie: administrators of the installation."""
     return person is not None and person.is_active and person.is_staff
 
 
-def shown(repository: Repository, person: User | None) -> str:
-    """The address as this person may see it: of a folder only its name."""
-    return repository.address if sees_paths(person) else repository.title
+def displayed_address(repository: Repository, person: User | None) -> str:
+    """Return the repository's address as this person may see it: of a folder of the server only its name."""
+    return repository.address if may_see_paths(person) else repository.title

@@ -17,20 +17,20 @@ from typing import Any
 from pipelines.models import Line, LineVersion, VersionRule
 from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries import times, versions
-from pipelines.queries.dates import EVER, Dates
+from pipelines.queries.dates import EVER, DateRange
 from pipelines.queries.statements import GATE_WORDS, MATCHED_RULES, STATION_OUTCOMES, TESTED_RULES
-from pipelines.queries.times import Spread
+from pipelines.queries.times import TimeSpread
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, analyse_station
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.document.line import ParsedLine, Rule
 
 Key = tuple[str, str]
 """A station's key and a rule's id."""
-NO_TIMES: Sequence[Spread | None] = (None, None, None)
+NO_TIMES: Sequence[TimeSpread | None] = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Never:
+class UnusedRule:
     """Rule that was never taken in `tasks` tasks that were decided at its station.
 
     `can`: True with `witness`, a situation that takes it; False with `killers`, the rules that leave it
@@ -57,7 +57,7 @@ class RuleNumbers:
     taken: int
     share: float
     last_taken: datetime | None
-    never: Never | None = None
+    never: UnusedRule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class StationNumbers:
     name: str
     outcomes: int
     rules: tuple[RuleNumbers, ...]
-    waiting: Spread | None = None
-    working: Spread | None = None
-    gates: Spread | None = None
+    waiting: TimeSpread | None = None
+    working: TimeSpread | None = None
+    gates: TimeSpread | None = None
     policy: tuple[tuple[str, int], ...] = ()
 
 
@@ -83,7 +83,7 @@ class GateNumbers:
     visits: int
     open: int
     words: Mapping[str, int]
-    deciding: Spread | None
+    deciding: TimeSpread | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class _Counts:
     taken: dict[Key, tuple[int, datetime]] = field(default_factory=dict)
 
 
-def of_line(line: Line, number: int | None = None, dates: Dates = EVER) -> LineInsights | None:
+def of_line(line: Line, number: int | None = None, dates: DateRange = EVER) -> LineInsights | None:
     """Return the insights of the version with this number; without a number those of all versions, listed as
     the live one has them. None where there is no such version. `dates`: when it was decided, and jobs
     began."""
@@ -121,17 +121,25 @@ def of_line(line: Line, number: int | None = None, dates: Dates = EVER) -> LineI
         # The column has 32 bits: a larger number is a version that there is not, and no error
         version = described_version = line.versions.filter(number=min(number, 2**31 - 1)).first()
     return (
-        numbers_of(line, versions.by_id(described_version.pk), version, dates) if described_version else None
+        build_insights(line, versions.by_id(described_version.pk), version, dates)
+        if described_version
+        else None
     )
 
 
-def numbers_of(line: Line, parsed: ParsedLine, version: LineVersion | None, dates: Dates) -> LineInsights:
-    """`shown`: the version whose stations and rules are listed, in order; what only others have comes last."""
+def build_insights(
+    line: Line, parsed: ParsedLine, version: LineVersion | None, dates: DateRange
+) -> LineInsights:
+    """Return the insights of `version`, or of all versions if it is None. `parsed`: the version whose stations
+    and
+
+    rules are listed, in order; those of other versions come last.
+    """
     every = [version.pk] if version else line.versions.values_list("pk", flat=True)
-    query = _Wanted(line.pk, tuple(every), dates)
+    query = _InsightsQuery(line.pk, tuple(every), dates)
     counts = _counts(query)
     spent = times.of_stations(query.versions, *dates.bounds)
-    having = _having(line, version)
+    having = _versions_with_rule(line, version)
     stations = [
         _station(parsed, key, counts, spent.get((line.pk, key), NO_TIMES), having)
         for key in dict.fromkeys((*parsed.stations_by_key, *counts.outcomes))
@@ -150,18 +158,18 @@ def numbers_of(line: Line, parsed: ParsedLine, version: LineVersion | None, date
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _InsightsQuery:
     """Selection of rows: of these versions of a line, and of these days."""
 
     line: int
     versions: tuple[int, ...]
-    dates: Dates
+    dates: DateRange
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return fetch(sql, times.narrowed(self.versions, *self.dates.bounds))
+        return fetch(sql, times.query_values(self.versions, *self.dates.bounds))
 
 
-def _counts(query: _Wanted) -> _Counts:
+def _counts(query: _InsightsQuery) -> _Counts:
     counts = _Counts()
     for version, station, outcomes, tasks, decisions in query.rows(STATION_OUTCOMES):
         # The row without a station is of all of them (GROUPING SETS).
@@ -180,7 +188,7 @@ def _counts(query: _Wanted) -> _Counts:
     return counts
 
 
-def _having(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
+def _versions_with_rule(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
     """Return the versions that have each rule at all."""
     rows = VersionRule.objects.filter(version__line=line)
     rows = rows if version is None else rows.filter(version=version)
@@ -194,7 +202,11 @@ def _having(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
 
 
 def _station(
-    parsed: ParsedLine, key: str, counts: _Counts, spent: Sequence[Spread | None], having: dict[Key, set[int]]
+    parsed: ParsedLine,
+    key: str,
+    counts: _Counts,
+    spent: Sequence[TimeSpread | None],
+    having: dict[Key, set[int]],
 ) -> StationNumbers:
     station, (waiting, working, gates) = parsed.stations_by_key.get(key), spent
     listed = {rule.id: rule for rule in station.rules} if station else {}
@@ -229,7 +241,7 @@ def _rule(
     if definition is not None and not match_count:
         # Only under versions that have the rule could it have been taken.
         tasks = sum(counts.tasks.get((version, key), 0) for version in having.get((key, rule), ()))
-        never = _never(parsed, key, rule, tasks)
+        never = _unused_rule(parsed, key, rule, tasks)
     return RuleNumbers(
         id=rule,
         number=parsed.station(key).rules.index(definition) + 1 if definition else None,
@@ -243,28 +255,28 @@ def _rule(
     )
 
 
-def _never(parsed: ParsedLine, key: str, rule: str, tasks: int) -> Never:
+def _unused_rule(parsed: ParsedLine, key: str, rule: str, tasks: int) -> UnusedRule:
     standings = analyse_station(parsed, parsed.station(key), MAX_STATION).standings
     liveness: Liveness = next(candidate for candidate in standings if candidate.rule.id == rule)
     if liveness.witness is not None:
-        return Never(tasks, True, witness=liveness.witness.situation)
+        return UnusedRule(tasks, True, witness=liveness.witness.situation)
     if liveness.status == DEAD:
-        return Never(tasks, False, killers=liveness.killers)
-    return Never(tasks, None, why=liveness.why)
+        return UnusedRule(tasks, False, killers=liveness.killers)
+    return UnusedRule(tasks, None, why=liveness.why)
 
 
 # Times
 
 
-def _gates(query: _Wanted, parsed: ParsedLine) -> tuple[GateNumbers, ...]:
+def _gates(query: _InsightsQuery, parsed: ParsedLine) -> tuple[GateNumbers, ...]:
     words: dict[str, Counter[tuple[str, str]]] = {gate.key: Counter() for gate in parsed.gates}
-    deciding: dict[str, Spread] = {}
+    deciding: dict[str, TimeSpread] = {}
     for gate, state, word, count, decided, spread in query.rows(GATE_WORDS):
         if state is not None:
             words.setdefault(gate, Counter())[state, word] += count
         # A row without a state is of the gate as a whole (GROUPING SETS).
         elif decided:
-            deciding[gate] = Spread(decided, *spread)
+            deciding[gate] = TimeSpread(decided, *spread)
     names = {gate.key: gate.name for gate in parsed.gates}
     return tuple(
         GateNumbers(

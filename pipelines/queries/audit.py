@@ -45,7 +45,7 @@ def acts(project: Project, filters: ActFilter) -> QuerySet[AdministrativeAct]:
 
 def exported(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
     """Yield each act as a flat object, for a file."""
-    names: dict[str, people.Who] = {}
+    names: dict[str, people.ActorLabel] = {}
     for act in rows.iterator(chunk_size=500):
         if act.actor not in names:
             names |= people.names([act.actor])

@@ -24,8 +24,8 @@ from pipelines.queries.actors import actor_of
 from pipelines.queries.board_places import BoardPlaces, places
 from pipelines.queries.board_rows import approvals_of, jobs_at, open_visits_at, positions_of
 from pipelines.queries.failure_causes import errors
-from pipelines.queries.joined import waiting_at_joins
-from pipelines.queries.unanswered import unanswered
+from pipelines.queries.joined import join_sentences
+from pipelines.queries.unanswered import unanswered_sentences
 from pipelines.queries.unmerged import unmerged_among
 from pipelines.queries.usage import NOTHING, Spending, of_tasks
 from pipelines.routing.decide.approval import with_extra_votes
@@ -81,7 +81,7 @@ class Card:
 
     @property
     def manual(self) -> bool:
-        return by_hand(self.token, self.job)
+        return is_manual_work(self.token, self.job)
 
     @property
     def runs(self) -> bool:
@@ -149,7 +149,7 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     board_places = places(line, tasks, now, statuses, late=late, most=PER_COLUMN)
     cards = _cards(_tokens(board_places, line.project), now)
     columns = _columns(line, board_places, cards)
-    _finish(columns)
+    _complete_cards(columns)
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
     ended = _narrow(ended, filters, user_id)
     ends = dict(ended.values_list("status").annotate(Count("pk")).order_by())
@@ -200,9 +200,9 @@ def _tokens(board_places: BoardPlaces, project: Project) -> list[Token]:
 def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
     jobs = _last_jobs(token.pk for token in tokens)
     visits = _open_visits(token for token in tokens if token.status == Status.AWAITING_REVIEW)
-    branches, joined = _branches(tokens), waiting_at_joins(tokens)
+    branches, joined = _branch_counts(tokens), join_sentences(tokens)
     cards = [_card(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens]
-    spent, lacking = _spending(tokens), unanswered(tokens[0].task.project, tokens) if tokens else {}
+    spent, lacking = _spending(tokens), unanswered_sentences(tokens[0].task.project, tokens) if tokens else {}
     for card in cards:
         card.sentence = joined.get(card.token.pk) or lacking.get(card.token.pk, card.sentence)
         card.spending = spent.get(card.task.pk, NOTHING)
@@ -229,7 +229,7 @@ def _open_visits(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
     return visits_by_token
 
 
-def _branches(tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
+def _branch_counts(tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
     parents = {token.parent_id for token in tokens if token.parent_id}
     if not parents:
         return {}
@@ -249,7 +249,7 @@ def _card(
 ) -> Card:
     parsed = versions.by_id(token.task.pinned_id)
     station = parsed.stations_by_key.get(token.station)
-    status = WAITING_FOR_INPUT if token.asks or by_hand(token, job) else token.status
+    status = WAITING_FOR_INPUT if token.asks_question or is_manual_work(token, job) else token.status
     card = Card(token.task, token, status, _since(token, job), _expected(station), job=job)
     card.run = job.visit if job else 1
     card.attempt = job.attempt if job else 1
@@ -257,14 +257,14 @@ def _card(
     card.sentence = wait_sentence(token, parsed, job.summary if job else "")
     card.branches = branches.get(token.parent_id or 0)
     if visits:
-        _at_gate(card, visits, parsed)
+        _fill_gate_fields(card, visits, parsed)
     card.elapsed = (now - card.since).total_seconds()
     card.late = _late(card, now)
     return card
 
 
-def by_hand(token: Token, job: Job | None) -> bool:
-    """A person has its work to do."""
+def is_manual_work(token: Token, job: Job | None) -> bool:
+    """Return whether a person is doing the work of this position."""
     return job is not None and job.kind == "manual" and token.status == Status.RUNNING
 
 
@@ -278,7 +278,7 @@ def _expected(station: Station | None) -> float | None:
     return station.limits.expected if station else None
 
 
-def _at_gate(card: Card, visits: list[GateVisit], parsed: ParsedLine) -> None:
+def _fill_gate_fields(card: Card, visits: list[GateVisit], parsed: ParsedLine) -> None:
     first = visits[0]
     gate = parsed.gates_by_key.get(first.gate)
     card.gate, card.visit, card.due = first.gate, first, first.due_at
@@ -367,8 +367,11 @@ def _of_earlier(key: str, parsed: ParsedLine) -> Column:
     return Column("station", key, station.name if station else name, look, stale=True)
 
 
-def _finish(columns: Sequence[Column]) -> None:
-    """Fill in what stands on a card and is not of its position, read once for all columns."""
+def _complete_cards(columns: Sequence[Column]) -> None:
+    """Fill in the parts of the cards that are read once for all columns: last log lines, errors, approvals,
+
+    retries left.
+    """
     cards = [card for column in columns for card in column.cards]
     lines = log.last_lines([card.job.pk for card in cards if card.job and card.status == Status.RUNNING])
     lines |= errors(card.job for card in cards if card.job and card.status == Status.STUCK)

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import QuerySet, UUIDField
 
 from pipelines.models import GateVisit, Job, Purpose, Token, Vote, Word
-from pipelines.models.plumbing.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import array_field, compiled
 
 HEAVY = (
     "task__context",
@@ -20,7 +20,7 @@ HEAVY = (
 )
 
 
-@compiled(tokens=ids())
+@compiled(tokens=array_field())
 def positions_of(tokens: Any) -> QuerySet[Token]:
     return (
         Token.objects.filter(pk__among=tokens)
@@ -30,7 +30,7 @@ def positions_of(tokens: Any) -> QuerySet[Token]:
     )
 
 
-@compiled(tokens=ids())
+@compiled(tokens=array_field())
 def jobs_at(tokens: Any) -> QuerySet[Job]:
     jobs = Job.objects.filter(token__among=tokens, purpose=Purpose.STATION)
     # DISTINCT ON keeps the first row of each token: its latest job.
@@ -38,12 +38,12 @@ def jobs_at(tokens: Any) -> QuerySet[Job]:
     return jobs.defer("outcome", "feedback", "report_answer")
 
 
-@compiled(tokens=ids())
+@compiled(tokens=array_field())
 def open_visits_at(tokens: Any) -> QuerySet[GateVisit]:
     visits = GateVisit.objects.filter(token__among=tokens, state=GateVisit.State.OPEN)
     return visits.order_by("position").defer("evidence")
 
 
-@compiled(visits=ids(UUIDField()))
+@compiled(visits=array_field(UUIDField()))
 def approvals_of(visits: Any) -> QuerySet[Vote, UUID]:
     return Vote.objects.filter(visit__among=visits, word=Word.APPROVE).values_list("visit_id", flat=True)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.models import Escalation, Word
-from pipelines.queries.walks import did, held_again, outcome_words
+from pipelines.queries.walks import hold_reason, outcome_words, step_words
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS, derive, read_outcome
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.document.checks import Check
@@ -47,17 +47,17 @@ def _choice(line: ParsedLine, position: SimulatedPosition, choice: SimulationCho
     return {
         "label": _label(line, position, choice),
         "sample": outcome_words(choice.step.outcome) if choice.step and choice.rule else "",
-        "then": _then(line, position, choice),
+        "then": _consequence_sentence(line, position, choice),
         "step": choice.step.to_dict() if choice.step and choice.taken else None,
         "rule": choice.rule,
         "number": _number(line, choice.rule),
         "leads": choice.leads,
         "gate": choice.gate,
-        "word": _said(choice),
+        "word": _word_at_gate(choice),
     }
 
 
-def _said(choice: SimulationChoice) -> str:
+def _word_at_gate(choice: SimulationChoice) -> str:
     """The word at the gate, for the look of its button."""
     if choice.kind != choices.WORD or choice.step is None:
         return ""
@@ -75,7 +75,7 @@ def _label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoi
         return rule.label or describe(rule.when, called=partial(station_name, line))
     assert choice.step is not None
     if choice.kind == choices.REST:
-        return _standing(line, position, choice)
+        return _outcome_label(line, position, choice)
     if choice.kind == choices.ANSWER:
         return str(choice.step.answers[0]["answer"])
     if choice.kind == choices.RETRY:
@@ -86,11 +86,11 @@ def _label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoi
         return _resolution(line, choice.step.said)
     if choice.kind == choices.THERE:
         return "It is there now"
-    description = did(line, choice.step)
+    description = step_words(line, choice.step)
     return description[:1].upper() + description[1:]
 
 
-def _standing(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
+def _outcome_label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     assert choice.step is not None
     outcome_state = derive(read_outcome(dict(choice.step.outcome))).outcome_state
     return {"passed": "Passed", "failed": "Failed", "blocked": "Blocked"}[outcome_state]
@@ -114,12 +114,12 @@ def _resolution(line: ParsedLine, resolution: Mapping[str, str]) -> str:
     return f"{label}: {target_name(line, resolution['route'])}" if "route" in resolution else label
 
 
-def _then(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
+def _consequence_sentence(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     """Return what would follow a choice, as a sentence; or why it cannot happen."""
     if choice.taken is None:
         return sentence(choice.refused)
     if choice.kind == choices.RESOLVE:
-        return _resolved(line, choice.taken)
+        return _resolution_consequence(line, choice.taken)
     if choice.taken.decision is None:
         again = f"{station_name(line, position.station)} runs again"
         return "Still waits at the other gates." if choice.kind == choices.WORD else sentence(again)
@@ -128,10 +128,10 @@ def _then(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoic
         return sentence(f"{station_name(line, position.station)} runs again")
     effect = consequence_text(line, decision.to_dict())
     after = _after(choice.taken.walk, position)
-    return (after and held_again(line, after)) or sentence(effect)
+    return (after and hold_reason(line, after)) or sentence(effect)
 
 
-def _resolved(line: ParsedLine, record: StepRecord) -> str:
+def _resolution_consequence(line: ParsedLine, record: StepRecord) -> str:
     """Return what the answer to an escalation leads to; of an escalation that held no station, what had only
     waited for it."""
     if record.decision is None and record.walk.is_over:
@@ -159,7 +159,7 @@ def sentence(text: str) -> str:
 # The whole outcome, field by field
 
 
-def form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any] | None:
+def outcome_form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any] | None:
     """Return what rules, gates and the form of the station read, as fields; None where nothing is to be
     reported."""
     if position.status != READY:
@@ -169,7 +169,7 @@ def form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any] | None
         "results": list(RESULTS),
         "verdicts": list(VERDICTS),
         "fields": list(_fields(line, station)),
-        "whole": sorted(_not_fields(line, station)),
+        "whole": sorted(_json_only_paths(line, station)),
     }
 
 
@@ -183,7 +183,7 @@ def _fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
         yield {"path": path, "label": path.removeprefix("$."), "help": "; ".join(notes)}
 
 
-def _not_fields(line: ParsedLine, station: Station) -> set[str]:
+def _json_only_paths(line: ParsedLine, station: Station) -> set[str]:
     """Paths to several places, which only JSON can fill."""
     return {path for path, _words in _read(line, station) if path_parts(path) is None}
 

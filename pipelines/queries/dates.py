@@ -10,7 +10,7 @@ from django.utils import timezone
 
 
 @dataclass(frozen=True, slots=True)
-class Dates:
+class DateRange:
     """Range of dates, both days included."""
 
     since: date | None = None
@@ -35,13 +35,13 @@ class Dates:
         days = {"since": self.since, "until": self.until}
         return {name: day.isoformat() for name, day in days.items() if day}
 
-    def of(self, field: str) -> Q:
+    def condition_on(self, field: str) -> Q:
         start, end = self.bounds
         condition = Q(**{f"{field}__gte": start}) if start else Q()
         return condition & Q(**{f"{field}__lt": end}) if end else condition
 
 
-EVER = Dates()
+EVER = DateRange()
 
 
 def _begin(day: date | None) -> datetime | None:

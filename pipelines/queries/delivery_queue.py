@@ -22,7 +22,7 @@ RESTS = (Status.AWAITING_REVIEW, Status.HELD, Status.BLOCKED, Status.STUCK, *END
 """Of a task that does not go on by itself: nobody waits for people."""
 
 
-def lock(repository: int, branch: str) -> None:
+def lock_queue(repository: int, branch: str) -> None:
     """Lock the queue of a branch until the end of the transaction: of two that look, the second sees what the
     first was cleared for."""
     digest = sha256(f"delivery\0{repository}\0{branch}".encode()).digest()
@@ -30,15 +30,18 @@ def lock(repository: int, branch: str) -> None:
     execute(LOCK_BRANCH, [int.from_bytes(digest[:8], signed=True)])
 
 
-def wait(job: Job, repository: int, branch: str) -> float:
+def seconds_to_turn(job: Job, repository: int, branch: str) -> float:
     """Seconds after which this delivery looks again; 0.0: it is its turn."""
     ahead = len(_ahead(job, repository, branch))
     return min(SOONEST + PER_TASK * ahead, LATEST) if ahead else 0.0
 
 
 def _ahead(job: Job, repository: int, branch: str) -> list[int]:
-    """Tasks that push to the branch now, or check there the same change on top of what landed last. Of those that
-    check, the one that began first goes first."""
+    """Return the tasks that deliver to the branch before this one: those that push now, or check the same
+    change
+
+    on top of what landed last.
+    """
     now = timezone.now()
     rows = Delivery.objects.filter(
         Q(job__state=Job.State.RUNNING, moved=False)
@@ -55,14 +58,14 @@ def _ahead(job: Job, repository: int, branch: str) -> list[int]:
     own = next((delivery.job_id for delivery in under_way if delivery.task_id == job.task_id), None)
     jobs_by_task = {}
     for delivery in under_way:
-        if delivery.task_id == job.task_id or (delivery.moved and not _checks(delivery)):
+        if delivery.task_id == job.task_id or (delivery.moved and not _is_checking(delivery)):
             continue
         if not delivery.moved or own is None or delivery.job_id < own:
             jobs_by_task[delivery.task_id] = delivery.job_id
     return list(jobs_by_task)
 
 
-def _checks(delivery: Delivery) -> bool:
+def _is_checking(delivery: Delivery) -> bool:
     """Return whether the task of the delivery is on the way to deliver the same change without people."""
     if delivery.task.status in RESTS:
         return False

@@ -16,10 +16,10 @@ from pipelines.routing.document.workspace import GitWorkspace
 
 def repository_of(task: Task, line: ParsedLine) -> Repository | None:
     """The one that the line names, or that an input names by its address or name."""
-    return named(task.project_id, line, task.inputs)
+    return find_repository(task.project_id, line, task.inputs)
 
 
-def named(project: int, line: ParsedLine, inputs: Mapping[str, Any]) -> Repository | None:
+def find_repository(project: int, line: ParsedLine, inputs: Mapping[str, Any]) -> Repository | None:
     """Find the one that a line names, or a value of an input."""
     workspace = line.workspace
     if workspace is None:
@@ -31,11 +31,13 @@ def named(project: int, line: ParsedLine, inputs: Mapping[str, Any]) -> Reposito
     return connected.filter(address=text).first() or connected.filter(name=text).first()
 
 
-def asked(project: int, line: ParsedLine, station: Station, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+def required_offers(
+    project: int, line: ParsedLine, station: Station, inputs: Mapping[str, Any]
+) -> tuple[str, ...]:
     """Return what a worker has to offer besides what the station itself needs."""
     if line.workspace is None or not executes(station.kind):
         return ()
-    repository = named(project, line, inputs)
+    repository = find_repository(project, line, inputs)
     return (IMAGES,) if repository is not None and runs_images(repository) else ()
 
 
@@ -65,7 +67,7 @@ class ImageRepositories:
         by_input = {project: {**by_name[project], **by_address[project]} for project in projects}
         return cls(_with_images(by_name), _with_images(by_input))
 
-    def asked(self, work: QueuedWork) -> bool:
+    def all_need_images(self, work: QueuedWork) -> bool:
         """True if all these jobs need images."""
         workspace = workspace_of(work)
         return (
@@ -74,7 +76,7 @@ class ImageRepositories:
             and workspace.repository in self.by_name[work.project]
         )
 
-    def input_of(self, work: QueuedWork) -> str:
+    def image_input(self, work: QueuedWork) -> str:
         """Return the key of the input by which it turns out whether a job needs images; "" where there is none."""
         workspace = workspace_of(work)
         return workspace.input_key if workspace is not None and self.by_input[work.project] else ""

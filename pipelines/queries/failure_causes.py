@@ -208,16 +208,16 @@ def _texts(line: str) -> Iterator[str]:
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
         yield line
     elif event.get("ok") is not True:
-        for text in _within(event, DEEPEST):
+        for text in _nested_texts(event, DEEPEST):
             yield from filter(None, map(str.rstrip, text.splitlines()))
 
 
-def _within(value: Any, depth: int) -> Iterator[str]:
+def _nested_texts(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list) and depth:
         for member in value:
-            yield from _within(member, depth - 1)
+            yield from _nested_texts(member, depth - 1)
     elif isinstance(value, dict) and depth:
         for key in TEXTS:
-            yield from _within(value.get(key), depth - 1)
+            yield from _nested_texts(value.get(key), depth - 1)

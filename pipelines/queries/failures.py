@@ -13,14 +13,14 @@ LONGEST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class LastWords:
+class FailureReason:
     """`key`: the text is the type of the failure, which is no sentence."""
 
     text: str
     key: bool = False
 
 
-def failures(task_ids: Iterable[int]) -> dict[int, LastWords]:
+def failure_reasons(task_ids: Iterable[int]) -> dict[int, FailureReason]:
     """The summary, else the reason, the type of the failure or the exit code, of the last job that was done; one
     statement."""
     ids = list(task_ids)
@@ -41,7 +41,7 @@ def failures(task_ids: Iterable[int]) -> dict[int, LastWords]:
     return {task: _failure(summary or reason, *rest) for task, summary, reason, *rest in rows}
 
 
-def _failure(text: str | None, failure_type: str | None, exit_code: str | None) -> LastWords:
+def _failure(text: str | None, failure_type: str | None, exit_code: str | None) -> FailureReason:
     if not text and not failure_type and exit_code not in (None, "0"):
-        return LastWords(f"Exit code {exit_code}.")
-    return LastWords((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))
+        return FailureReason(f"Exit code {exit_code}.")
+    return FailureReason((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))

@@ -34,10 +34,10 @@ def last_request(line: Line) -> PublishRequest | None:
 def open_request(line: Line) -> PublishRequest | None:
     """Return what waits for another designer, None where nothing does or the draft changed since."""
     request = last_request(line)
-    return request if request is not None and waits(request, line) else None
+    return request if request is not None and is_waiting(request, line) else None
 
 
-def waits(request: PublishRequest, line: Line) -> bool:
+def is_waiting(request: PublishRequest, line: Line) -> bool:
     """Tell that it is open, and about the draft as it is."""
     is_open = request.state == PublishRequest.State.OPEN and request.draft == line.draft_number
     return is_open and request.digest == digest(line.draft)

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Avg, Count, Exists, F, OuterRef, Q, QuerySet
 
 from pipelines.models import Deadlock, Escalation, GateVisit, Line, Project, Status, Task
-from pipelines.queries.unmerged import is_unmerged
+from pipelines.queries.unmerged import unmerged_condition
 from pipelines.routing.analysis.health import (
     DEADLOCKS,
     ESCALATED,
@@ -43,7 +43,9 @@ def figures(project: Project, now: datetime, line: str = "") -> list[Figure]:
 
 
 def _cycle(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | None:
-    done = tasks.filter(~is_unmerged(), status=Status.COMPLETED, ended_at__gt=since, ended_at__lte=until)
+    done = tasks.filter(
+        ~unmerged_condition(), status=Status.COMPLETED, ended_at__gt=since, ended_at__lte=until
+    )
     took = done.aggregate(took=Avg(F("ended_at") - F("created_at")))["took"]
     return took.total_seconds() if took else None
 

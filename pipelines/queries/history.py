@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.models import DUE_TIME, Event, Task, Word
 from pipelines.queries import people, versions
 from pipelines.queries.actors import actor_of
-from pipelines.queries.joined import came_to
+from pipelines.queries.joined import join_result_words
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
@@ -65,12 +65,12 @@ def history(task: Task, events: Sequence[Event], now: datetime) -> list[Timeline
     line = versions.by_id(task.pinned_id)
     who = people.names(event.actor for event in events)
     items = [item for event in events if (item := _item(task, line, event, who[event.actor]))]
-    _ask_for_gates(line, items, events)
+    _fill_gate_openings(line, items, events)
     _durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
     return items[::-1]
 
 
-def _item(task: Task, line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | None:
+def _item(task: Task, line: ParsedLine, event: Event, who: people.ActorLabel) -> TimelineItem | None:
     if event.kind in MOVES:
         made: TimelineItem | None = _move(line, event)
     elif event.kind in SUPPLY_TEXTS:
@@ -111,7 +111,7 @@ def _move(line: ParsedLine, event: Event) -> TimelineItem:
             sources = event.source.split(",")
             item.source = ", ".join(station_name(line, key) for key in sources)
             item.target = station_name(line, event.target)
-            item.label = came_to(line, event.data["join"], event.data.get("contradictions", ()))
+            item.label = join_result_words(line, event.data["join"], event.data.get("contradictions", ()))
             item.run = (event.data.get("job") or {}).get("visit")
         case "gate.opened":
             item.shape, item.target = "gate", gate_name(line, event.target)
@@ -164,20 +164,20 @@ def _rule(line: ParsedLine, station_key: str, rule_id: str | None) -> tuple[int 
     return None, rule_id or ""
 
 
-def _in_place_of(who: str, stands_for: str | None, chat: str | None) -> str:
+def _voter_words(who: str, stands_for: str | None, chat: str | None) -> str:
     words = {"who": who, "name": stands_for}
     name = "{who}, in place of {name},".format(**words) if stands_for else who
     return f"{name} (in the chat {chat})" if chat else name
 
 
-def _remark(line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | None:
+def _remark(line: ParsedLine, event: Event, who: people.ActorLabel) -> TimelineItem | None:
     data = event.data
     station = station_name(line, event.source)
     wait = data.get("wait") or {}
     match event.kind:
         case "gate.voted":
             word = "self_approve" if data.get("self_approved") else data.get("word", "")
-            name = _in_place_of(who.name, data.get("stands_for"), data.get("chat"))
+            name = _voter_words(who.name, data.get("stands_for"), data.get("chat"))
             text = VOTED.get(word, "%(who)s voted") % {"who": name}
             return _dot(event, _with(text, data.get("reason")))
         case "gate.overridden":
@@ -211,7 +211,9 @@ def _remark(line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | N
                 "danger",
             )
         case "evaluation.asked" | "evaluation.answered":
-            return _dot(event, _asked(data) if "question" in data else _answered(data["answer"], who))
+            return _dot(
+                event, _question_words(data) if "question" in data else _answer_words(data["answer"], who)
+            )
     return None
 
 
@@ -222,11 +224,11 @@ SUPPLY_TEXTS = {
 }
 
 
-def _asked(data: dict[str, Any]) -> str:
+def _question_words(data: dict[str, Any]) -> str:
     return f"Evaluating: {question_of({'evaluation': data['question']})}"
 
 
-def _answered(answer: dict[str, Any], who: people.Who) -> str:
+def _answer_words(answer: dict[str, Any], who: people.ActorLabel) -> str:
     text = str(answer.get("text") or "").strip()
     if answer.get("answer") == UNANSWERED:
         return _with("No answer", text[:LONGEST])
@@ -235,7 +237,7 @@ def _answered(answer: dict[str, Any], who: people.Who) -> str:
     return _with(sentence, text[:LONGEST])
 
 
-def _alarm(line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | None:
+def _alarm(line: ParsedLine, event: Event, who: people.ActorLabel) -> TimelineItem | None:
     data = event.data
     words = {
         "what": trigger_words(str(data.get("escalated", ""))),
@@ -318,8 +320,8 @@ def _with(text: str, remark: object) -> str:
     return f"{text}: {remark}" if remark else text
 
 
-def _ask_for_gates(line: ParsedLine, items: list[TimelineItem], events: Sequence[Event]) -> None:
-    """A gate's opening follows from the wait before it: that names the decision and the rule."""
+def _fill_gate_openings(line: ParsedLine, items: list[TimelineItem], events: Sequence[Event]) -> None:
+    """Fill in, for each opened gate, the decision and the rule, which the wait event before it names."""
     waits: dict[int | None, Event] = {}
     wait_events: dict[int, Event] = {}
     for event in events:
@@ -335,7 +337,7 @@ def _ask_for_gates(line: ParsedLine, items: list[TimelineItem], events: Sequence
 
 
 def _durations(items: list[TimelineItem], events: Sequence[Event], until: datetime, ended: bool) -> None:
-    """Time at each place: to the next move of the same token; the last places last until now."""
+    """Fill in how long each position lasted: until the next move of the same token; the last ones until now."""
     token_of = {event.seq: event.token_id for event in events}
     leaves: dict[int | None, datetime] = {}
     # From the end on, so that each move knows when its token left again.

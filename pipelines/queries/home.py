@@ -32,15 +32,15 @@ from pipelines.models import (
     Task,
     Token,
     User,
-    displayed,
+    with_display_status,
 )
-from pipelines.models.plumbing.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import array_field, compiled
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries import versions
-from pipelines.queries.failures import LastWords, failures
-from pipelines.queries.home_lines import WORKING, HomeLines, lines_of
-from pipelines.queries.tasks import WAITING, counts, late
-from pipelines.queries.unmerged import is_unmerged
+from pipelines.queries.failures import FailureReason, failure_reasons
+from pipelines.queries.home_lines import WORKING, HomeLines, busiest_lines
+from pipelines.queries.tasks import WAITING, counts_by_line, late_condition
+from pipelines.queries.unmerged import unmerged_condition
 from pipelines.routing.sentences.names import station_names, target_name
 from pipelines.routing.sentences.waits import Sentence, wait_sentence
 
@@ -52,9 +52,12 @@ HEAVY = (*NOT_IN_A_STRIP, "visits")
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
-    """The newest of a task: where it is, or its `end` by name and why. Or the publication of a line (`version`, by
-    `who`), which is told to its designers."""
+class RecentEvent:
+    """The latest event of a task: where it is, or its `end` by name and the reason. Or the publication of a
+    line
+
+    (`version`, by `who`), shown to its designers.
+    """
 
     at: datetime
     project: Project
@@ -62,7 +65,7 @@ class Happening:
     task: Task | None = None
     place: str = ""
     end: str = ""
-    reason: LastWords | None = None
+    reason: FailureReason | None = None
     line_key: str = ""
     version: int = 0
     who: str = ""
@@ -76,7 +79,7 @@ class Today:
     completed: int
     failed: int
     cancelled: int
-    newest: Sequence[Happening]
+    newest: Sequence[RecentEvent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +111,14 @@ def home(projects: Iterable[Project], designed: Collection[int], now: datetime) 
     visible_projects = list(projects)
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
     ended = Task.objects.filter(
-        ~is_unmerged(), project__in=visible_projects, status=Status.COMPLETED, ended_at__gte=midnight
+        ~unmerged_condition(), project__in=visible_projects, status=Status.COMPLETED, ended_at__gte=midnight
     )
-    by_line = counts(visible_projects)
+    by_line = counts_by_line(visible_projects)
     return Home(
         sum(by_line.values(), Counter()),
-        Task.objects.filter(late(), project__in=visible_projects).count(),
+        Task.objects.filter(late_condition(), project__in=visible_projects).count(),
         ended.count(),
-        lines_of(visible_projects, now, by_line),
+        busiest_lines(visible_projects, now, by_line),
         _today(visible_projects, designed, now - DAY),
     )
 
@@ -124,12 +127,12 @@ def _today(visible_projects: Collection[Project], designed: Collection[int], sin
     changed = Task.objects.filter(project__in=visible_projects, changed_at__gte=since)
     ended = {end: Count("pk", filter=Q(status=end, ended_at__gte=since)) for end in ENDED}
     sums = changed.aggregate(started=Count("pk", filter=Q(created_at__gte=since)), **ended)
-    unmerged = changed.filter(is_unmerged(), status=Status.COMPLETED, ended_at__gte=since).count()
+    unmerged = changed.filter(unmerged_condition(), status=Status.COMPLETED, ended_at__gte=since).count()
     newest = _newest(projects=[project.pk for project in visible_projects], since=since)
     by_id = {project.pk: project for project in visible_projects}
     for task in newest:
         task.project = by_id[task.project_id]
-    happened = [*_of_tasks(newest), *_publications(visible_projects, designed, since)]
+    happened = [*_task_events(newest), *_publications(visible_projects, designed, since)]
     happened.sort(key=lambda happening: happening.at, reverse=True)
     return Today(
         sums["started"],
@@ -141,14 +144,14 @@ def _today(visible_projects: Collection[Project], designed: Collection[int], sin
     )
 
 
-@compiled(projects=ids(), since=DateTimeField())
+@compiled(projects=array_field(), since=DateTimeField())
 def _newest(projects: Any, since: Any) -> QuerySet[Task]:
-    tasks = displayed(Task.objects.filter(project__among=projects, changed_at__gte=since))
+    tasks = with_display_status(Task.objects.filter(project__among=projects, changed_at__gte=since))
     lines = ("line__draft", "line__draft_text", "line__draft_hands")
     return tasks.select_related("line").defer(*HEAVY, *lines).order_by("-changed_at", "-pk")[:NEWEST]
 
 
-@compiled(projects=ids(), since=DateTimeField())
+@compiled(projects=array_field(), since=DateTimeField())
 def _published(projects: Any, since: Any) -> QuerySet[LineEvent]:
     rows = LineEvent.objects.filter(
         line__project__among=projects,
@@ -163,17 +166,17 @@ def _published(projects: Any, since: Any) -> QuerySet[LineEvent]:
     return rows.order_by("-at")[:NEWEST]
 
 
-@compiled(tasks=ids())
+@compiled(tasks=array_field())
 def _living(tasks: Any) -> QuerySet[Token]:
     living = Token.objects.filter(task__among=tasks, forked=False, ended_at__isnull=True).order_by("pk")
     return living.only("task_id", "station", "status", "wait")
 
 
-def _of_tasks(tasks: Sequence[Task]) -> list[Happening]:
+def _task_events(tasks: Sequence[Task]) -> list[RecentEvent]:
     places = _places([task for task in tasks if task.ended_at is None])
     reasons = reasons_of(tasks)
     return [
-        Happening(
+        RecentEvent(
             task.ended_at or task.changed_at, task.project, task.line.name, task,
             places.get(task.pk, ""), target_name(versions.by_id(task.pinned_id), task.end) if task.end else "",
             reasons.get(task.pk),
@@ -182,22 +185,24 @@ def _of_tasks(tasks: Sequence[Task]) -> list[Happening]:
     ]  # fmt: skip
 
 
-def reasons_of(tasks: Iterable[Task]) -> Mapping[int, LastWords]:
+def reasons_of(tasks: Iterable[Task]) -> Mapping[int, FailureReason]:
     """Return why tasks failed or were cancelled, by id: the reason that somebody entered, else the last
     report of the station."""
     ended = [task for task in tasks if task.status in (Status.FAILED, Status.CANCELLED)]
-    task_reasons = {task.pk: LastWords(task.reason) for task in ended if task.reason}
-    failure_words = failures(task.pk for task in ended if task.status == Status.FAILED and not task.reason)
+    task_reasons = {task.pk: FailureReason(task.reason) for task in ended if task.reason}
+    failure_words = failure_reasons(
+        task.pk for task in ended if task.status == Status.FAILED and not task.reason
+    )
     return {**{pk: words for pk, words in failure_words.items() if words.text}, **task_reasons}
 
 
 def _places(tasks: Sequence[Task]) -> Mapping[int, str]:
     """The stations at which open tasks are."""
     living = positions(tasks)
-    return {task.pk: place_of(task, living[task.pk]) for task in tasks if task.pk in living}
+    return {task.pk: station_words(task, living[task.pk]) for task in tasks if task.pk in living}
 
 
-def place_of(task: Task, living: Sequence[Token]) -> str:
+def station_words(task: Task, living: Sequence[Token]) -> str:
     return station_names(versions.by_id(task.pinned_id), dict.fromkeys(token.station for token in living))
 
 
@@ -211,10 +216,10 @@ def positions(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
 
 def _publications(
     visible_projects: Collection[Project], designed: Collection[int], since: datetime
-) -> list[Happening]:
+) -> list[RecentEvent]:
     projects = {project.pk: project for project in visible_projects if project.pk in designed}
     return [
-        Happening(
+        RecentEvent(
             row.at, projects[row.line.project_id], row.line.name, line_key=row.line.key,
             version=row.version.number if row.version else 0, who=str(row.by or ""),
         )
@@ -223,15 +228,18 @@ def _publications(
 
 
 def requested(user: User, projects: Iterable[Project], but: Collection[int]) -> list[Task]:
-    """Open tasks of this person, without those that are listed elsewhere (`but`: ids); each with `is_late`."""
-    tasks = displayed(Task.objects.filter(project__in=list(projects), requester=user, ended_at__isnull=True))
+    """Return the open tasks that this person requested, each with `is_late`. `but`: ids of tasks listed
+    elsewhere."""
+    tasks = with_display_status(
+        Task.objects.filter(project__in=list(projects), requester=user, ended_at__isnull=True)
+    )
     rows = tasks.exclude(pk__in=but).select_related("project__owner", "line").defer(*NOT_IN_A_STRIP)
-    is_late = Case(When(late(), then=True), default=False, output_field=BooleanField())
+    is_late = Case(When(late_condition(), then=True), default=False, output_field=BooleanField())
     return list(rows.annotate(is_late=is_late).order_by("-created_at")[:MAX_ROWS])
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class TroubledPosition:
     """A position that is stuck or held, or that is late (`due`: since when), with what it waits for."""
 
     token: Token
@@ -239,8 +247,10 @@ class Trouble:
     why: Sentence | None
 
 
-def troubled(projects: Iterable[Project], now: datetime, but: Collection[int]) -> list[Trouble]:
-    """The longest first, without tasks that are listed elsewhere (`but`: ids)."""
+def troubled_positions(
+    projects: Iterable[Project], now: datetime, but: Collection[int]
+) -> list[TroubledPosition]:
+    """Return positions that are stuck, held or late, the longest first. `but`: ids of tasks listed elsewhere."""
     overdue_visits = GateVisit.objects.filter(
         token=OuterRef("pk"), state=GateVisit.State.OPEN, due_at__lt=now
     )
@@ -258,7 +268,7 @@ def troubled(projects: Iterable[Project], now: datetime, but: Collection[int]) -
         .values_list("token_id", "summary")
     )
     return [
-        Trouble(
+        TroubledPosition(
             token,
             min((due for due in (token.gate_due, token.task.due_at) if due and due < now), default=None),
             wait_sentence(token, versions.by_id(token.task.pinned_id), summaries.get(token.pk, "")),

@@ -13,10 +13,10 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from pipelines.models import Line, Project, Status, Task
-from pipelines.models.plumbing.compiled import compiled, fetch, ids
+from pipelines.models.plumbing.compiled import array_field, compiled, fetch
 from pipelines.queries.statements import HOME_TIMES
 from pipelines.queries.tasks import WAITING
-from pipelines.queries.unmerged import is_unmerged
+from pipelines.queries.unmerged import unmerged_condition
 
 MAX_LINES = 8
 DAYS = 14
@@ -74,7 +74,7 @@ class HomeLines:
         return any(row.median is not None for row in self.rows)
 
 
-def lines_of(
+def busiest_lines(
     projects: Sequence[Project], now: datetime, open_ones: Mapping[int, Mapping[str, int]]
 ) -> HomeLines:
     """Return the lines that are live and not archived, in a number of statements that does not grow.
@@ -87,7 +87,7 @@ def lines_of(
     visible_ids = (busy or [pk for pk, _ended in every])[:MAX_LINES]
     more = len(every) - len(visible_ids)
     lines_by_id, of = (
-        {line.pk: line for line in _shown(lines=visible_ids)},
+        {line.pk: line for line in _displayed_lines(lines=visible_ids)},
         {project.pk: project for project in projects},
     )
     lines = [lines_by_id[pk] for pk in visible_ids if pk in lines_by_id]
@@ -111,7 +111,7 @@ def lines_of(
     return HomeLines(rows, more)
 
 
-@compiled(projects=ids())
+@compiled(projects=array_field())
 def _live(projects: Any) -> QuerySet[Line, tuple[int, datetime | None]]:
     """Select the live lines, those where something ended last first."""
     ended = Task.objects.filter(line=OuterRef("pk"), ended_at__isnull=False).order_by("-ended_at")
@@ -120,8 +120,8 @@ def _live(projects: Any) -> QuerySet[Line, tuple[int, datetime | None]]:
     return every.order_by(F("last_end").desc(nulls_last=True), "name", "pk").values_list("pk", "last_end")
 
 
-@compiled(lines=ids())
-def _shown(lines: Any) -> QuerySet[Line]:
+@compiled(lines=array_field())
+def _displayed_lines(lines: Any) -> QuerySet[Line]:
     read = Line.objects.filter(pk__among=lines, live__isnull=False, archived_at=None).select_related("live")
     return read.only("key", "name", "project", "live__number")
 
@@ -129,7 +129,7 @@ def _shown(lines: Any) -> QuerySet[Line]:
 def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
     """Return how many tasks completed on each day of the active time zone, by line."""
     rows = Task.objects.filter(
-        ~is_unmerged(), line__among=lines, status=Status.COMPLETED, ended_at__gte=since
+        ~unmerged_condition(), line__among=lines, status=Status.COMPLETED, ended_at__gte=since
     )
     days_by_line: defaultdict[int, Counter[date]] = defaultdict(Counter)
     by_day = (

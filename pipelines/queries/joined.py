@@ -17,7 +17,7 @@ from pipelines.routing.sentences.waits import Sentence
 CAME = {"pass": "passed", "fail": "failed", "blocked": "blocked"}
 
 
-def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
+def join_sentences(tokens: Iterable[Token]) -> dict[int, Sentence]:
     """Return the sentence of each token that waits at a join, by its id. Their tasks are loaded."""
     waiting = {token.task_id: token.task for token in tokens if token.waits_at_join}
     living: defaultdict[int, list[Token]] = defaultdict(list)
@@ -28,11 +28,11 @@ def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
     for task_id, theirs in living.items():
         line = versions.by_id(waiting[task_id].pinned_id)
         for group in waiting_groups(line, branches_of(theirs)):
-            sentences |= {branch.id: waits_for(line, group) for branch in group.arrived}
+            sentences |= {branch.id: join_wait_sentence(line, group) for branch in group.arrived}
     return sentences
 
 
-def waits_for(line: ParsedLine, group: JoinGroup) -> Sentence:
+def join_wait_sentence(line: ParsedLine, group: JoinGroup) -> Sentence:
     names = ", ".join(station_name(line, key) for key in group.pending_stations or group.missing)
     return Sentence(
         f"Waits for {names}.",
@@ -40,8 +40,8 @@ def waits_for(line: ParsedLine, group: JoinGroup) -> Sentence:
     )
 
 
-def came_to(line: ParsedLine, join: Mapping[str, Any], contradictions: Sequence[str] = ()) -> str:
-    """`QA passed, Security never arrived`: of a join as its event tells it."""
+def join_result_words(line: ParsedLine, join: Mapping[str, Any], contradictions: Sequence[str] = ()) -> str:
+    """Return the result of a join as its event records it, such as `QA passed, Security never arrived`."""
     parts = [
         f"{station_name(line, key)} {'never arrived' if key in join['never'] else CAME[verdict]}"
         for key, verdict in join["branches"].items()

@@ -1,4 +1,4 @@
-"""Figures of a line in the last days; four, by one statement, which reads a bounded number of tasks."""
+"""Statistics of a line over the last days: four figures by one statement that reads a bounded number of tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipelines.queries.usage import dollars
 
 
 @dataclass(frozen=True, slots=True)
-class Lately:
+class LineStats:
     """`ended`: so many are counted, `more` says whether there are others. Of what is counted, how many completed,
     and of those the median time in seconds and the median cost (None where none had a price)."""
 
@@ -27,11 +27,11 @@ class Lately:
         return dollars(self.cost) if self.cost is not None else ""
 
 
-def of_line(line_id: int) -> Lately:
+def of_line(line_id: int) -> LineStats:
     [(ended, completed, seconds, cost)] = fetch(
         LINE_FIGURES, {"line": line_id, "days": DAYS, "most": MAX_TASKS}
     )
-    return Lately(
+    return LineStats(
         # The statement reads one task more than it counts.
         min(ended, MAX_TASKS),
         ended > MAX_TASKS,

@@ -1,5 +1,7 @@
-"""Problems that checks of a task still report which completed without a delivery although its line delivers: nobody was
-asked about them."""
+"""Problems that the checks of a completed task still report although its line delivers and it delivered
+
+nothing: nobody was asked about them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from pipelines.routing.sentences.names import station_name
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class UnresolvedFindings:
     """Station that reports problems. `finding_count` in words, "" where it failed without counting; `cause`: what
     its log says then."""
 
@@ -25,8 +27,11 @@ class Leftover:
 
 
 def reporting(task: Task, jobs: Iterable[Job]) -> list[Job]:
-    """Return the last run of each station that failed or counted findings. A failure of tests of which there are none
-    is left out."""
+    """Return the last run of each station that failed or counted findings. A failure because there are no tests
+    is
+
+    left out.
+    """
     line = versions.by_id(task.pinned_id)
     if task.status != Status.COMPLETED or not any(station.kind == DELIVER.key for station in line.stations):
         return []
@@ -38,12 +43,14 @@ def reporting(task: Task, jobs: Iterable[Job]) -> list[Job]:
     return [job for job in last.values() if _findings(job) or (has_failed(job) and not _without_tests(job))]
 
 
-def leftovers(task: Task, jobs: Iterable[Job]) -> list[Leftover]:
+def find_unresolved(task: Task, jobs: Iterable[Job]) -> list[UnresolvedFindings]:
     """Return what each of these stations reports, in words."""
     line, runs = versions.by_id(task.pinned_id), reporting(task, jobs)
     failed = causes(runs)
     return [
-        Leftover(station_name(line, job.station), findings_words(_findings(job)), failed.get(job.pk))
+        UnresolvedFindings(
+            station_name(line, job.station), findings_words(_findings(job)), failed.get(job.pk)
+        )
         for job in runs
     ]
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from pipelines.models import Line, Project
-from pipelines.models.plumbing.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import array_field, compiled
 
 
 def value_of(project: Project, line: Line, *, several: bool) -> str:
@@ -22,15 +22,15 @@ def choices(projects: Sequence[Project]) -> list[tuple[str, str]]:
     several."""
     by_id = {project.pk: project for project in projects}
     lines = _lines(projects=list(by_id))
-    return labelled([(by_id[line.project_id], line) for line in lines], several=len(by_id) > 1)
+    return labelled_options([(by_id[line.project_id], line) for line in lines], several=len(by_id) > 1)
 
 
-@compiled(projects=ids())
+@compiled(projects=array_field())
 def _lines(projects: Any) -> QuerySet[Line]:
     return Line.objects.filter(project__among=projects).only("key", "name", "project").order_by("name", "pk")
 
 
-def labelled(lines: Sequence[tuple[Project, Line]], *, several: bool) -> list[tuple[str, str]]:
+def labelled_options(lines: Sequence[tuple[Project, Line]], *, several: bool) -> list[tuple[str, str]]:
     if not several:
         return [(line.key, line.name) for _project, line in lines]
     names = [f"{line.name} · {project.name or project.key}" for project, line in lines]
@@ -44,9 +44,11 @@ def labelled(lines: Sequence[tuple[Project, Line]], *, several: bool) -> list[tu
     ]
 
 
-def named(value: str, offered: Sequence[tuple[str, str]], projects: Sequence[Project]) -> str:
-    """The offered value that an address names, also one from a page with more or fewer projects in view; "" for
-    none, or for a key that several lines have."""
+def find_option(value: str, offered: Sequence[tuple[str, str]], projects: Sequence[Project]) -> str:
+    """Return the option that the value in an address names, also from a page with other projects in view; "" if
+
+    there is none, or if several lines have the key.
+    """
     values = [option for option, _label in offered]
     if len(projects) == 1:
         value = value.removeprefix(f"{projects[0]}/")
@@ -54,7 +56,7 @@ def named(value: str, offered: Sequence[tuple[str, str]], projects: Sequence[Pro
     return fitting[0] if len(fitting) == 1 else ""
 
 
-def of_line(value: str, path: str = "line") -> Q:
+def line_condition(value: str, path: str = "line") -> Q:
     """Return the condition that narrows rows to a line; `path`: from the row to it, "" for lines themselves."""
     if not value:
         return Q()

@@ -103,12 +103,12 @@ def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches
             continue
         matches.outcomes += 1
         for rule_matches, rule_answer in zip(matches.rules, rule_answers, strict=True):
-            _count(row, line, rule_matches, rule_answer, recorded)
-        _take(row, matches, rule_answers, recorded)
+            _record_answer(row, line, rule_matches, rule_answer, recorded)
+        _record_matched_rule(row, matches, rule_answers, recorded)
     return matches
 
 
-def _take(
+def _record_matched_rule(
     row: Line, matches: StationMatches, rule_answers: Sequence[RuleAnswer], recorded: RecordedOutcome
 ) -> None:
     """The first rule that matches takes it; none where it is not known what a rule above says."""
@@ -117,7 +117,7 @@ def _take(
         if rule_answer.answer == ConditionAnswer.MATCHES and matched_rule:
             rule_matches.instead[matched_rule] += 1
             if len(rule_matches.shown) < MAX_SAMPLES:
-                rule_matches.shown.append(MatchedOutcome(*_named(row, recorded), recorded.run))
+                rule_matches.shown.append(MatchedOutcome(*_task_reference(row, recorded), recorded.run))
         elif rule_answer.answer == ConditionAnswer.MATCHES:
             matched_rule = rule_matches.rule
             rule_matches.takes += 1
@@ -149,7 +149,7 @@ def _recorded(row: Line, station: str, most: int) -> Iterator[RecordedOutcome]:
         yield RecordedOutcome(number, title, jobs[job][1], situation)
 
 
-def _count(
+def _record_answer(
     row: Line, line: ParsedLine, rule_matches: RuleMatches, rule_answer: RuleAnswer, recorded: RecordedOutcome
 ) -> None:
     rule_matches.counts[rule_answer.answer] += 1
@@ -163,10 +163,10 @@ def _count(
 def _example(
     row: Line, line: ParsedLine, rule_answer: RuleAnswer, recorded: RecordedOutcome, matches: bool
 ) -> MatchExample:
-    return MatchExample(*_named(row, recorded), matches, _values(line, rule_answer))
+    return MatchExample(*_task_reference(row, recorded), matches, _values(line, rule_answer))
 
 
-def _named(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:
+def _task_reference(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:
     """Its task, the title and the address of it."""
     name = f"WI-{row.project.key}-{recorded.number}"
     return name, recorded.title, reverse("task", args=[row.project.owner.key, row.project.key, name])

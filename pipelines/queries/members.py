@@ -76,7 +76,7 @@ def members(project: Project) -> list[MemberRow]:
     ]
 
 
-def without_second_factor(project: Project) -> int:
+def count_without_factor(project: Project) -> int:
     """Return how many members who may sign in have no second factor."""
     memberships = Membership.objects.filter(project=project, user__is_active=True)
     return memberships.exclude(user__authenticator__type__in=(APP, PASSKEY)).count()

@@ -11,17 +11,20 @@ from pipelines.routing.document.work.references import SECRET, VARIABLE
 
 
 @dataclass(frozen=True)
-class Use:
+class ValueUse:
     """A line that names a value. `live`: its live version does, else only its draft."""
 
     line: Line
     live: bool
 
 
-def uses(project: Project, values: Iterable[StoredValue]) -> dict[int, list[Use]]:
-    """{id of a value: the lines of the project that name it and get this one}, a nearer one of the same name aside."""
+def uses(project: Project, values: Iterable[StoredValue]) -> dict[int, list[ValueUse]]:
+    """Return by the id of each value the lines of the project that name it and get it, unless a nearer value of
+
+    the same name hides it.
+    """
     values = list(values)
-    uses_by_value: dict[int, list[Use]] = {value.pk: [] for value in values}
+    uses_by_value: dict[int, list[ValueUse]] = {value.pk: [] for value in values}
     for line in project.lines.select_related("live").order_by("name"):
         live = set(references(line.live.document)) if line.live else set()
         for kind, name in sorted(live | set(references(line.draft))):
@@ -29,7 +32,7 @@ def uses(project: Project, values: Iterable[StoredValue]) -> dict[int, list[Use]
                 (value for value in values if _reaches(value, line, name)), key=_distance, default=None
             )
             if nearest is not None and nearest.kind == kind:
-                uses_by_value[nearest.pk].append(Use(line, (kind, name) in live))
+                uses_by_value[nearest.pk].append(ValueUse(line, (kind, name) in live))
     return uses_by_value
 
 

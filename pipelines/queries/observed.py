@@ -23,7 +23,7 @@ PATHS = 3
 
 
 def groups_of(outcome: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    """{group: members}; a report of before may hold anything there."""
+    """Return the facts of an outcome by group. Anything else, as an old report may hold, is left out."""
     facts = (outcome or {}).get("facts")
     groups = facts.items() if isinstance(facts, dict) else ()
     return {group: members for group, members in groups if isinstance(members, dict)}
@@ -35,7 +35,7 @@ def _count(members: Mapping[str, Any], key: str) -> int:
 
 
 def tests_words(counts: Mapping[str, Any]) -> str:
-    """`3 tests passed, 1 failed, 2 skipped`; that none ran is said."""
+    """Return the test counts in words: `3 tests passed, 1 failed, 2 skipped`, or that none ran."""
     passed, failed = _count(counts, "passed"), _count(counts, "failed") + _count(counts, "errors")
     skipped = _count(counts, "skipped")
     parts = ["No tests ran"]
@@ -76,10 +76,10 @@ def facts_so_far(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
             reported = group == "commands" and job.kind == AGENT.key
             words = "reported by %(station)s" if reported else "after %(station)s"
             rows += say(members, words % {"station": station_name(line, job.station)})
-    return [*rows, *(row for job in last.values() for row in _of_output(line, job))]
+    return [*rows, *(row for job in last.values() for row in _output_rows(line, job))]
 
 
-def _of_output(line: ParsedLine, job: Job) -> list[FactRow]:
+def _output_rows(line: ParsedLine, job: Job) -> list[FactRow]:
     """Return the facts that the last run of a station left and that are not in its output, and the error that
     its agent reported."""
     groups = groups_of(job.outcome)
@@ -210,7 +210,7 @@ def limits_of(
         rows.append(LimitRow("Time of the run", _minutes(max(0.0, most - used), most), _share(used, most)))
     if station.limits.max_visits is not None:
         rows.append(_of_count("Runs", task.visits.get(station.key, 0), station.limits.max_visits))
-    return [*rows, *(_retries(line, rule, task.rules) for rule in _bounded(station))]
+    return [*rows, *(_retries(line, rule, task.rules) for rule in _rules_with_retries(station))]
 
 
 def _of_cost(name: str, spent: Spending, most: Decimal) -> LimitRow:
@@ -224,7 +224,7 @@ def _of_count(name: str, used: int, most: int) -> LimitRow:
     return LimitRow(name, words, _share(used, most))
 
 
-def _bounded(station: Station) -> Iterable[Rule]:
+def _rules_with_retries(station: Station) -> Iterable[Rule]:
     return (rule for rule in station.rules if rule.max_retries is not None)
 
 

@@ -9,17 +9,17 @@ from pipelines.models import ApiToken, User, Worker
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class ActorLabel:
     """`kind`: person, machine, worker or engine; each has its icon."""
 
     kind: str
     name: str
 
 
-ENGINE = Who("engine", "Gateline")
+ENGINE = ActorLabel("engine", "Gateline")
 
 
-def names(actors: Iterable[str]) -> dict[str, Who]:
+def names(actors: Iterable[str]) -> dict[str, ActorLabel]:
     """Return the names of actors with one query per kind of actor, however many events there are."""
     actors = set(actors)
     requested = set(actors)
@@ -29,11 +29,11 @@ def names(actors: Iterable[str]) -> dict[str, Who]:
         ids_by_kind.setdefault(kind, set()).add(ident)
     names_by_actor = {"engine": ENGINE, "engine:": ENGINE}
     people = User.objects.filter(pk__in=_numbers(ids_by_kind.get("person", ())))
-    names_by_actor |= {f"person:{user.pk}": Who("person", str(user)) for user in people}
+    names_by_actor |= {f"person:{user.pk}": ActorLabel("person", str(user)) for user in people}
     tokens = ApiToken.objects.filter(pk__in=_numbers(ids_by_kind.get("machine", ())))
-    names_by_actor |= {f"machine:{token.pk}": Who("machine", token.name) for token in tokens}
+    names_by_actor |= {f"machine:{token.pk}": ActorLabel("machine", token.name) for token in tokens}
     workers = Worker.objects.filter(pk__in=ids_by_kind.get("worker", ()))
-    names_by_actor |= {f"worker:{worker.pk}": Who("worker", worker.name) for worker in workers}
+    names_by_actor |= {f"worker:{worker.pk}": ActorLabel("worker", worker.name) for worker in workers}
     return {actor: names_by_actor.get(actor, _unknown(actor)) for actor in requested}
 
 
@@ -41,6 +41,6 @@ def _numbers(idents: Iterable[str]) -> list[int]:
     return [int(ident) for ident in idents if ident.isascii() and ident.isdigit()]
 
 
-def _unknown(actor: str) -> Who:
+def _unknown(actor: str) -> ActorLabel:
     kind, _, ident = actor.partition(":")
-    return Who(kind if kind in {"person", "machine", "worker"} else "engine", ident or kind)
+    return ActorLabel(kind if kind in {"person", "machine", "worker"} else "engine", ident or kind)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from pipelines.models import GateVisit, Job, Status, Token
 from pipelines.queries import versions
 from pipelines.queries.failure_causes import FailureCause
-from pipelines.queries.preparing import Preparing
+from pipelines.queries.preparing import PreparationProgress
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import wait_for_checks
 from pipelines.routing.sentences.names import station_name
@@ -28,7 +28,7 @@ class PositionView:
     sentence: Sentence | None
     job: Job | None
     visits: list[GateVisit]
-    preparing: Preparing | None = None
+    preparing: PreparationProgress | None = None
     cause: FailureCause | None = None
 
     @property
@@ -83,9 +83,8 @@ class PositionView:
         return self.token.status == Status.HELD and bool({"by", "depends_on"} & set(self.token.wait))
 
     @property
-    def told_above(self) -> bool:
-        """Return whether an escalation or a deadlock holds the position: the page shows that with what can be
-        done about it."""
+    def has_own_card(self) -> bool:
+        """True if an escalation or a deadlock holds the position: the page shows that in a card of its own."""
         return self.token.status == Status.HELD and bool({"escalation", "paused_by"} & set(self.token.wait))
 
     @property
@@ -99,7 +98,7 @@ class PositionView:
 
     @property
     def answerable(self) -> bool:
-        """Blocked; or a machine is asked what a person may answer, too."""
+        """True if the position is blocked, or a machine is asked something that a person may answer as well."""
         is_evaluating = self.token.status == Status.EVALUATING and "agentic" in self.token.wait.get(
             "evaluation", {}
         )
@@ -117,7 +116,8 @@ class PositionView:
         would start with."""
         name, blockers = self.token.task.name, self._blocking.get("blockers") or ()
         return [
-            (blocker_words(blocker), urlencode({**_as_task(blocker), "blocks": name})) for blocker in blockers
+            (blocker_words(blocker), urlencode({**_task_fields(blocker), "blocks": name}))
+            for blocker in blockers
         ]
 
     @property
@@ -133,7 +133,7 @@ class PositionView:
         return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())
 
 
-def _as_task(blocker: Any) -> dict[str, str]:
+def _task_fields(blocker: Any) -> dict[str, str]:
     """Title and description."""
     title = str(blocker.get("title") or "") if isinstance(blocker, dict) else ""
     text = str(blocker.get("description") or "") if isinstance(blocker, dict) else ""

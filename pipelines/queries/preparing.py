@@ -25,7 +25,7 @@ LINES = 12
 
 
 @dataclass(slots=True)
-class Preparing:
+class PreparationProgress:
     """Preparation of an environment during a run. `since` is None where a run has just started, and may yet
     prepare. `lines`: the last of its log."""
 
@@ -46,16 +46,22 @@ class Preparing:
                 self.since = self.job.started_at + timedelta(seconds=float(seconds))
             self.lines = [*self.lines[1 - LINES :], text]
 
-    def goes_on(self, now: datetime) -> bool:
+    def is_running(self, now: datetime) -> bool:
         assert self.job.started_at is not None
         if self.since is None:
             return not self.over and self.chunks < FIRST_CHUNKS and now - self.job.started_at < SOON
         return not self.over and self.chunks < MOST_CHUNKS
 
 
-def preparing(line: ParsedLine, jobs: Iterable[Job], now: datetime) -> dict[int, Preparing]:
-    """{job id: how far}, of the runs of one task; two statements at most, however many they are."""
-    preparations = {job.pk: Preparing(job) for job in jobs if line.workspace and _may(job, now)}
+def running_preparations(
+    line: ParsedLine, jobs: Iterable[Job], now: datetime
+) -> dict[int, PreparationProgress]:
+    """Return by job id the progress of the environments that are being prepared in the runs of one task; at
+    most
+
+    two statements.
+    """
+    preparations = {job.pk: PreparationProgress(job) for job in jobs if line.workspace and _may(job, now)}
     if not preparations:
         return {}
     _read(preparations, range(FIRST_CHUNKS))
@@ -67,7 +73,7 @@ def preparing(line: ParsedLine, jobs: Iterable[Job], now: datetime) -> dict[int,
         },
         range(FIRST_CHUNKS, MOST_CHUNKS),
     )
-    return {pk: preparation for pk, preparation in preparations.items() if preparation.goes_on(now)}
+    return {pk: preparation for pk, preparation in preparations.items() if preparation.is_running(now)}
 
 
 def _may(job: Job, now: datetime) -> bool:
@@ -75,7 +81,7 @@ def _may(job: Job, now: datetime) -> bool:
     return runs and job.started_at is not None and now - job.started_at < LONGEST
 
 
-def _read(preparations: dict[int, Preparing], numbers: Sequence[int]) -> None:
+def _read(preparations: dict[int, PreparationProgress], numbers: Sequence[int]) -> None:
     if not preparations:
         return
     chunks = LogChunk.objects.filter(

@@ -26,7 +26,7 @@ SAME_HOSTS: Final[Mapping[str, str]] = {
 """Other names under which public hosts serve the same repositories."""
 
 
-def place_of(address: str) -> str:
+def canonical_address(address: str) -> str:
     """Return one name for a repository, whichever way it is addressed: the host and the path, or the folder itself."""
     if address.startswith("/"):
         return os.path.realpath(address)
@@ -39,10 +39,10 @@ def place_of(address: str) -> str:
         host = server.rpartition("@")[2]
     # A host name with a dot at its end is the same host.
     host = host.lower().rstrip(".")
-    return f"{SAME_HOSTS.get(host, host)}/{_path_as_read(path)}"
+    return f"{SAME_HOSTS.get(host, host)}/{_resolved_path(path)}"
 
 
-def _path_as_read(path: str) -> str:
+def _resolved_path(path: str) -> str:
     """Return the path that a server reads: without escapes, empty steps, and steps that lead back."""
     steps: list[str] = []
     for step in unquote(path).lower().split("/"):
@@ -59,32 +59,32 @@ def protections_of(project: Project) -> dict[str, Protection]:
     if not rows:
         return {}
     names = Repository.objects.filter(project=project).order_by("name").values_list("name", "address")
-    together = {name: _together(rows, place_of(address)) for name, address in names}
+    together = {name: _combined_protection(rows, canonical_address(address)) for name, address in names}
     return {name: protection for name, protection in together.items() if protection}
 
 
 def protection_of(repository: Repository) -> Protection:
-    place = place_of(repository.address)
-    return _together(_rows(repository.project).filter(place__in=("", place)).order_by("pk"), place)
+    place = canonical_address(repository.address)
+    return _combined_protection(_rows(repository.project).filter(place__in=("", place)).order_by("pk"), place)
 
 
 def _rows(project: Project) -> QuerySet[RepositoryProtection]:
     return RepositoryProtection.objects.filter(Q(project=project.pk) | Q(owner=project.owner_id))
 
 
-def _together(rows: Iterable[RepositoryProtection], place: str) -> Protection:
+def _combined_protection(rows: Iterable[RepositoryProtection], place: str) -> Protection:
     protection = Protection()
     for row in rows:
         if row.place in ("", place):
-            protection |= read(row)
+            protection |= protection_from_row(row)
     return protection
 
 
-def read(row: RepositoryProtection) -> Protection:
+def protection_from_row(row: RepositoryProtection) -> Protection:
     return Protection.from_dict(row.rules, OWNER if row.owner_id else ADMIN)
 
 
 @lru_cache(maxsize=64)
-def proved_of(version: int, repository: str, protection: Protection) -> tuple[GuaranteeAnswer, ...]:
+def protection_proofs(version: int, repository: str, protection: Protection) -> tuple[GuaranteeAnswer, ...]:
     """Prove what the protection asks of a version, which never changes."""
     return protection_answers(LintSubject(versions.by_id(version)), repository, protection)

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Final
 
 from pipelines.models import Purpose
-from pipelines.models.plumbing.compiled import from_kept
+from pipelines.models.plumbing.compiled import fetch_prepared
 from pipelines.ports.leases import Claim
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import versions
 from pipelines.queries.statements import QUEUED_EVERYWHERE, QUEUED_IN_LINE, QUEUED_IN_PROJECT
 from pipelines.routing.document.evaluations import MACHINES
@@ -32,7 +32,7 @@ class QueuedWork:
     station: str
     purpose: str
     kind: str
-    reach: Reach
+    reach: ValueScope
     owner: str
 
     @property
@@ -44,7 +44,7 @@ class QueuedWork:
         return self.reach.project
 
 
-def everywhere() -> list[QueuedWork]:
+def in_all_projects() -> list[QueuedWork]:
     """Return the work that waits in all projects."""
     return _read(QUEUED_EVERYWHERE, [])
 
@@ -59,15 +59,15 @@ def in_line(line: int) -> list[QueuedWork]:
 
 def _read(text: str, values: list[int]) -> list[QueuedWork]:
     return [
-        QueuedWork(version, station, purpose, kind, Reach(owner_id, project, line), owner)
-        for version, station, purpose, kind, line, project, owner_id, owner in from_kept(text, values)
+        QueuedWork(version, station, purpose, kind, ValueScope(owner_id, project, line), owner)
+        for version, station, purpose, kind, line, project, owner_id, owner in fetch_prepared(text, values)
     ]
 
 
-def does(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None) -> bool:
+def may_do(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None) -> bool:
     """True if a worker with this claim does such jobs, as far as images are not concerned. `brings`: the secrets that
     come with the job; None: all that it needs."""
-    return claim.works_in(work.project) and can(
+    return claim.works_in(work.project) and may_do_job(
         claim,
         work.owner,
         (work.version, work.station, work.purpose, work.kind),
@@ -75,12 +75,12 @@ def does(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None) 
     )
 
 
-def lacks_secrets(claim: Claim, work: QueuedWork) -> bool:
+def depends_on_secrets(claim: Claim, work: QueuedWork) -> bool:
     """True if it depends on what is stored whether a worker with this claim does such jobs."""
-    return work.purpose == Purpose.STATION and all(_asks(work.version, work.station, claim.offers))
+    return work.purpose == Purpose.STATION and all(_station_needs(work.version, work.station, claim.offers))
 
 
-def can(
+def may_do_job(
     claim: Claim,
     owner: str,
     job: tuple[int, str, str, str],
@@ -98,9 +98,9 @@ def can(
         return False
     if purpose != Purpose.STATION:
         return runs_programs(claim.offers)
-    names_secrets, lacks = _asks(version, key, claim.offers)
+    names_secrets, lacks = _station_needs(version, key, claim.offers)
     # Stored secrets are looked up only where it depends on them.
-    return not lacks or claim.can(owner, station, brings(station) if names_secrets else ())
+    return not lacks or claim.can_do(owner, station, brings(station) if names_secrets else ())
 
 
 def _secrets_among(names: Collection[str]) -> list[str]:
@@ -109,7 +109,7 @@ def _secrets_among(names: Collection[str]) -> list[str]:
 
 # A published version never changes (house §2), and workers with the same offers share the answer
 @lru_cache(maxsize=4096)
-def _asks(version: int, key: str, offers: frozenset[str] | None) -> tuple[bool, bool]:
+def _station_needs(version: int, key: str, offers: frozenset[str] | None) -> tuple[bool, bool]:
     """Return of a station whether it names secrets, and whether it needs what a worker with these offers has not."""
     station = versions.by_id(version).station(key)
     lacks = offers is not None and any(need not in offers for need in required_offers(station))

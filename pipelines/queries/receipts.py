@@ -33,7 +33,7 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
         base=delivery.base,
         commit=delivery.commit,
         tree=delivery.landed_tree or delivery.tree,
-        at=_moment(delivery.landed_at),
+        at=_utc_text(delivery.landed_at),
         approval=_approval(delivery.visit) if delivery.visit else None,
         rebase=SAME_PATCH if delivery.approved else "",
         host=str((delivery.request or {}).get("host", "")) if delivery.way else "",
@@ -42,9 +42,11 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
     )
 
 
-def look_up(change: LandedChange, folder: Path) -> None:
-    """Compare with the commit in a repository. Raises ReceiptInvalid: it is not there, or has another tree;
-    NotGitRepository."""
+def check_in_repository(change: LandedChange, folder: Path) -> None:
+    """Check that the commit of the change is in the repository and has its tree. Raises ReceiptInvalid,
+
+    NotGitRepository.
+    """
     try:
         with closing(Repo(str(folder))) as repository:
             commit = repository.object_store[ObjectID(change.commit.encode())]
@@ -65,15 +67,18 @@ def _approval(visit: GateVisit) -> ReceiptApproval | None:
         evidence=visit.evidence_digest,
         tree=str(visit.evidence.get("tree") or _committed(visit)),
         by=visit.decided_by.username if visit.decided_by else "",
-        at=_moment(visit.decided_at),
+        at=_utc_text(visit.decided_at),
         votes=[
-            *(SignedVote(_who(vote), vote.word, vote.evidence_digest, _moment(vote.at)) for vote in votes),
+            *(
+                SignedVote(_voter_text(vote), vote.word, vote.evidence_digest, _utc_text(vote.at))
+                for vote in votes
+            ),
             *_overridden(visit),
         ],
     )
 
 
-def _who(vote: Vote) -> str:
+def _voter_text(vote: Vote) -> str:
     """A user name has no spaces, so that no other can be taken for the two."""
     stood_for = f" in place of {vote.stands_for.username}" if vote.stands_for else ""
     chat = f" in the chat {vote.chat}" if vote.chat else ""
@@ -85,13 +90,16 @@ def _overridden(visit: GateVisit) -> list[SignedVote]:
     if not (visit.overridden and visit.decided_by and visit.decided_at):
         return []
     return [
-        SignedVote(visit.decided_by.username, "override", visit.evidence_digest, _moment(visit.decided_at))
+        SignedVote(visit.decided_by.username, "override", visit.evidence_digest, _utc_text(visit.decided_at))
     ]
 
 
 def _committed(visit: GateVisit) -> str:
-    """The tree of the last commit on the way to this gate, for evidence that names none: what people saw, whatever the
-    delivery was cleared for. "" where there is none."""
+    """Return the tree of the last commit before this gate, for evidence that names none: what people saw,
+    whatever
+
+    the delivery was cleared for. "" if there is none.
+    """
     way: list[int] = []
     here: int | None = visit.token_id
     while here is not None:
@@ -106,5 +114,5 @@ def _committed(visit: GateVisit) -> str:
     return commits.order_by("-job__ended_at", "-job_id").values_list("tree", flat=True).first() or ""
 
 
-def _moment(at: datetime) -> str:
+def _utc_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -47,10 +47,10 @@ def _paths(output: Any) -> Iterator[tuple[str, str]]:
         yield "$", _example(output)
         return
     for key, value in list(output.items())[:WIDE]:
-        yield from _below(key if _reads_plainly(key) else f"$[{json.dumps(key)}]", value, DEEP)
+        yield from _below(key if _is_plain_key(key) else f"$[{json.dumps(key)}]", value, DEEP)
 
 
-def _reads_plainly(key: str) -> bool:
+def _is_plain_key(key: str) -> bool:
     return bool(PLAIN.match(key))
 
 
@@ -68,7 +68,7 @@ def _below(path: str, value: Any, left: int) -> Iterator[tuple[str, str]]:
 
 
 def _member(path: str, key: str) -> str:
-    if _reads_plainly(key):
+    if _is_plain_key(key):
         return f"{path}.{key}"
     rooted = path if path.startswith("$") else f"$.{path}"
     return f"{rooted}[{json.dumps(key)}]"

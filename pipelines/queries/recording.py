@@ -32,7 +32,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class _Happened:
+class _RecordedStep:
     """`stop`: what no step of a scenario says."""
 
     step: ScenarioStep | None
@@ -41,8 +41,11 @@ class _Happened:
     stop: str = ""
 
 
-def recorded(task: Task, key: str) -> Recording:
-    """Under the version on which the task started, with what that walk shows as its expectation."""
+def record_scenario(task: Task, key: str) -> Recording:
+    """Record the task as a scenario, under the version on which it started, with the result of that walk as its
+
+    expectation.
+    """
     line = versions.by_id(_first_version(task))
     script = ScenarioScript(
         key, f"{task.name} {task.title}"[:200], inputs=_inputs(line, task), task=_facts(line, task)
@@ -79,19 +82,19 @@ def _facts(line: ParsedLine, task: Task) -> dict[str, Any]:
 
 def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[ScenarioStep, ...], str]:
     walk, steps = start_task(line, script), list[ScenarioStep]()
-    for happened in _happened(task):
-        if walk.is_over or _included(walk, happened):
+    for happened in _recorded_steps(task):
+        if walk.is_over or _is_included(walk, happened):
             continue
         if happened.step is None:
             return tuple(steps), happened.stop
         if len(steps) == MAX_STEPS:
             return tuple(steps), f"A scenario has at most {MAX_STEPS} steps."
-        step = _named(walk, happened)
+        step = _with_station(walk, happened)
         try:
             record = take_step(line, walk, step)
         except StepRefused as why:
             return tuple(steps), f"The next step cannot be simulated: {why}."
-        other = _otherwise(line, happened, record)
+        other = _difference_text(line, happened, record)
         if other:
             return tuple(steps), other
         walk = record.walk
@@ -99,16 +102,15 @@ def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[
     return tuple(steps), ""
 
 
-def _named(walk: SimulatedTask, happened: _Happened) -> ScenarioStep:
+def _with_station(walk: SimulatedTask, happened: _RecordedStep) -> ScenarioStep:
     """Return the step; while branches run side by side it names its station."""
     assert happened.step is not None
     several = sum(not position.is_over for position in walk.positions) > 1
     return replace(happened.step, at=happened.station or None) if several else happened.step
 
 
-def _included(walk: SimulatedTask, happened: _Happened) -> bool:
-    """Return whether the step before was all of it: what an escalation had held up goes on by itself when
-    that is resolved."""
+def _is_included(walk: SimulatedTask, happened: _RecordedStep) -> bool:
+    """Return whether the previous step already did this one: what an escalation had held continues by itself."""
     if happened.step is None or happened.step.kind != "reconsider":
         return False
     return not any(
@@ -116,8 +118,12 @@ def _included(walk: SimulatedTask, happened: _Happened) -> bool:
     )
 
 
-def _otherwise(line: ParsedLine, happened: _Happened, record: StepRecord) -> str:
-    """A test knows no time and no hands that held a task: what they decided, it cannot show."""
+def _difference_text(line: ParsedLine, happened: _RecordedStep, record: StepRecord) -> str:
+    """Return in what the task differs from the walk, "" if in nothing: a scenario knows neither time nor holds
+    by
+
+    people.
+    """
     if happened.decision is None or record.decision is None:
         return ""
     then, now = happened.decision.answer, record.decision.to_dict()
@@ -127,7 +133,7 @@ def _otherwise(line: ParsedLine, happened: _Happened, record: StepRecord) -> str
     return f"The task then took a path that a scenario cannot show: {sentence}"
 
 
-def _happened(task: Task) -> Iterator[_Happened]:
+def _recorded_steps(task: Task) -> Iterator[_RecordedStep]:
     """Everything that moved the task, in order."""
     decisions = {decision.cause: decision for decision in task.decisions.all()}
     jobs = {job.pk: job for job in Job.objects.filter(token__task=task)}
@@ -139,7 +145,7 @@ def _happened(task: Task) -> Iterator[_Happened]:
             decision = decisions.pop(_cause(event), None) if event.trigger.startswith("facts:") else None
             if event.trigger.startswith("facts:") and decision is None:
                 continue
-            yield _lacking(replace(happened, decision=decision or decisions.get(_cause(event))))
+            yield _with_missing(replace(happened, decision=decision or decisions.get(_cause(event))))
 
 
 def _cause(event: Event) -> str:
@@ -150,7 +156,7 @@ def _cause(event: Event) -> str:
     return event.trigger
 
 
-def _lacking(happened: _Happened) -> _Happened:
+def _with_missing(happened: _RecordedStep) -> _RecordedStep:
     """Return what happened, with what was missing then, as far as a walk does not see it for itself."""
     if (
         happened.step is None
@@ -171,38 +177,38 @@ STOPS = {
 """After which no scenario goes on, by kind and trigger."""
 
 
-def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVisit]) -> _Happened | None:
+def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVisit]) -> _RecordedStep | None:
     match event.kind, event.trigger:
         case "job.reported", _trigger:
             job = jobs[event.data["job"]["id"]]
             if job.purpose != Purpose.STATION:
                 return None
-            return _Happened(ScenarioStep("outcome", outcome=job.outcome or {}), job.station)
+            return _RecordedStep(ScenarioStep("outcome", outcome=job.outcome or {}), job.station)
         case "gate.decided", _trigger:
             visit = visits[event.data["visit"]]
-            return _Happened(
-                ScenarioStep("gates", gates={visit.gate: visit.decided_words}), visit.job.station
+            return _RecordedStep(
+                ScenarioStep("gates", gates={visit.gate: visit.decision_fields}), visit.job.station
             )
         case "evaluation.answered", _trigger if event.data["answer"]["answer"] != UNANSWERED:
-            return _Happened(ScenarioStep("answers", answers=(event.data["answer"],)), event.source)
+            return _RecordedStep(ScenarioStep("answers", answers=(event.data["answer"],)), event.source)
         case "token.moved", "answer":
             text = jobs[event.data["job"]["id"]].feedback
-            return _Happened(ScenarioStep("answer", answer=text), event.source)
+            return _RecordedStep(ScenarioStep("answer", answer=text), event.source)
         case "token.moved", "retry" | "checks_rerun" | "skip":
-            return _Happened(ScenarioStep("retry"), event.source)
+            return _RecordedStep(ScenarioStep("retry"), event.source)
         case "escalation.opened", _trigger if event.token_id is None and event.actor.startswith("person:"):
             escalation = {"trigger": event.data["escalated"], "reason": event.data["reason"]}
-            return _Happened(ScenarioStep("escalate", said=escalation))
+            return _RecordedStep(ScenarioStep("escalate", said=escalation))
         case "escalation.resolved", _trigger if event.data["how"] in WORDS_TO_RESOLVE:
-            return _Happened(
+            return _RecordedStep(
                 ScenarioStep("resolve", event.source or None, said=_resolution(event)), event.source
             )
         case kind, trigger if kind == "handoff.added" or trigger.startswith("facts:"):
-            return _Happened(ScenarioStep("reconsider"), event.source)
+            return _RecordedStep(ScenarioStep("reconsider"), event.source)
         case "task.migrated", _trigger:
-            return _Happened(None, stop="The task was then migrated to another version.")
+            return _RecordedStep(None, stop="The task was then migrated to another version.")
         case stopped if stopped in STOPS:
-            return _Happened(None, stop=STOPS[stopped])
+            return _RecordedStep(None, stop=STOPS[stopped])
     return None
 
 

@@ -8,7 +8,7 @@ from pipelines.models import Due, Job
 from pipelines.routing.sentences.waits import Sentence
 
 
-def waiting_for_a_time(last: Mapping[int, Job]) -> dict[int, Sentence]:
+def timed_wait_sentences(last: Mapping[int, Job]) -> dict[int, Sentence]:
     """{token id: sentence}. `last`: the last job of each token."""
     waits = {job.pk: token for token, job in last.items() if job.kind == "wait" and job.state == "running"}
     if not waits:

@@ -25,7 +25,7 @@ MOST: Final = 500
 
 
 @dataclass(frozen=True)
-class DoingNow:
+class RunnerJob:
     """Job that a runner holds."""
 
     task: str
@@ -40,7 +40,7 @@ class RunnerRow:
     token: ApiToken | None
     worker: Worker | None
     now: datetime
-    doing: Sequence[DoingNow] = ()
+    doing: Sequence[RunnerJob] = ()
 
     @property
     def name(self) -> str:
@@ -75,9 +75,11 @@ class RunnerRow:
     def agents(self) -> list[str]:
         """“Claude Code 2.1.330 (signed in)”, by name."""
         agents = self.worker.agents if self.worker else {}
-        labels = {key: " ".join(filter(None, (_named(key), _number(agent)))) for key, agent in agents.items()}
+        labels = {
+            key: " ".join(filter(None, (_agent_name(key), _number(agent)))) for key, agent in agents.items()
+        }
         ready = {need.partition(":")[2] for need in self._offers if need.startswith(f"{SIGNED_IN}:")}
-        labels |= {key: f"{labels.get(key) or _named(key)} (signed in)" for key in ready}
+        labels |= {key: f"{labels.get(key) or _agent_name(key)} (signed in)" for key in ready}
         return sorted(labels.values())
 
     @property
@@ -141,7 +143,7 @@ def runners(project: Project, now: datetime) -> list[RunnerRow]:
     rows = [
         RunnerRow(token, worker, now, doing.get(worker.pk, ()) if worker else ())
         for token in tokens
-        for worker in _or_nobody(by_token.get(token.pk, []))
+        for worker in _workers_or_none(by_token.get(token.pk, []))
     ]
     return [
         *rows,
@@ -149,25 +151,25 @@ def runners(project: Project, now: datetime) -> list[RunnerRow]:
     ]
 
 
-def _or_nobody(workers: list[Worker]) -> Sequence[Worker | None]:
+def _workers_or_none(workers: list[Worker]) -> Sequence[Worker | None]:
     return workers or [None]
 
 
-def _doing(project: Project, workers: Iterable[Worker]) -> dict[object, list[DoingNow]]:
+def _doing(project: Project, workers: Iterable[Worker]) -> dict[object, list[RunnerJob]]:
     """Return the jobs of this project that each worker does: what it does for others is nobody's matter here."""
     leases = Lease.objects.filter(
         worker__in=list(workers), job__task__project=project, job__state=Job.State.RUNNING
     )
     rows = leases.select_related("job__task__project").order_by("job_id")[:MOST]
-    doing = defaultdict[object, list[DoingNow]](list)
+    doing = defaultdict[object, list[RunnerJob]](list)
     for lease in rows:
         job = lease.job
         station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
-        doing[lease.worker_id].append(DoingNow(job.task.name, station.name if station else job.station))
+        doing[lease.worker_id].append(RunnerJob(job.task.name, station.name if station else job.station))
     return doing
 
 
-def _named(key: str) -> str:
+def _agent_name(key: str) -> str:
     preset: Preset | None = PRESETS.get(key)
     return preset.name if preset else key
 

@@ -17,7 +17,7 @@ from pipelines.routing.document.line import ParsedLine, Station
 
 
 @dataclass(frozen=True)
-class StandingApproval:
+class SamePatchApproval:
     """`visit` approved the tree `approved`, asked by `rule` ("": none); it stands for `tree`, which is that change on
     `base`."""
 
@@ -29,28 +29,31 @@ class StandingApproval:
 
 
 def same_patch_gates(line: ParsedLine) -> list[str]:
-    """Gates whose approval may stand for the change on a moved base, in the order of the line's stations."""
-    gates = (str(station.work.get("gate") or "") for station in line.stations if _keeps(station))
+    """Return the gates whose approval may hold for the same change on a moved base, in the order of the line's
+
+    stations.
+    """
+    gates = (str(station.work.get("gate") or "") for station in line.stations if _is_same_patch(station))
     return list(dict.fromkeys(gate for gate in gates if gate))
 
 
 # By its id alone: a version never changes
 @lru_cache(maxsize=512)
-def gates_that_stand(version: int) -> tuple[str, ...]:
-    """The same, of a version."""
+def version_same_patch_gates(version: int) -> tuple[str, ...]:
+    """Return the gates of a version whose approval may hold for the same change on a moved base."""
     return tuple(same_patch_gates(versions.by_id(version)))
 
 
-def _keeps(station: Station) -> bool:
+def _is_same_patch(station: Station) -> bool:
     work = station.work
     if station.kind != KIND.key or str(work.get("to") or MERGE) != MERGE:
         return False
     return str(work.get("rebase") or NEVER) == SAME_PATCH
 
 
-def standing_approval(
+def same_patch_approval(
     line: ParsedLine, job: Job, gate: str, *, delivers: bool = False
-) -> StandingApproval | None:
+) -> SamePatchApproval | None:
     """Return the approval that stands as of `job`, whose outcome is decided about, or which `delivers`. None
     asks people: nobody approved, something was said or pushed since, a visit since did not pass or has
     other files than the approved change on the moved base, or a station that checked the approved files
@@ -60,12 +63,12 @@ def standing_approval(
     if last is None or not last.kept_tree or last.visit is None or last.visit.gate != gate:
         return None
     station, visit = line.stations_by_key.get(last.job.station), last.visit
-    if station is None or not _keeps(station) or str(station.work.get("gate")) != gate:
+    if station is None or not _is_same_patch(station) or str(station.work.get("gate")) != gate:
         return None
     # Law §15: it stands only where the same station leads to the gate as when people were asked
     if not delivers and visit.job.station != job.station:
         return None
-    if visit.state != GateVisit.State.DECIDED or visit.word != Word.APPROVE or _more_was_said(visit):
+    if visit.state != GateVisit.State.DECIDED or visit.word != Word.APPROVE or _is_superseded(visit):
         return None
     since = Job.objects.filter(task=job.task_id, purpose=Purpose.STATION, pk__gt=last.job_id)
     others = list(since.exclude(pk=job.pk))
@@ -81,15 +84,15 @@ def standing_approval(
     if any((tree, base) != (last.kept_tree, last.moved_to) for _station, tree, base in left):
         return None
     approved = _approved_tree(visit)
-    checks = _checked(visit, approved)
+    checks = _check_stations(visit, approved)
     # Where nothing checked the approved files, nothing vouches for these.
     if not checks or not checks <= {key for key, _tree, _base in left}:
         return None
     rule = str((visit.asked_by.answer or {}).get("rule") or "") if visit.asked_by else ""
-    return StandingApproval(visit, rule, approved, last.kept_tree, last.moved_to)
+    return SamePatchApproval(visit, rule, approved, last.kept_tree, last.moved_to)
 
 
-def _more_was_said(visit: GateVisit) -> bool:
+def _is_superseded(visit: GateVisit) -> bool:
     """Return whether the gate was opened again, or somebody pushed to the branch of the task, after this
     visit."""
     later_visits = GateVisit.objects.filter(
@@ -106,7 +109,7 @@ def _approved_tree(visit: GateVisit) -> str:
     return first.values_list("tree", flat=True)[0]
 
 
-def _checked(visit: GateVisit, tree: str) -> set[str]:
+def _check_stations(visit: GateVisit, tree: str) -> set[str]:
     """Check stations: those that worked on the approved files before the approval, and left them as they were."""
     rows = VisitCommit.objects.filter(
         task=visit.task_id, tree=tree, job__lte=visit.job_id, job__state=Job.State.DONE

@@ -30,12 +30,12 @@ from pipelines.queries import why as whys
 from pipelines.queries.environments import repository_of
 from pipelines.queries.failure_causes import FailureCause, causes, last_cause
 from pipelines.queries.history import TimelineItem, history
-from pipelines.queries.joined import waiting_at_joins
+from pipelines.queries.joined import join_sentences
 from pipelines.queries.positions import PositionView
-from pipelines.queries.preparing import Preparing, preparing
-from pipelines.queries.resting import waiting_for_a_time
-from pipelines.queries.unanswered import unanswered
-from pipelines.queries.unoffered import without_a_worker
+from pipelines.queries.preparing import PreparationProgress, running_preparations
+from pipelines.queries.resting import timed_wait_sentences
+from pipelines.queries.unanswered import unanswered_sentences
+from pipelines.queries.unoffered import unclaimed_sentences
 from pipelines.queries.usage import Spending
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.line import ParsedLine
@@ -57,8 +57,8 @@ class TaskView:
     def __init__(self, task: Task, now: datetime) -> None:
         self.task, self.now = task, now
 
-    def read_whole(self) -> None:
-        """Read by one statement what the page asks for one after the other."""
+    def read_rows(self) -> None:
+        """Read everything that the page shows by one statement."""
         vars(self).update(task_rows.read(self.task, HANDOFFS, LINKED))
 
     @cached_property
@@ -77,9 +77,9 @@ class TaskView:
         return list(Job.objects.filter(token__task=self.task).select_related("worker").order_by("pk"))
 
     @cached_property
-    def preparing(self) -> dict[int, Preparing]:
+    def preparing(self) -> dict[int, PreparationProgress]:
         """Preparations by the id of the run."""
-        return preparing(self.line, self.jobs, self.now)
+        return running_preparations(self.line, self.jobs, self.now)
 
     @cached_property
     def spending(self) -> Spending:
@@ -91,7 +91,7 @@ class TaskView:
         """Spending by the names of the stations, of those that reported anything."""
         spending: dict[str, Spending] = {}
         for job in self.jobs:
-            spent = usage.reported(job.outcome)
+            spent = usage.reported_spending(job.outcome)
             if spent.runs:
                 name = station_name(self.line, job.station)
                 spending[name] = spending.get(name, usage.NOTHING) + spent
@@ -126,7 +126,7 @@ class TaskView:
         return history(self.task, self.events, self.now)
 
     @property
-    def history_shown(self) -> list[TimelineItem]:
+    def recent_history(self) -> list[TimelineItem]:
         return self.history[:HISTORY]
 
     @property
@@ -142,7 +142,7 @@ class TaskView:
 
     @cached_property
     def visits(self) -> list[GateVisit]:
-        """Oldest first, each with what the decision said that asked, and whoever decided it."""
+        """Gate visits, oldest first, each with the decision that asked it and whoever decided it."""
         visits = GateVisit.objects.filter(task=self.task).select_related("asked_by", "decided_by")
         visits = visits.defer("evidence", "asked_by__situation", "asked_by__trace")
         return list(visits.order_by("opened_at", "position"))
@@ -174,9 +174,9 @@ class TaskView:
     def positions(self) -> list[PositionView]:
         last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
         open_visits = self.open_visits
-        joined = waiting_at_joins(self.tokens)
-        resting = waiting_for_a_time(last) | without_a_worker(self.task, self._queued(last))
-        resting |= unanswered(self.task.project, self.tokens)
+        joined = join_sentences(self.tokens)
+        resting = timed_wait_sentences(last) | unclaimed_sentences(self.task, self._queued(last))
+        resting |= unanswered_sentences(self.task.project, self.tokens)
         stopped = (Status.STUCK, Status.BLOCKED)
         failed = causes(
             (last[token.pk] for token in self.tokens if token.status in stopped and token.pk in last),
@@ -231,7 +231,7 @@ class TaskView:
         files = {line_input.key for line_input in self.line.inputs if line_input.type == "file"}
         filled = [
             (labels.get(key, key), _short(value))
-            for key, value in versions.shown_inputs(self.task.pinned_id, self.task.inputs).items()
+            for key, value in versions.displayed_inputs(self.task.pinned_id, self.task.inputs).items()
             if key not in files
         ]
         return [(label, value) for label, value in filled if value]
@@ -276,14 +276,18 @@ class TaskView:
             ("events", "Events", self.task.seq),
         ]
 
-    def why(self, decision_id: str = "") -> whys.Why | None:
-        """The decision `wanted` (an id), else the last one; None where nothing has been decided yet."""
+    def why(self, decision_id: str = "") -> whys.DecisionExplanation | None:
+        """Return the explanation of the decision `decision_id`, otherwise of the last one; None if nothing has
+        been
+
+        decided yet.
+        """
         ids = self.decision_ids
         if not ids:
             return None
         place = ids.index(decision_id) if decision_id in ids else len(ids) - 1
         decision = Decision.objects.select_related("pinned").defer("pinned__document").get(pk=ids[place])
-        explanation = whys.why(decision, self.visits)
+        explanation = whys.explain_decision(decision, self.visits)
         explanation.position, explanation.total = place + 1, len(ids)
         explanation.before = ids[place - 1] if place else ""
         explanation.after = ids[place + 1] if place + 1 < len(ids) else ""

@@ -92,15 +92,16 @@ def branch_of(task: Task) -> TaskBranch | None:
         last.base_branch,
         last.base,
         last.head,
-        pushed_to(task.pk, last.branch),
+        pushed_commit(task.pk, last.branch),
         facts.get("files_changed"),
         facts.get("insertions"),
         facts.get("deletions"),
     )
 
 
-def shown_on_host(task: int, before: int) -> tuple[str, str]:
-    """The commit that was pushed or merged last before this job, by a delivery or by people, and its tree."""
+def last_host_commit(task: int, before: int) -> tuple[str, str]:
+    """Return the commit that was pushed or merged last before this job, by a delivery or by people, and its
+    tree."""
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False, job__lt=before).order_by("-job")
     pushes = VisitCommit.objects.filter(
         task=task, job__branch_push__isnull=False, job__state=Job.State.DONE, job__lt=before
@@ -114,7 +115,7 @@ def shown_on_host(task: int, before: int) -> tuple[str, str]:
     return commit, tree
 
 
-def pushed_to(task: int, branch: str, before: int | None = None) -> str:
+def pushed_commit(task: int, branch: str, before: int | None = None) -> str:
     """The commit at which the branch of a task stands on the remote as far as Gateline knows: as a delivery, or the
     visit of somebody who pushed, left it; of jobs before this one. "" where nobody pushed it."""
     landed = Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exclude(to=MERGE)
@@ -133,7 +134,7 @@ def pushed_to(task: int, branch: str, before: int | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class PushedByPeople:
+class PeoplePush:
     """Push to a branch by people. `who`: as the host or the commits name them. `people`: names of the members
     that this is or may be. `proven`: the host vouches for it."""
 
@@ -143,17 +144,17 @@ class PushedByPeople:
     proven: bool
 
 
-def pushes_of(task: Task, until: datetime | None = None) -> list[PushedByPeople]:
+def pushes_of(task: Task, until: datetime | None = None) -> list[PeoplePush]:
     """Return the pushes of people to the branch of a task, the oldest first; `until`: by then."""
     rows = BranchPush.objects.filter(task=task).order_by("job").prefetch_related("people")
     rows = rows if until is None else rows.filter(at__lte=until)
     return [
-        PushedByPeople(push.who, push.commit, [str(one) for one in push.people.all()], push.by_host)
+        PeoplePush(push.who, push.commit, [str(one) for one in push.people.all()], push.by_host)
         for push in rows
     ]
 
 
-def packs_of(task: Task) -> dict[str, int]:
+def pack_sizes(task: Task) -> dict[str, int]:
     """{name in the storage: bytes} of all that its visits committed, the oldest first, and of the task that it
     retries."""
     task_ids: list[int] = []

@@ -21,7 +21,7 @@ from pipelines.models import (
     Worker,
 )
 from pipelines.models.plumbing import rows
-from pipelines.models.plumbing.private import blank, link
+from pipelines.models.plumbing.private import blank_row, set_related
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.queries.statements import TASK_ROWS
 
@@ -38,16 +38,16 @@ def read(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
     )
     done = {}
     for job, worker in jobs:
-        done[job["id"]] = row = rows.read(Job, job)
-        link(row, "worker", rows.read(Worker, worker) if worker else None)
+        done[job["id"]] = row = rows.row_from_json(Job, job)
+        set_related(row, "worker", rows.row_from_json(Worker, worker) if worker else None)
     return {
-        "tokens": [_of(task, rows.read(Token, token)) for token in tokens],
+        "tokens": [_of(task, rows.row_from_json(Token, token)) for token in tokens],
         "jobs": list(done.values()),
-        "events": [rows.read(Event, event) for event in events],
+        "events": [rows.row_from_json(Event, event) for event in events],
         "visits": list(_visits(visits)),
         "decision_ids": decisions,
         "artifacts": list(_artifacts(artifacts, done)),
-        "handoffs": [rows.read(Handoff, handoff) for handoff in latest],
+        "handoffs": [rows.row_from_json(Handoff, handoff) for handoff in latest],
         **_linked(task.project, others),
     }
 
@@ -59,17 +59,17 @@ def _of(task: Task, token: Token) -> Token:
 
 def _visits(records: Any) -> Iterator[GateVisit]:
     for visit, decision, person in records:
-        row = rows.read(GateVisit, visit)
-        link(row, "asked_by", rows.read(Decision, decision))
-        link(row, "decided_by", rows.read(User, person) if person else None)
+        row = rows.row_from_json(GateVisit, visit)
+        set_related(row, "asked_by", rows.row_from_json(Decision, decision))
+        set_related(row, "decided_by", rows.row_from_json(User, person) if person else None)
         yield row
 
 
 def _artifacts(records: Any, jobs: dict[int, Job]) -> Iterator[Artifact]:
     for artifact, blob in records:
-        row = rows.read(Artifact, artifact)
-        link(row, "blob", rows.read(Blob, blob))
-        link(row, "job", jobs[row.job_id])
+        row = rows.row_from_json(Artifact, artifact)
+        set_related(row, "blob", rows.row_from_json(Blob, blob))
+        set_related(row, "job", jobs[row.job_id])
         yield row
 
 
@@ -78,7 +78,7 @@ def _linked(project: Project, records: Any) -> dict[str, list[Task]]:
     linked: dict[str, list[Task]] = {"depends_on": [], "needed_by": [], "followed_by": []}
     for other in records:
         kind = other.pop("kind")
-        row = blank(Task, adding=False)
+        row = blank_row(Task, adding=False)
         vars(row).update(other)
         row.project = project
         linked[kind].append(row)

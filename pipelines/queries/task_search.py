@@ -11,7 +11,7 @@ from django.db.models import BooleanField, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Upper
 
 from pipelines.models import Task, TaskText
-from pipelines.models.plumbing.private import of_first
+from pipelines.models.plumbing.private import restrict_to_first
 
 FIRST = 1_000
 """So many tasks are read in order whatever the words are."""
@@ -22,42 +22,46 @@ NEWEST, OLDEST = ("-created_at", "-pk"), ("created_at", "pk")
 """Orders that have an index."""
 
 
-def first_found(
+def search_ids(
     rows: QuerySet[Task], among: QuerySet[Task], words: str, order: tuple[str, ...], most: int
 ) -> list[int]:
     """The ids of the first `most` of these rows that have the words, in this order. `among`: tasks that an index has in
     order, of which `rows` are some."""
     if order in (NEWEST, OLDEST):
         for reach in (FIRST, FURTHER):
-            ids = _ids(of_first(rows.filter(having(words)), among.order_by(*order)[:reach]), order, most)
+            ids = _ids(
+                restrict_to_first(rows.filter(words_condition(words)), among.order_by(*order)[:reach]),
+                order,
+                most,
+            )
             if len(ids) == most:
                 return ids
             # At this rate FURTHER tasks would not have enough of them either.
             if len(ids) * FURTHER < most * FIRST:
                 break
-    return _ids(rows.filter(matching(words)), order, most)
+    return _ids(rows.filter(indexed_words_condition(words)), order, most)
 
 
 def _ids(rows: QuerySet[Task], order: tuple[str, ...], most: int) -> list[int]:
     return list(rows.order_by(*order).values_list("pk", flat=True)[:most])
 
 
-def having(words: str) -> Q:
-    """Return the condition that matches tasks by number (`WI-app-42`, `42`), title or label."""
+def words_condition(words: str) -> Q:
+    """Return the condition that matches tasks by number (`WI-app-42`, `42`), title or label, row by row."""
     matches = Q(title__icontains=words) | Q(labels__contains=[words])
     number = _number(words)
     return matches if number is None else matches | Q(number=number)
 
 
-def matching(words: str) -> Q:
-    """The same, looked up in the index: words of one character are not."""
+def indexed_words_condition(words: str) -> Q:
+    """Return the same condition, looked up in the text index. Words of one character are matched row by row."""
     if len(words) < 2:
-        return having(words)
+        return words_condition(words)
     number = _number(words)
     texts = [words] if number is None else [words, f"#{number}\n"]
     # Tasks that may have one of these in title, labels or number: those that have all of its parts somewhere.
     had = [Q(HasGrams(Grams("text"), Grams(Upper(Value(text))))) for text in texts]
-    return having(words) & Q(pk__in=TaskText.objects.filter(reduce(or_, had)).values("task"))
+    return words_condition(words) & Q(pk__in=TaskText.objects.filter(reduce(or_, had)).values("task"))
 
 
 def _number(words: str) -> int | None:

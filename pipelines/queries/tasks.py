@@ -21,12 +21,12 @@ from pipelines.models import (
     Status,
     Task,
     User,
-    displayed,
+    with_display_status,
 )
-from pipelines.models.plumbing.compiled import compiled, ids
-from pipelines.queries.dates import EVER, Dates
-from pipelines.queries.line_filter import of_line
-from pipelines.queries.task_search import NEWEST, OLDEST, first_found
+from pipelines.models.plumbing.compiled import array_field, compiled
+from pipelines.queries.dates import EVER, DateRange
+from pipelines.queries.line_filter import line_condition
+from pipelines.queries.task_search import NEWEST, OLDEST, search_ids
 from pipelines.queries.unmerged import unmerged_among
 
 PER_PAGE = 50
@@ -59,7 +59,7 @@ class TaskFilter:
     requester: str = ""  # "me"
     late: str = ""  # "yes": open, and past its due time or that of a review
     sort: str = "new"
-    dates: Dates = EVER
+    dates: DateRange = EVER
     """When they were started."""
 
     @property
@@ -101,14 +101,14 @@ class BoundedPaginator(Paginator):
     def page(self, number: int | str) -> Page:
         """Its rows with the status that is shown, which is looked up for no other row."""
         page = super().page(number)
-        page.object_list = list(displayed(self.rows(page.object_list)))
+        page.object_list = list(with_display_status(self.rows(page.object_list)))
         return page
 
     def rows(self, part: Any) -> QuerySet[Task]:
         return cast("QuerySet[Task]", part)
 
 
-class FoundPaginator(BoundedPaginator):
+class SearchPaginator(BoundedPaginator):
     """Paginator of the rows with these ids, which are in order and at most one more than `most`."""
 
     def __init__(self, rows: QuerySet[Task], most: int, ids: Sequence[int]) -> None:
@@ -128,14 +128,14 @@ ROW_FIELDS = (
 """Of a row of a table; an object of each project and line for each row costs more than the rest."""
 
 
-def table(projects: Sequence[Project], search: TaskFilter, user: User, page: int) -> Page:
-    among = Task.objects.filter(of_line(search.line), project__in=list(projects))
+def search_page(projects: Sequence[Project], search: TaskFilter, user: User, page: int) -> Page:
+    among = Task.objects.filter(line_condition(search.line), project__in=list(projects))
     order = SORTS.get(search.sort, SORTS["new"])
     rows = narrowed(among, search, user).only(*ROW_FIELDS).order_by(*order)
     paginator = BoundedPaginator(rows, MOST)
     if search.q:
-        ids = first_found(rows, among, search.q, order, MOST_WITH_WORDS + 1)
-        paginator = FoundPaginator(rows, MOST_WITH_WORDS, ids)
+        ids = search_ids(rows, among, search.q, order, MOST_WITH_WORDS + 1)
+        paginator = SearchPaginator(rows, MOST_WITH_WORDS, ids)
     task_page = paginator.get_page(page)
     of = {project.pk: project for project in projects}
     lines = Line.objects.only("key", "name").in_bulk({task.line_id for task in task_page})
@@ -157,16 +157,16 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
         display_statuses = WAITING if search.status == "waiting" else (search.status,)
         rows = rows.filter(status__in=OF_STATUS.get(search.status, display_statuses))
         # The shown status is worked out only of tasks that an index has found by the stored one.
-        rows = displayed(rows).filter(Q(display_status__in=display_statuses))
+        rows = with_display_status(rows).filter(Q(display_status__in=display_statuses))
     if search.priority:
         rows = rows.filter(priority=search.priority)
     if search.late:
-        rows = rows.filter(late())
-    rows = rows.filter(search.dates.of("created_at"))
+        rows = rows.filter(late_condition())
+    rows = rows.filter(search.dates.condition_on("created_at"))
     return rows.filter(requester=user) if search.requester == "me" else rows
 
 
-def late() -> Q:
+def late_condition() -> Q:
     """Open tasks past their due time, or at a gate past its."""
     overdue_visits = GateVisit.objects.filter(state=GateVisit.State.OPEN, due_at__lt=Now()).order_by()
     passed = Task.objects.filter(ended_at__isnull=True, due_at__lt=Now()).order_by()
@@ -179,7 +179,7 @@ UNLIKE = (Status.RUNNING, Status.EVALUATING, Status.BLOCKED)
 """Statuses of tasks that may be shown as another one: few tasks have them at a time."""
 
 
-def counts(projects: Iterable[Project]) -> dict[int, Counter[str]]:
+def counts_by_line(projects: Iterable[Project]) -> dict[int, Counter[str]]:
     """Return how many tasks there are in each displayed status, by the id of each line with open tasks."""
     lines = _lines(projects=[project.pk for project in projects])
     by_line: defaultdict[int, Counter[str]] = defaultdict(Counter)
@@ -190,18 +190,18 @@ def counts(projects: Iterable[Project]) -> dict[int, Counter[str]]:
     return by_line
 
 
-@compiled(projects=ids())
+@compiled(projects=array_field())
 def _lines(projects: Any) -> QuerySet[Line, int]:
     return Line.objects.filter(project__among=projects).order_by().values_list("pk", flat=True)
 
 
-@compiled(lines=ids())
+@compiled(lines=array_field())
 def _unlike(lines: Any) -> QuerySet[Task, tuple[int, str, int]]:
-    rows = displayed(Task.objects.filter(line__among=lines, status__in=UNLIKE)).order_by()
+    rows = with_display_status(Task.objects.filter(line__among=lines, status__in=UNLIKE)).order_by()
     return rows.values_list("line", "display_status").annotate(n=Count("pk"))
 
 
-@compiled(lines=ids(), statuses=ids(CharField()))
+@compiled(lines=array_field(), statuses=array_field(CharField()))
 def _of_statuses(lines: Any, statuses: Any) -> QuerySet[Task, tuple[int, str, int]]:
     rows = Task.objects.filter(line__among=lines, status__among=statuses).order_by()
     return rows.values_list("line_id", "status").annotate(n=Count("*"))
@@ -213,7 +213,7 @@ def _by_status(lines: Collection[int], statuses: Collection[str]) -> dict[tuple[
     return {(line, status): number for line, status, number in rows}
 
 
-def lines_of(project: Project) -> list[Line]:
+def lines_with_counts(project: Project) -> list[Line]:
     """Return the lines with `open_count`, `stuck_count` and `review_count` of each, those that are archived
     last. Tasks that have ended are not read."""
     lines = Line.objects.filter(project=project).select_related("live", "draft_by")

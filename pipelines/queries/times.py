@@ -14,7 +14,7 @@ from pipelines.queries.statements import STATION_TIMES
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class TimeSpread:
     """Seconds of `count` times."""
 
     count: int
@@ -30,9 +30,9 @@ class StationTimes:
     line_name: str
     key: str
     name: str
-    waiting: Spread | None
-    working: Spread | None
-    gates: Spread | None
+    waiting: TimeSpread | None
+    working: TimeSpread | None
+    gates: TimeSpread | None
 
     @property
     def total(self) -> float:
@@ -40,7 +40,7 @@ class StationTimes:
         return sum(spread.median for spread in (self.waiting, self.working, self.gates) if spread)
 
 
-def narrowed(versions: Iterable[int], since: datetime | None, until: datetime | None) -> dict[str, Any]:
+def query_values(versions: Iterable[int], since: datetime | None, until: datetime | None) -> dict[str, Any]:
     """The values of statements over what was done in that time under these versions."""
     # PostgreSQL knows both as timestamps, so that one statement does for open ranges, too.
     return {"versions": list(versions), "start": since or "-infinity", "end": until or "infinity"}
@@ -48,13 +48,13 @@ def narrowed(versions: Iterable[int], since: datetime | None, until: datetime | 
 
 def of_stations(
     versions: Iterable[int], since: datetime | None, until: datetime | None
-) -> dict[tuple[int, str], list[Spread | None]]:
+) -> dict[tuple[int, str], list[TimeSpread | None]]:
     """Return `waiting`, `working` and `gates` of the jobs that began in that time, by line and station."""
     return {
         (line, key): [
-            Spread(n, *times) if n else None for n, times in zip(rest[::2], rest[1::2], strict=True)
+            TimeSpread(n, *times) if n else None for n, times in zip(rest[::2], rest[1::2], strict=True)
         ]
-        for line, key, *rest in fetch(STATION_TIMES, narrowed(versions, since, until))
+        for line, key, *rest in fetch(STATION_TIMES, query_values(versions, since, until))
     }
 
 
@@ -63,7 +63,7 @@ def of_project(
 ) -> list[StationTimes]:
     """The stations of what is live, where jobs began in that time; where an outcome takes longest comes first. `line`
     narrows to one, whose stations come in its order."""
-    nothing: list[Spread | None] = [None, None, None]
+    nothing: list[TimeSpread | None] = [None, None, None]
     lines = Line.objects.filter(project=project, **({"pk": line.pk} if line else {}))
     versions = LineVersion.objects.filter(line__in=lines).values_list("pk", flat=True)
     spread = of_stations(versions, since, until)

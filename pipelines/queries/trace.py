@@ -51,7 +51,7 @@ def trace_of(decision: Decision) -> list[dict[str, Any]]:
     return full_entries(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
 
 
-def checks_of(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def check_results(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the results of the checks of gates, as the trace has them, with the `gate` and in `words`; an
     entry's sentence begins with the gate's key."""
     return [
@@ -85,7 +85,7 @@ def _step(line: ParsedLine, entry: Mapping[str, Any]) -> TraceStep:
         STEPS.get(key, key),
         _rule(line, str(entry.get("rule") or "")),
         str(entry.get("result")).lower(),
-        [_saw(line, operand) for operand in entry.get("saw") or ()],
+        [_operand_text(line, operand) for operand in entry.get("saw") or ()],
         note_words(line, str(entry.get("why") or "")),
         # A trace has seconds.
         None if took is None else float(took) * 1_000_000,
@@ -100,7 +100,7 @@ def _rule(line: ParsedLine, key: str) -> str:
     return f"rule {station.rules.index(rule) + 1} · {label}"
 
 
-def _saw(line: ParsedLine, operand: Mapping[str, Any]) -> str:
+def _operand_text(line: ParsedLine, operand: Mapping[str, Any]) -> str:
     """`output $.high: 2`, `edge Build → Test: 1`, or a check with what it saw."""
     if "passed" in operand:
         what = f"{operand.get('label') or operand['field']} {operand.get('operator', '')} {_text(operand.get('value'))}"

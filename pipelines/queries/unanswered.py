@@ -17,7 +17,7 @@ from pipelines.routing.sentences.waits import Sentence
 PROGRAMS: Final = "kind:command"
 
 
-def unanswered(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]:
+def unanswered_sentences(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]:
     """Return {token id: why nobody answers, and what would help}: three statements, however many tokens there are."""
     waiting = [token.pk for token in tokens if token.status == Status.EVALUATING]
     if not waiting:
@@ -28,8 +28,8 @@ def unanswered(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]
         return {}
     owner = project.owner.key
     able, offered = (
-        leases.able(owner, project.pk),
-        [item for item in leases.claims() if item.works_in(project.pk)],
+        leases.answerable_evaluations(owner, project.pk),
+        [item for item in leases.live_claims() if item.works_in(project.pk)],
     )
     sentences = {}
     for job in jobs:
@@ -61,4 +61,6 @@ def _program(job: Job, owner: str, offered: Sequence[Claim]) -> Sentence | None:
     station = versions.by_id(job.pinned_id).station(job.station)
     if any(claim.takes(owner, station.labels) and claim.has(PROGRAMS) for claim in offered):
         return None
-    return unoffered.why(owner, station, offered, brought=required_offers(station), besides=(PROGRAMS,))
+    return unoffered.unclaimed_reason(
+        owner, station, offered, brought=required_offers(station), besides=(PROGRAMS,)
+    )

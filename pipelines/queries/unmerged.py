@@ -8,12 +8,12 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from pipelines.models import Delivery, Status, Task, VersionStation, VisitCommit
-from pipelines.models.plumbing.compiled import ids, kept
+from pipelines.models.plumbing.compiled import array_field, server_prepared
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 
 
-def is_unmerged() -> Q:
+def unmerged_condition() -> Q:
     """Return the condition `UNMERGED` on a `Task`; it says nothing of tasks that are not completed."""
     others = VisitCommit.objects.filter(task=OuterRef("task"))
     landed = Delivery.objects.filter(task=OuterRef("task"), landed_at__isnull=False, job__gte=OuterRef("job"))
@@ -33,13 +33,13 @@ def unmerged_among(tasks: Collection[Task]) -> set[int]:
     return set(_unmerged(tasks=completed)) if completed else set()
 
 
-def left_unmerged(task: Task) -> bool:
+def has_unmerged_change(task: Task) -> bool:
     """True of one that completed with an unmerged change; nothing is asked where its line delivers nothing."""
     delivers = any(station.kind == DELIVER.key for station in versions.by_id(task.pinned_id).stations)
     return delivers and bool(unmerged_among([task]))
 
 
-@kept(tasks=ids())
+@server_prepared(tasks=array_field())
 def _unmerged(tasks: Any) -> QuerySet[Task, int]:
-    rows = Task.objects.filter(is_unmerged(), pk__among=tasks, status=Status.COMPLETED)
+    rows = Task.objects.filter(unmerged_condition(), pk__among=tasks, status=Status.COMPLETED)
     return rows.order_by("pk").values_list("pk", flat=True)

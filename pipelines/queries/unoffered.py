@@ -11,8 +11,8 @@ from django.conf import settings
 
 from pipelines.models import Job, Purpose, Task
 from pipelines.models.plumbing.compiled import fetch
-from pipelines.ports.leases import Claim, claims
-from pipelines.ports.vault.finding import Reach, brought
+from pipelines.ports.leases import Claim, live_claims
+from pipelines.ports.vault.finding import ValueScope, secret_needs_of
 from pipelines.queries import environments, queued_work, versions
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.queries.statements import UNOFFERED_COUNT
@@ -65,7 +65,7 @@ class Unclaimed:
 
 def count() -> int:
     """Count the jobs that wait for a worker that is not there."""
-    return sum(row.number for row in _unclaimed(queued_work.everywhere(), most=None))
+    return sum(row.number for row in _unclaimed(queued_work.in_all_projects(), most=None))
 
 
 def in_project(project: int) -> list[Unclaimed]:
@@ -82,17 +82,19 @@ def _unclaimed(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaime
     waiting = [work for work in waiting if work.purpose == Purpose.STATION]
     if not waiting:
         return []
-    offered = claims()
+    offered = live_claims()
     images = environments.ImageRepositories.of({work.project for work in waiting})
     lacking = []
     for work, secrets in zip(
-        waiting, brought([(work.reach, work.published) for work in waiting]), strict=True
+        waiting, secret_needs_of([(work.reach, work.published) for work in waiting]), strict=True
     ):
         # Where an input names the repository, each task has its own: those are not counted.
-        besides = (IMAGES,) if images.asked(work) else ()
+        besides = (IMAGES,) if images.all_need_images(work) else ()
         claims_there = _in_project(offered, work.project)
-        if not any(claim.can(work.owner, work.published, secrets, besides) for claim in claims_there):
-            lacking.append((work, why(work.owner, work.published, claims_there, secrets, besides)))
+        if not any(claim.can_do(work.owner, work.published, secrets, besides) for claim in claims_there):
+            lacking.append(
+                (work, unclaimed_reason(work.owner, work.published, claims_there, secrets, besides))
+            )
     if not lacking:
         return []
     rows = [{"version": work.version, "station": work.station, "kind": work.kind} for work, _why in lacking]
@@ -101,16 +103,16 @@ def _unclaimed(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaime
     return [Unclaimed(work, number, sentence) for (work, sentence), number in counted if number]
 
 
-def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]:
+def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]:
     """{token id: why nobody does it now, and what would help}. `last`: the last job of each token."""
     queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
     if not queued:
         return {}
-    offered, owner = _in_project(claims(), task.project_id), task.project.owner.key
+    offered, owner = _in_project(live_claims(), task.project_id), task.project.owner.key
     sentences = {}
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
-        brought = Reach.of(task).brings(station)
+        brought = ValueScope.of(task).secret_needs(station)
         # It was begun, and looks again at that time: it waits for no worker.
         if job.not_before is not None and station.kind == DELIVER.key:
             sentences[token] = Sentence(
@@ -123,9 +125,9 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
             )
             continue
         line = versions.by_id(job.pinned_id)
-        besides = environments.asked(task.project_id, line, station, task.inputs)
-        if not any(claim.can(owner, station, brought, besides) for claim in offered):
-            sentences[token] = why(owner, station, offered, brought, besides)
+        besides = environments.required_offers(task.project_id, line, station, task.inputs)
+        if not any(claim.can_do(owner, station, brought, besides) for claim in offered):
+            sentences[token] = unclaimed_reason(owner, station, offered, brought, besides)
     return sentences
 
 
@@ -133,7 +135,7 @@ def _in_project(offered: Sequence[Claim], project: int) -> list[Claim]:
     return [claim for claim in offered if claim.works_in(project)]
 
 
-def why(
+def unclaimed_reason(
     owner: str,
     station: Station,
     offered: Sequence[Claim],
@@ -160,7 +162,11 @@ def why(
     for need in (*required_offers(station), *besides):
         if need not in brought and not any(claim.has(need) for claim in serving):
             several = any(SEVERAL_OWNERS in (claim.offers or ()) for claim in serving)
-            return _for_several() if several and executes(need.partition(":")[2]) else _lacking(need)
+            return (
+                _for_several()
+                if several and executes(need.partition(":")[2])
+                else _missing_need_sentence(need)
+            )
     return Sentence(
         "No active runner has everything that this station needs.",
         "Start one that has all of it: labels, model and secrets.",
@@ -195,7 +201,7 @@ def _for_several() -> Sentence:
     )
 
 
-def _lacking(need: str) -> Sentence:
+def _missing_need_sentence(need: str) -> Sentence:
     family, _colon, name = need.partition(":")
     if need == MODEL_SERVER:
         return Sentence("No active runner has a model.", "Set GATELINE_MODEL_URL for a runner.")

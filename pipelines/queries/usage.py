@@ -106,7 +106,7 @@ def short(number: int | None) -> str:
     return f"{number / 1_000_000:.1f}M"
 
 
-def reported(outcome: Mapping[str, Any] | None) -> Spending:
+def reported_spending(outcome: Mapping[str, Any] | None) -> Spending:
     """Return the spending that one outcome reports."""
     usage = ((outcome or {}).get("facts") or {}).get("usage")
     if usage is None:

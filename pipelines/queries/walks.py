@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pipelines.models import Escalation, Status, Word
-from pipelines.queries.joined import came_to, waits_for
+from pipelines.queries.joined import join_result_words, join_wait_sentence
 from pipelines.routing.analysis.lint.subject import edges_in
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.plural import plural
@@ -50,8 +50,8 @@ def _item(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> di
         "number": record.number,
         "station": record.station,
         "name": station_name(line, record.station),
-        "did": did(line, step) if step else "Start",
-        "went": _went(line, step, record),
+        "did": step_words(line, step) if step else "Start",
+        "went": _result_sentences(line, step, record),
         "status": status,
         "word": status_word(status),
         "tone": TONES.get(Status(status), "active"),
@@ -61,7 +61,7 @@ def _item(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> di
     }
 
 
-def did(line: ParsedLine, step: ScenarioStep) -> str:
+def step_words(line: ParsedLine, step: ScenarioStep) -> str:
     """The step in a few words."""
     if step.kind == "outcome":
         return outcome_words(step.outcome)
@@ -115,10 +115,10 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _went(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> str:
+def _result_sentences(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> str:
     if step is None:
         return f"{station_name(line, record.station)} is to report."
-    others = [*_also(line, record), *_met(line, record)]
+    others = [*_also(line, record), *_join_sentences(line, record)]
     if record.decision is not None:
         return " ".join([decision_sentence(line, record.station, record.decision.to_dict()), *others])
     if step.kind == "gates":
@@ -144,12 +144,12 @@ def _escalations_after(record: StepRecord) -> str:
     return "Nothing is escalated any more."
 
 
-def _met(line: ParsedLine, record: StepRecord) -> Iterable[str]:
+def _join_sentences(line: ParsedLine, record: StepRecord) -> Iterable[str]:
     """The joins that it completed."""
     for join in record.joined:
         words = {
             "join": station_name(line, join.station),
-            "branches": came_to(line, join.merge.to_dict(), join.contradictions),
+            "branches": join_result_words(line, join.merge.to_dict(), join.contradictions),
         }
         yield "The branches meet at {join}: {branches}.".format(**words)
         if join.decision:
@@ -163,7 +163,7 @@ def status_word(status: str) -> str:
 # Ways
 
 
-def ways(line: ParsedLine, records: Iterable[StepRecord]) -> list[dict[str, Any]]:
+def counted_moves(line: ParsedLine, records: Iterable[StepRecord]) -> list[dict[str, Any]]:
     """Every move so far, counted, in the shape of `DrawnMove`."""
     moves = Counter(drawn_moves(line, records))
     return [{**asdict(move), "count": count} for move, count in moves.items()]
@@ -174,7 +174,7 @@ def ways(line: ParsedLine, records: Iterable[StepRecord]) -> list[dict[str, Any]
 
 def tokens(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]:
     at_joins = {
-        branch.id: waits_for(line, group)
+        branch.id: join_wait_sentence(line, group)
         for group in waiting_groups(line, joins.open_branches(walk))
         for branch in group.arrived
     }
@@ -269,7 +269,7 @@ def _edges(line: ParsedLine, key: str) -> list[EdgeTest]:
     return list({(edge.source, edge.target): edge for edge in edges}.values())
 
 
-def held_again(line: ParsedLine, position: SimulatedPosition) -> str:
+def hold_reason(line: ParsedLine, position: SimulatedPosition) -> str:
     """Return why a choice would only be held, where the decision alone does not say so; else ""."""
     if position.status != HELD or "rejection" not in position.wait:
         return ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
-from pipelines.queries.trace import TraceStep, checks_of, steps_of, trace_of
+from pipelines.queries.trace import TraceStep, check_results, steps_of, trace_of
 from pipelines.routing.document.line import ParsedLine, Rule
 from pipelines.routing.sentences.conditions import Leaf, condition_leaves
 from pipelines.routing.sentences.decisions import decision_sentence, policy_summary, stopping_gate_text
@@ -26,7 +26,7 @@ STOPPED = "stopped"
 
 
 @dataclass(slots=True)
-class Test:
+class ConditionTest:
     """Line of a condition. `value` is None where it was never reached."""
 
     words: str
@@ -42,13 +42,13 @@ class RuleRow:
     label: str
     targets: str
     result: str
-    tests: list[Test] = field(default_factory=list)
+    tests: list[ConditionTest] = field(default_factory=list)
     gates: list[str] = field(default_factory=list)
     why: str = ""
 
 
 @dataclass(slots=True)
-class Explained:
+class Explanation:
     """A decision, wherever it was made. `gates`: name, and what became of it."""
 
     station: str
@@ -63,7 +63,7 @@ class Explained:
 
 
 @dataclass(slots=True)
-class Why(Explained):
+class DecisionExplanation(Explanation):
     """A stored one. `position` of `total`: which of the task's decisions this is, oldest first."""
 
     decision: Decision
@@ -87,21 +87,21 @@ class Why(Explained):
         return self.decision.micros / 1000
 
 
-def why(decision: Decision, visits: Iterable[GateVisit]) -> Why:
+def explain_decision(decision: Decision, visits: Iterable[GateVisit]) -> DecisionExplanation:
     """Explain it. `visits`: of the gates of its task."""
     line = versions.by_id(decision.pinned_id)
-    explanation = explained(line, decision.station, decision.answer, trace_of(decision))
+    explanation = explain_answer(line, decision.station, decision.answer, trace_of(decision))
     explanation.gates = list(_visits(line, [visit for visit in visits if visit.asked_by_id == decision.pk]))
-    return Why(
+    return DecisionExplanation(
         **{attribute.name: getattr(explanation, attribute.name) for attribute in fields(explanation)},
         decision=decision,
         at=decision.at,
     )
 
 
-def explained(
+def explain_answer(
     line: ParsedLine, key: str, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]
-) -> Explained:
+) -> Explanation:
     """`answer` and `trace` as the decision tool writes them."""
     station = line.stations_by_key.get(key)
     tested = {entry.get("rule"): entry for entry in trace if entry.get("step") == "rules"}
@@ -113,7 +113,7 @@ def explained(
     for row in rows:
         if stopped and row.id == answer.get("rule") and row.result == MATCHED:
             row.result, row.why = STOPPED, stopped
-    return Explained(
+    return Explanation(
         station_name(line, key),
         decision_sentence(line, key, answer, stopped),
         rows,
@@ -122,7 +122,7 @@ def explained(
         answer.get("rule") is None and answer.get("by") in ("policy", None) and None in tested,
         _notes(line, trace),
         [],
-        checks_of(line, trace),
+        check_results(line, trace),
         steps_of(line, trace),
     )
 
@@ -139,24 +139,27 @@ def _row(line: ParsedLine, number: int, rule: Rule, entry: Mapping[str, Any] | N
     return row
 
 
-def tests_of(line: ParsedLine, rule: Rule, saw: list[Any]) -> list[Test]:
+def tests_of(line: ParsedLine, rule: Rule, saw: list[Any]) -> list[ConditionTest]:
     """List what the condition of a rule asked, with what it saw of each. Empties `saw`."""
     return [_test(leaf, saw) for leaf in condition_leaves(rule.when, called=partial(station_name, line))]
 
 
-def _test(leaf: Leaf, saw: list[Any]) -> Test:
-    """Takes the first value seen of the leaf's operand: the engine notes them in the order in which it asked."""
+def _test(leaf: Leaf, saw: list[Any]) -> ConditionTest:
+    """Return one line of a condition. Takes the first value in `saw` that belongs to the leaf's operand."""
     for place, operand in enumerate(saw):
         if operand.get("operand") == leaf.operand and operand.get("path", "") == leaf.path:
             # A later leaf that asks the same takes the next value.
             del saw[place]
             unasked = leaf.operand in ("agentic", "hook") and operand.get("value") is None
-            return Test(leaf.words, None if unasked else shown(operand), keys=leaf.keys)
-    return Test(leaf.words, None, keys=leaf.keys)
+            return ConditionTest(leaf.words, None if unasked else value_text(operand), keys=leaf.keys)
+    return ConditionTest(leaf.words, None, keys=leaf.keys)
 
 
-def shown(operand: Mapping[str, Any]) -> str:
-    """Write a value as JSON, but a plain text without its quotes; of the nodes of a path a single one stands alone."""
+def value_text(operand: Mapping[str, Any]) -> str:
+    """Return a value as text: a plain text as it is, anything else as JSON. A single node of a path is written
+
+    alone.
+    """
     value = operand.get("value")
     if "nodes" in operand:
         nodes = operand["nodes"]
@@ -170,10 +173,14 @@ def shown(operand: Mapping[str, Any]) -> str:
 
 def _notes(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[str]:
     """List what was tried besides the rules, as sentences."""
-    return [note_words(line, str(entry["why"])) for entry in trace if entry.get("why") and _besides(entry)]
+    return [
+        note_words(line, str(entry["why"]))
+        for entry in trace
+        if entry.get("why") and _is_besides_rules(entry)
+    ]
 
 
-def _besides(entry: Mapping[str, Any]) -> bool:
+def _is_besides_rules(entry: Mapping[str, Any]) -> bool:
     """Tell if an entry is no row of the table: what a rule said of itself stands there."""
     if entry.get("step") == "rules":
         return entry.get("rule") is None

@@ -32,7 +32,7 @@ def _serving(project: Any, since: Any) -> QuerySet[Worker]:
 
 
 @dataclass(frozen=True)
-class Unenforced:
+class NetworkGaps:
     """Names of workers. `hosts`: on these a station that is to have no network, or some hosts, has all of it;
     `refusing`: these cannot let some hosts through, and start no such station. Pages of lines say so."""
 
@@ -40,10 +40,10 @@ class Unenforced:
     refusing: list[str]
 
 
-ENFORCED = Unenforced([], [])
+ENFORCED = NetworkGaps([], [])
 
 
-def unenforced(now: datetime, project: int) -> Unenforced:
+def network_gaps(now: datetime, project: int) -> NetworkGaps:
     return unenforced_of(with_programs(now, project))
 
 
@@ -52,15 +52,15 @@ def with_programs(now: datetime, project: int) -> list[Worker]:
     return [worker for worker in alive(now, project) if runs_programs(worker.offers)]
 
 
-def unenforced_of(living: list[Worker]) -> Unenforced:
-    return Unenforced(
+def unenforced_of(living: list[Worker]) -> NetworkGaps:
+    return NetworkGaps(
         [worker.name for worker in living if not worker.cuts_network],
         [worker.name for worker in living if worker.cuts_network and not worker.limits_hosts],
     )
 
 
 @dataclass(frozen=True)
-class Unprotected:
+class ProtectionGaps:
     """Names of workers. `isolation`: a station there could read keys and forge a decision. `network`: of the others
     those where it has the network all the same; `hosts`: those that start no station with a list of hosts. Setup
     and Runners say so (house §5). `ports`: those where no station listens on one; Setup says so."""
@@ -71,9 +71,9 @@ class Unprotected:
     ports: list[str]
 
 
-def unprotected(now: datetime, project: int) -> Unprotected:
+def protection_gaps(now: datetime, project: int) -> ProtectionGaps:
     living = with_programs(now, project)
-    return Unprotected(
+    return ProtectionGaps(
         [worker.name for worker in living if worker.isolation == NONE],
         [worker.name for worker in living if worker.isolation != NONE and not worker.cuts_network],
         unenforced_of(living).refusing,

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from config.embedded.hold import hold
+from config.embedded.hold import acquire_share
 from proof.soak.kills import free_port, prepare
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -38,7 +38,7 @@ def database(kept: Path | None = None) -> Iterator[Path]:
         connections.close_all()
         if kept is None:
             # Before its folder goes: at the end of the process there would be nothing to stop it by.
-            hold(home).release()
+            acquire_share(home).release()
             shutil.rmtree(home, ignore_errors=True)
 
 

@@ -168,14 +168,14 @@ def main() -> int:
         from django.core.management import call_command  # noqa: PLC0415  # see prepare
         from django.db import connections  # noqa: PLC0415  # see prepare
 
-        from config.embedded.hold import hold  # noqa: PLC0415  # see prepare
+        from config.embedded.hold import acquire_share  # noqa: PLC0415  # see prepare
 
         call_command("migrate", verbosity=0)
         try:
             table = run(home, options.seconds, options.server, options.beside)
         finally:
             connections.close_all()
-            hold(home).release()
+            acquire_share(home).release()
     print(json.dumps(table, indent=2))
     posts = table["beside the attack"].values()
     return int(any(set(kind["answers"]) != {"201"} for kind in posts))

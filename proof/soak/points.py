@@ -84,10 +84,10 @@ def set_up() -> None:
 
 def main() -> None:
     from config.embedded import layout  # noqa: PLC0415  # reads the folder's name from the environment
-    from config.embedded.hold import hold  # noqa: PLC0415  # as above
+    from config.embedded.hold import acquire_share  # noqa: PLC0415  # as above
 
     os.environ["GATELINE_ROLE"] = "worker"
-    hold(layout.home())
+    acquire_share(layout.home())
     import django  # noqa: PLC0415  # reads the settings, which read the server's connection
 
     import manage  # noqa: PLC0415  # as above

@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext
 
 from pipelines.models import GateVisit, Vote
 from reviews.models import Mail, MailLink
-from reviews.tasks import send
+from reviews.tasks import deliver_mail
 from tests.factories import World, make_member
 from tests.fixtures.mailbox import Mailbox
 from tests.reviews.conftest import gated
@@ -29,7 +29,7 @@ def links(world: World, mailbox: Mailbox, count: int) -> list[str]:
     for number in range(count):
         world.report(world.start(version, title=f"Change {number}"))
     for pk in Mail.objects.values_list("pk", flat=True):
-        send(pk)
+        deliver_mail(pk)
     assert len(mailbox.received) == count
     found: dict[str, None] = {}
     for _to, message in mailbox.received:

@@ -23,7 +23,7 @@ LASTS = timedelta(hours=1)
 def claim(visit: GateVisit, user: User) -> ReviewClaim:
     """Claim it for an hour, or for one more. Raises Conflict (closed, or claimed by somebody else)."""
     won = bool(fetch(CLAIM, [user.pk, LASTS.total_seconds(), visit.pk]))
-    current_claim = current(visit)
+    current_claim = claim_in_force(visit)
     if not won or current_claim is None:
         if current_claim is None:
             raise Conflict("This review is closed.")
@@ -39,7 +39,7 @@ def release(visit: GateVisit, user: User, *, owner: bool) -> None:
     """Release one's own claim, or, as an administrator (`owner`), anybody's; what is not claimed stays so.
 
     Raises Forbidden."""
-    current_claim = current(visit)
+    current_claim = claim_in_force(visit)
     if current_claim is None:
         return
     if current_claim.user_id != user.pk and not owner:
@@ -49,7 +49,7 @@ def release(visit: GateVisit, user: User, *, owner: bool) -> None:
     hint(visit.task.project)
 
 
-def current(visit: GateVisit) -> ReviewClaim | None:
+def claim_in_force(visit: GateVisit) -> ReviewClaim | None:
     """The claim that counts now, if any."""
     return _counting.first(visit=visit.pk)
 

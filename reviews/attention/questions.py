@@ -11,7 +11,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, existing
 from pipelines.models import GateVisit, Membership, User
 from pipelines.models.plumbing.compiled import compiled
 from pipelines.ports import clock
-from pipelines.ports.observers import ReviewerAsked, ReviewerTold, tell
+from pipelines.ports.observers import QuestionAnswered, QuestionRaised, emit
 from reviews.attention.hints import hint
 from reviews.models import ReviewQuestion
 
@@ -48,8 +48,8 @@ def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
         text=text,
         at=clock.now(),
     )
-    tell(
-        ReviewerAsked(
+    emit(
+        QuestionRaised(
             question.pk,
             visit.pk,
             visit.task_id,
@@ -80,8 +80,8 @@ def answer(visit: GateVisit, question: int, user: User, text: str) -> ReviewQues
         )
     stored_question.answer, stored_question.answered_at = _checked(text), clock.now()
     stored_question.save(update_fields=["answer", "answered_at"])
-    tell(
-        ReviewerTold(
+    emit(
+        QuestionAnswered(
             stored_question.pk,
             visit.pk,
             visit.task_id,
@@ -98,7 +98,7 @@ def answer(visit: GateVisit, question: int, user: User, text: str) -> ReviewQues
 
 
 def requester_of(visit: GateVisit) -> User | None:
-    """Whoever may be asked: the requester, while they are a member who can sign in."""
+    """Return the requester of the task, if they are a member who can sign in."""
     requester = visit.task.requester
     if requester is None or not requester.is_active:
         return None

@@ -32,18 +32,18 @@ def snooze(visit: GateVisit, user: User, until: datetime) -> ReviewSnooze:
     return stored_snooze
 
 
-def wake(visit: GateVisit, user: User) -> None:
+def end_snooze(visit: GateVisit, user: User) -> None:
     """Show it again now."""
     if ReviewSnooze.objects.filter(visit=visit, user=user).delete()[0]:
         publish_hints([PersonHint(user.pk)])
 
 
-def until(visit: GateVisit, user: User) -> datetime | None:
+def snoozed_until(visit: GateVisit, user: User) -> datetime | None:
     """Return when this person sees the visit again, if not now."""
-    return _until.first(visit=visit.pk, user=user.pk)
+    return _snoozed_until.first(visit=visit.pk, user=user.pk)
 
 
 @compiled(visit=UUIDField(), user=BigIntegerField())
-def _until(visit: Any, user: Any) -> QuerySet[ReviewSnooze, datetime]:
+def _snoozed_until(visit: Any, user: Any) -> QuerySet[ReviewSnooze, datetime]:
     snoozed = ReviewSnooze.objects.filter(visit=visit, user=user, until__gt=Now())
     return snoozed.values_list("until", flat=True)

@@ -24,7 +24,9 @@ def page(request: SignedIn) -> HttpResponse:
     if request.method == "POST":
         try:
             # PostgreSQL's bigint holds any number of 18 digits
-            code = accounts.begin(request.user, int(chosen) if chosen.isdecimal() and len(chosen) < 19 else 0)
+            code = accounts.create_code(
+                request.user, int(chosen) if chosen.isdecimal() and len(chosen) < 19 else 0
+            )
         except NotFound:
             status = 422
     chat_accounts = request.user.chat_accounts.select_related("connection__project__owner")

@@ -28,8 +28,8 @@ def connections(user: User) -> QuerySet[ChannelConnection]:
     return visible.select_related("project__owner").order_by("project__owner__key", "project__key", "name")
 
 
-def begin(user: User, connection: int) -> str:
-    """A new code; the one before it is void. Raises NotFound."""
+def create_code(user: User, connection: int) -> str:
+    """Create a code that links a chat account; the previous one is void. Raises NotFound."""
     stored_connection = existing(connections(user).filter(pk=connection))
     code = secrets.token_urlsafe(12)
     ChatCode.objects.update_or_create(
@@ -42,8 +42,10 @@ def begin(user: User, connection: int) -> str:
 
 @sensitive_variables("code")
 def link(connection: ChannelConnection, code: str, workspace: str, account: str) -> User | None:
-    """Link the account that says this code to whoever got it; None where it is not valid. An account that was
-    somebody else's is theirs no more."""
+    """Link the chat account that sent this code to the person who created it; None if the code is not valid. An
+
+    account that was linked to somebody else changes hands.
+    """
     with transaction.atomic():
         # Locked: of two calls with the same code only one finds it
         codes = ChatCode.objects.select_for_update(of=("self",)).select_related("user")

@@ -75,6 +75,6 @@ def take(request: HttpRequest, channel: int) -> Any:
     if pressed.command is None and not pressed.room:
         return PressedOut(ephemeral_text=text)
     if pressed.command is None:
-        interactions.tell(connection, pressed, text)
+        interactions.enqueue_reply(connection, pressed, text)
         return ReplyOut()
     return ReplyOut(text=text)

@@ -15,7 +15,7 @@ class ChannelError(Exception):
     """The server refused a message; the message says why. It is not tried again by itself."""
 
 
-class ChannelAway(ChannelError):
+class ChannelUnavailable(ChannelError):
     """The server could not take it now: it is tried again later."""
 
 
@@ -86,7 +86,7 @@ class ChannelKind:
     gives_back: bool = False
 
 
-def post(url: str, document: Mapping[str, Any], method: str = "POST", **headers: str) -> Call:
+def post_call(url: str, document: Mapping[str, Any], method: str = "POST", **headers: str) -> Call:
     extra_headers = {name.replace("_", "-"): value for name, value in headers.items()}
     body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     return Call(method, url, {"content-type": "application/json; charset=utf-8", **extra_headers}, body)
@@ -95,7 +95,7 @@ def post(url: str, document: Mapping[str, Any], method: str = "POST", **headers:
 def check(answer: HttpAnswer) -> None:
     """Raises ChannelAway for what may pass, ChannelError for what does not."""
     if answer.status == 429 or answer.status >= 500:
-        raise ChannelAway(f"The server answered {answer.status}.")
+        raise ChannelUnavailable(f"The server answered {answer.status}.")
     if not 200 <= answer.status < 300:
         raise ChannelError(f"The server answered {answer.status}: {answer.text()[:200]}")
 

@@ -46,7 +46,7 @@ class ChannelForm(forms.Form):
         if kind.rooms and not cleaned.get("room"):
             self.add_error("room", "Enter the channel.")
         if kind.makes_secret:
-            cleaned["secret"] = cleaned.get("secret") or made_secret()
+            cleaned["secret"] = cleaned.get("secret") or generate_secret()
             try:
                 signature(cleaned["secret"], "", clock.now(), b"")
             except ChannelError as problem:
@@ -69,7 +69,7 @@ def _printable(text: str) -> bool:
     return all("!" <= sign <= "~" for sign in text)
 
 
-def made_secret() -> str:
+def generate_secret() -> str:
     """A signing secret for who brings none."""
     return PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 

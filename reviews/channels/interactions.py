@@ -16,9 +16,9 @@ from pipelines.queries.addresses import absolute
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened
 from reviews.channels import accounts
-from reviews.channels.pressed import APPROVE, Pressed
-from reviews.decision.gates import gate_of, plain
-from reviews.decision.standing import Standings
+from reviews.channels.pressed import APPROVE, ChatAction
+from reviews.decision.gates import gate_of, needs_word_only
+from reviews.decision.standing import Entitlements
 from reviews.models import ChannelConnection
 
 MOST_BYTES = 64 * 1024
@@ -32,12 +32,12 @@ class ChatRefused(Exception):
 # What a message carries
 
 
-def offered(visit: GateVisit, gate: Gate) -> bool:
+def may_approve_in_chat(visit: GateVisit, gate: Gate) -> bool:
     """Return whether this gate can be approved in a chat."""
-    return gate.channels is not None and gate.channels.chat and plain(visit, gate)
+    return gate.channels is not None and gate.channels.chat and needs_word_only(visit, gate)
 
 
-def value_of(visit: GateVisit) -> str:
+def button_value(visit: GateVisit) -> str:
     """Return what the button sends back: which visit, and what its reader saw of it."""
     return f"{visit.pk}:{visit.token_version}:{visit.evidence_digest}"
 
@@ -45,7 +45,7 @@ def value_of(visit: GateVisit) -> str:
 # What comes back
 
 
-def answer(connection: ChannelConnection, pressed: Pressed) -> str:
+def answer(connection: ChannelConnection, pressed: ChatAction) -> str:
     """Return what to say to whoever pressed; "" for nothing."""
     if pressed.command is not None:
         return _link(connection, pressed)
@@ -57,7 +57,7 @@ def answer(connection: ChannelConnection, pressed: Pressed) -> str:
         return str(problem)
 
 
-def tell(connection: ChannelConnection, pressed: Pressed, text: str) -> None:
+def enqueue_reply(connection: ChannelConnection, pressed: ChatAction, text: str) -> None:
     """Answer in the chat, seen by them alone. Slack waits three seconds for us, so it goes by the queue."""
     if text and pressed.room:
         enqueue(
@@ -72,7 +72,7 @@ def tell(connection: ChannelConnection, pressed: Pressed, text: str) -> None:
         )
 
 
-def _link(connection: ChannelConnection, pressed: Pressed) -> str:
+def _link(connection: ChannelConnection, pressed: ChatAction) -> str:
     word, _space, code = (pressed.command or "").strip().partition(" ")
     if word != LINK or not code.strip():
         return f"Say “{LINK} CODE”. You get a code at {_page()}"
@@ -82,14 +82,14 @@ def _link(connection: ChannelConnection, pressed: Pressed) -> str:
     return f"You can now approve here as {user}."
 
 
-def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
+def _approve(connection: ChannelConnection, pressed: ChatAction) -> str:
     user = accounts.person(connection, pressed.workspace, pressed.account)
     if user is None:
         raise ChatRefused(
             f"Your account in this chat is not linked. Link it at {_page()}, or decide on the page of the review."
         )
-    visit, version, evidence = _shown(connection, pressed.value)
-    _may(user, visit)
+    visit, version, evidence = _visit_of_button(connection, pressed.value)
+    _check_may_approve(user, visit)
     try:
         result = engine.vote(
             visit,
@@ -102,11 +102,11 @@ def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
             chat=engine.Chat(connection.name, connection.created_by),
         )
     except (Conflict, Forbidden, Invalid, NotFound) as problem:
-        raise ChatRefused(_at(getattr(problem, "detail", "") or str(problem), visit)) from problem
+        raise ChatRefused(_with_link(getattr(problem, "detail", "") or str(problem), visit)) from problem
     return "Approved." if result.state == "decided" else "Your vote is counted; more votes are needed."
 
 
-def _shown(connection: ChannelConnection, value: str) -> tuple[GateVisit, int, str]:
+def _visit_of_button(connection: ChannelConnection, value: str) -> tuple[GateVisit, int, str]:
     """The visit that the message was about, of a task of the project."""
     key, _colon, rest = value.partition(":")
     version, _colon, evidence = rest.partition(":")
@@ -122,26 +122,26 @@ def _shown(connection: ChannelConnection, value: str) -> tuple[GateVisit, int, s
     return visit, number, evidence
 
 
-def _may(user: User, visit: GateVisit) -> None:
+def _check_may_approve(user: User, visit: GateVisit) -> None:
     """Raises ChatRefused for what the engine does not look at, in its own words for the rest."""
     if not user.is_active:
         raise ChatRefused("Your account is deactivated.")
     if people.needs_second_factor(user):
-        raise ChatRefused(_at("Your account needs a second factor first.", visit))
+        raise ChatRefused(_with_link("Your account needs a second factor first.", visit))
     if visit.state != GateVisit.State.OPEN:
         return  # the engine says what became of it
-    if not offered(visit, gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)):
-        raise ChatRefused(_at("This gate cannot be approved in a chat.", visit))
-    entitlement = Standings(user).at(visit)
+    if not may_approve_in_chat(visit, gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)):
+        raise ChatRefused(_with_link("This gate cannot be approved in a chat.", visit))
+    entitlement = Entitlements(user).at(visit)
     if entitlement.may:
         return
     # It may have closed since it was read: then the engine says what became of it
     visit.refresh_from_db(fields=["state"])
     if visit.state == GateVisit.State.OPEN:
-        raise ChatRefused(_at(entitlement.why or "This gate does not ask you to review.", visit))
+        raise ChatRefused(_with_link(entitlement.why or "This gate does not ask you to review.", visit))
 
 
-def _at(why: str, visit: GateVisit) -> str:
+def _with_link(why: str, visit: GateVisit) -> str:
     return f"{why} {absolute('gate-visit', visit.pk)}"
 
 

@@ -6,24 +6,24 @@ import re
 from typing import Any
 
 from pipelines.work.outgoing.http_fetch import Call, HttpAnswer
-from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, document_of, post
+from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, document_of, post_call
 from reviews.channels.pressed import APPROVE
 
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|>~<:])")
 
 
 def _call(message: ReviewMessage, target: Target) -> Call:
-    text = "\n".join(filter(None, (f"**{plain(message.title)}**", *_lines(message))))
+    text = "\n".join(filter(None, (f"**{escape_markup(message.title)}**", *_lines(message))))
     token = {"authorization": f"Bearer {target.secret}"}
     server = f"{target.address.rstrip('/')}/api/v4/posts"
     if message.ref:
         # What could be chosen goes with the decision.
         payload = {"message": text, "props": {"attachments": []}}
-        return post(f"{server}/{message.ref}/patch", payload, "PUT", **token)
+        return post_call(f"{server}/{message.ref}/patch", payload, "PUT", **token)
     payload = {"channel_id": target.room, "message": text}
     if message.approves and not message.closed:
         payload["props"] = {"attachments": [_menu(message)]}
-    return post(server, payload, **token)
+    return post_call(server, payload, **token)
 
 
 def _menu(message: ReviewMessage) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _menu(message: ReviewMessage) -> dict[str, Any]:
     context = {"value": message.approves, "signature": message.signature}
     return {
         "fallback": "Approve",
-        "text": plain(message.then),
+        "text": escape_markup(message.then),
         "actions": [
             {
                 "id": "approve",
@@ -48,10 +48,10 @@ def _menu(message: ReviewMessage) -> dict[str, Any]:
 def _lines(message: ReviewMessage) -> list[str]:
     facts = f"{message.task} · {message.place} · {message.requester}"
     summary = message.outcome or message.summary
-    return [plain(summary), plain(facts), f"[Open the review]({message.link})"]
+    return [escape_markup(summary), escape_markup(facts), f"[Open the review]({message.link})"]
 
 
-def plain(text: str) -> str:
+def escape_markup(text: str) -> str:
     """Text in which nothing is markup, and no name is a mention."""
     # A word joiner, which nobody sees, keeps an @ from naming somebody
     return MARKUP.sub(r"\\\1", " ".join(text.split())).replace("@", "@\u2060")

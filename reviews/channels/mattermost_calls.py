@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.ports.vault import keys
-from reviews.channels.pressed import APPROVE, NotSigned, Pressed, ascii_text
+from reviews.channels.pressed import APPROVE, ChatAction, NotSigned, ascii_text
 from reviews.models import ChannelConnection
 
 WORKSPACE = "server"
@@ -46,7 +46,7 @@ def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes
         raise NotSigned
 
 
-def read(body: bytes) -> Pressed | None:
+def read(body: bytes) -> ChatAction | None:
     """None of what says nothing to us."""
     document, form = _document(body), _form(body)
     try:
@@ -54,9 +54,9 @@ def read(body: bytes) -> Pressed | None:
             context = document["context"]
             action = APPROVE if context.get("selected_option") == APPROVE else ""
             value = ascii_text(context["value"], 200)
-            pressed = Pressed(WORKSPACE, ascii_text(document["user_id"]), "", action, value)
+            pressed = ChatAction(WORKSPACE, ascii_text(document["user_id"]), "", action, value)
         else:
-            pressed = Pressed(WORKSPACE, ascii_text(form["user_id"]), "", command=form.get("text", ""))
+            pressed = ChatAction(WORKSPACE, ascii_text(form["user_id"]), "", command=form.get("text", ""))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return pressed if pressed.account else None

@@ -13,10 +13,10 @@ from pipelines.ports.observers import GateClosed, GateDecided, GateOpened
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from reviews.models import ChannelConnection, ChannelMessage
-from reviews.notifications.kind import Heard
+from reviews.notifications.kind import ConsequenceBatch
 
 
-def post_messages(batch_context: Heard) -> None:
+def post_messages(batch_context: ConsequenceBatch) -> None:
     """Post one message for each review that opens, to each connection of its project; one for each that is
     over, to those that got one before."""
     over = {
@@ -24,7 +24,7 @@ def post_messages(batch_context: Heard) -> None:
         for event in batch_context.batch
         if isinstance(event, GateDecided | GateClosed)
     }
-    opened = _opened(batch_context.of(GateOpened)) if batch_context.lookups.connected else ()
+    opened = _opened(batch_context.of_type(GateOpened)) if batch_context.lookups.connected else ()
     made = [*opened, *(_over(over) if batch_context.lookups.messaged else ())]
     if made:
         put(made)

@@ -13,7 +13,7 @@ class NotSigned(Exception):
 
 
 @dataclass(frozen=True)
-class Pressed:
+class ChatAction:
     """Somebody pressed a button, or typed a command (`command`: its text). `room`: where to answer them; "" where the
     answer to the call itself is shown to them."""
 

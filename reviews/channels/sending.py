@@ -24,10 +24,10 @@ from pipelines.templatetags.cuts import shortened
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.outgoing.http_fetch import NOT_FETCHED, Call, HttpAnswer, fetch
 from reviews.channels import interactions, mattermost_calls, slack
-from reviews.channels.channel import ChannelAway, ChannelError, ReviewMessage, Target
+from reviews.channels.channel import ChannelError, ChannelUnavailable, ReviewMessage, Target
 from reviews.channels.table import BY_KEY
 from reviews.decision.consequences import options
-from reviews.decision.gates import gate_at, gate_of
+from reviews.decision.gates import gate_of, gate_of_visit
 from reviews.models import ChannelConnection, ChannelMessage
 
 SECONDS = 20.0
@@ -58,23 +58,25 @@ def _send(message: ChannelMessage) -> None:
     row = ChannelMessage.objects.filter(pk=message.pk)
     kind = BY_KEY[message.connection.kind]
     try:
-        review_message = test_message(message) if message.visit is None else _review(message, message.visit)
+        review_message = (
+            test_message(message) if message.visit is None else _current_message(message, message.visit)
+        )
         if review_message is None:
             row.update(state=ChannelMessage.State.SKIPPED)
             return
         ref = deliver(message.connection, review_message)
     except ChannelError as problem:
         row.update(state=ChannelMessage.State.FAILED, error=str(problem)[:500], attempts=F("attempts") + 1)
-        if isinstance(problem, ChannelAway):
+        if isinstance(problem, ChannelUnavailable):
             raise
         return
     row.update(state=ChannelMessage.State.SENT, ref=ref, error="", sent_at=Now(), attempts=F("attempts") + 1)
     if message.kind == ChannelMessage.MessageKind.OPENED and kind.changes:
-        _catch_up(message)
+        _send_closing_message(message)
 
 
-def _catch_up(opened: ChannelMessage) -> None:
-    """A review that ended while its first message was on its way: its end found nothing to change then."""
+def _send_closing_message(opened: ChannelMessage) -> None:
+    """Enqueue the closing message of a review that ended while its first message was being sent."""
     late = ChannelMessage.objects.filter(
         connection=opened.connection_id,
         visit=opened.visit_id,
@@ -86,9 +88,12 @@ def _catch_up(opened: ChannelMessage) -> None:
 
 
 def deliver(connection: ChannelConnection, review_message: ReviewMessage) -> str:
-    """Send it and return what names it there. :raises ChannelError: refused, or not reached"""
+    """Send the message, and return the id by which the chat knows it. :raises ChannelError: refused, or not
+
+    reached
+    """
     kind = BY_KEY[connection.kind]
-    return kind.read(_fetched(connection, partial(kind.call, review_message)))
+    return kind.read(_call_server(connection, partial(kind.call, review_message)))
 
 
 def reply(connection_id: int, room: str, account: str, text: str) -> None:
@@ -97,8 +102,8 @@ def reply(connection_id: int, room: str, account: str, text: str) -> None:
         # Slack alone: in the others the answer to the call is what the person sees
         connection = ChannelConnection.objects.filter(pk=connection_id, kind="slack").first()
         if connection is not None:
-            slack.read(_fetched(connection, partial(slack.reply, text, room, account)))
-    except ChannelAway:
+            slack.read(_call_server(connection, partial(slack.reply, text, room, account)))
+    except ChannelUnavailable:
         raise
     except ChannelError:
         return  # refused: nobody is there to be told
@@ -106,7 +111,7 @@ def reply(connection_id: int, room: str, account: str, text: str) -> None:
         database.close()
 
 
-def _fetched(connection: ChannelConnection, call: Callable[[Target], Call]) -> HttpAnswer:
+def _call_server(connection: ChannelConnection, call: Callable[[Target], Call]) -> HttpAnswer:
     try:
         target = Target(
             connection.address, connection.room, keys.decrypt(connection.secret) if connection.secret else ""
@@ -118,11 +123,11 @@ def _fetched(connection: ChannelConnection, call: Callable[[Target], Call]) -> H
         # `fetch` bounds each silence only: a server that sends byte by byte would keep it
         return asyncio.run(asyncio.wait_for(fetch(call(target), guard, SECONDS, MOST_BYTES), 2 * SECONDS))
     except (*NOT_FETCHED, TimeoutError) as problem:
-        raise ChannelAway(str(problem) or type(problem).__name__) from problem
+        raise ChannelUnavailable(str(problem) or type(problem).__name__) from problem
 
 
-def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
-    """The message as it is now; None where there is nothing to tell."""
+def _current_message(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
+    """Return the message as it is now; None if there is nothing to send."""
     is_open = visit.state == GateVisit.State.OPEN
     ref = ""
     if message.kind == ChannelMessage.MessageKind.OPENED and not is_open:
@@ -143,11 +148,11 @@ def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
         kind=message.kind,
         at=message.created_at,
         visit=str(visit.pk),
-        title=_shown(visit.task.title, 300),
+        title=_visible_line(visit.task.title, 300),
         task=visit.task.name,
-        place=_shown(f"{line.name} › {gate.name}", 300),
-        requester=_shown(visit.task.requested_by, 200),
-        summary=_shown(outcome_summary, LONGEST),
+        place=_visible_line(f"{line.name} › {gate.name}", 300),
+        requester=_visible_line(visit.task.requested_by, 200),
+        summary=_visible_line(outcome_summary, LONGEST),
         link=absolute("gate-visit", visit.pk),
         outcome="" if is_open else _outcome(visit),
         ref=ref,
@@ -157,14 +162,18 @@ def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
 
 def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> dict[str, str]:
     """Return what a button sends back and leads to, where there may be one."""
-    if not connection.signing or visit.state != GateVisit.State.OPEN or not interactions.offered(visit, gate):
+    if (
+        not connection.signing
+        or visit.state != GateVisit.State.OPEN
+        or not interactions.may_approve_in_chat(visit, gate)
+    ):
         return {}
     chat = engine.Chat(connection.name, connection.created_by)
-    if chat.refusal(visit, gate_at(visit, by_id(visit.asked_by.pinned_id)).approval, visit.votes.all()):
+    if chat.refusal(visit, gate_of_visit(visit, by_id(visit.asked_by.pinned_id)).approval, visit.votes.all()):
         return {}
     approve = next(option for option in options(visit) if option.word == Word.APPROVE)
-    value = interactions.value_of(visit)
-    fields = {"approves": value, "then": _shown(approve.then, LONGEST)}
+    value = interactions.button_value(visit)
+    fields = {"approves": value, "then": _visible_line(approve.then, LONGEST)}
     if BY_KEY[connection.kind].gives_back:
         try:
             fields["signature"] = mattermost_calls.signature(connection, value)
@@ -178,7 +187,7 @@ def _outcome(visit: GateVisit) -> str:
     if not visit.word:
         return "Closed without a decision"
     by = f" · {visit.decided_by}" if visit.decided_by else ""
-    return _shown(f"{visit.word_display}{by}", LONGEST)
+    return _visible_line(f"{visit.word_display}{by}", LONGEST)
 
 
 def test_message(message: ChannelMessage) -> ReviewMessage:
@@ -197,6 +206,6 @@ def test_message(message: ChannelMessage) -> ReviewMessage:
     )
 
 
-def _shown(text: str, most: int) -> str:
+def _visible_line(text: str, most: int) -> str:
     """Return one line, with what would disguise itself made visible."""
     return shortened(escape_hidden(" ".join(text.split())), most)

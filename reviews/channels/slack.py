@@ -7,14 +7,14 @@ from typing import Any
 
 from pipelines.work.outgoing.http_fetch import Call, HttpAnswer
 from reviews.channels.channel import (
-    ChannelAway,
     ChannelError,
     ChannelKind,
+    ChannelUnavailable,
     ReviewMessage,
     Target,
     check,
     document_of,
-    post,
+    post_call,
 )
 from reviews.channels.pressed import APPROVE
 
@@ -41,7 +41,7 @@ def _call(message: ReviewMessage, target: Target) -> Call:
         channel, _colon, payload["ts"] = message.ref.partition(":")
         method, payload["channel"] = "chat.update", channel
     token = {"authorization": f"Bearer {target.secret}"}
-    return post(f"{target.address.rstrip('/')}/{method}", payload, **token)
+    return post_call(f"{target.address.rstrip('/')}/{method}", payload, **token)
 
 
 def _blocks(message: ReviewMessage) -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ def _approve(message: ReviewMessage) -> dict[str, Any]:
 def reply(text: str, room: str, account: str, target: Target) -> Call:
     """A message that only one person sees."""
     payload = {"channel": room, "user": account, "text": escaped(text)}
-    return post(
+    return post_call(
         f"{target.address.rstrip('/')}/chat.postEphemeral", payload, authorization=f"Bearer {target.secret}"
     )
 
@@ -103,7 +103,7 @@ def read(answer: HttpAnswer) -> str:
     document = document_of(answer)
     if document.get("ok") is not True:
         error = str(document.get("error") or "no answer")[:200]
-        raise (ChannelAway if error in PASSING else ChannelError)(f"Slack answered {error}.")
+        raise (ChannelUnavailable if error in PASSING else ChannelError)(f"Slack answered {error}.")
     return f"{document.get('channel', '')}:{document.get('ts', '')}"
 
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.ports.vault import keys
-from reviews.channels.pressed import NotSigned, Pressed, ascii_text
+from reviews.channels.pressed import ChatAction, NotSigned, ascii_text
 from reviews.models import ChannelConnection
 
 # Seconds, as Slack recommends against calls that are sent again
@@ -36,12 +36,15 @@ def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes
         raise NotSigned
 
 
-def read(body: bytes) -> Pressed | None:
-    """None of what says nothing to us. Any body: whoever signs could send anything."""
+def read(body: bytes) -> ChatAction | None:
+    """Return the action in a call of Slack; None for a call that means nothing here. The body is checked, since
+
+    whoever signs could send anything.
+    """
     try:
         form = {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=100).items()}
         if "command" in form:
-            return Pressed(
+            return ChatAction(
                 ascii_text(form["team_id"]),
                 ascii_text(form["user_id"]),
                 ascii_text(form.get("channel_id", "")),
@@ -49,7 +52,7 @@ def read(body: bytes) -> Pressed | None:
             )
         payload = json.loads(form["payload"])
         action = payload["actions"][0]
-        pressed = Pressed(
+        pressed = ChatAction(
             ascii_text(payload["team"]["id"]),
             ascii_text(payload["user"]["id"]),
             ascii_text(payload["channel"]["id"]),

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from pipelines.work.outgoing.http_fetch import Call
-from reviews.channels.channel import ChannelKind, ReviewMessage, Target, post, without_id
+from reviews.channels.channel import ChannelKind, ReviewMessage, Target, post_call, without_id
 
 MARKUP = re.compile(r"([\\*_\[\]()#+\-!<>`~|])")
 
@@ -26,7 +26,7 @@ def _call(message: ReviewMessage, target: Target) -> Call:
         "actions": [{"type": "Action.OpenUrl", "title": "Open the review", "url": message.link}],
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
-    return post(target.address, {"type": "message", "attachments": [attachment]})
+    return post_call(target.address, {"type": "message", "attachments": [attachment]})
 
 
 def _text(text: str, **look: Any) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
 @require_POST
 def test(request: SignedIn, project: Project, channel: int) -> HttpResponse:
     """Sent at once, so that the answer of the server is on the page."""
-    connection = _found(project, channel)
+    connection = _get_connection(project, channel)
     message = ChannelMessage(
         connection=connection, kind=ChannelMessage.MessageKind.TEST, created_at=timezone.now()
     )
@@ -106,7 +106,7 @@ def test(request: SignedIn, project: Project, channel: int) -> HttpResponse:
 @in_project("admin")
 @require_POST
 def remove(request: SignedIn, project: Project, channel: int) -> HttpResponse:
-    connection = _found(project, channel)
+    connection = _get_connection(project, channel)
     with transaction.atomic():
         _record(request, "channel.disconnected", connection)
         connection.delete()
@@ -116,7 +116,7 @@ def remove(request: SignedIn, project: Project, channel: int) -> HttpResponse:
 
 @in_project("admin")
 @require_POST
-def again(request: SignedIn, project: Project, message: int) -> HttpResponse:
+def resend(request: SignedIn, project: Project, message: int) -> HttpResponse:
     """Send a message that could not be sent."""
     failed = ChannelMessage.objects.filter(
         pk=message, connection__project=project, state=ChannelMessage.State.FAILED
@@ -129,7 +129,7 @@ def again(request: SignedIn, project: Project, message: int) -> HttpResponse:
     return _back(project)
 
 
-def _found(project: Project, channel: int) -> ChannelConnection:
+def _get_connection(project: Project, channel: int) -> ChannelConnection:
     return get_object_or_404(ChannelConnection.objects.filter(project=project, pk=channel))
 
 

@@ -10,7 +10,7 @@ from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from pipelines.ports import clock
 from pipelines.work.outgoing.http_fetch import Call
-from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, Target, post, without_id
+from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, Target, post_call, without_id
 
 PREFIX = "whsec_"
 
@@ -30,7 +30,7 @@ def _call(message: ReviewMessage, target: Target) -> Call:
             "link": message.link,
         },
     }
-    call = post(target.address, document)
+    call = post_call(target.address, document)
     # Of this try: a receiver refuses what is older than some minutes, however late it is sent again.
     moment = clock.now()
     headers = {

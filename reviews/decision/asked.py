@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pipelines.engine.moves.absences import Seat, seats
+from pipelines.engine.moves.absences import Seat, seats_across_projects
 from pipelines.engine.moves.entitlement import barred_people
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import rows
@@ -22,7 +22,7 @@ from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable_requirements
-from reviews.decision.gates import gate_at
+from reviews.decision.gates import gate_of_visit
 from reviews.models import AskedPlace
 from reviews.models.statements import (
     AFTER_PLACE,
@@ -61,25 +61,25 @@ Place = tuple[datetime, UUID]
 # Writing
 
 
-def keep(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
+def update_places(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
     """Follow the gate visits that opened, were decided or closed in this batch."""
     over = [event.visit_id for event in batch if isinstance(event, GateDecided | GateClosed)]
     still_open = [visit for visit in opened if visit.state == GateVisit.State.OPEN]
     if still_open:
-        rows.add([row for visit in still_open for row in places_of(visit)])
+        rows.insert_rows([row for visit in still_open for row in places_of(visit)])
     if over:
         send([Statement(DELETE_PLACES, [over])])
 
 
 def places_of(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
-    policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
+    policy = gate_of_visit(visit, versions.by_id(visit.asked_by.pinned_id)).approval
     candidates = dict.fromkeys(
         (candidate.kind, candidate.lookup_key[:LONGEST_NAME]) for candidate in policy.who
     )
     barred = barred_people(visit.task, visit, policy)
     return [
-        rows.new(
+        rows.new_row(
             AskedPlace,
             visit=visit,
             project_id=visit.task.project_id,
@@ -107,7 +107,7 @@ def order_at(due_at: datetime | None, since: datetime) -> datetime:
 
 
 @dataclass(frozen=True)
-class Narrowed:
+class ReviewFilter:
     """Filter of a list. `projects` None, of what asks a person: all of theirs. `lines` None: any. `since`,
     `until`: when the gate opened. `reader`: whose snoozed visits are left out, or else (`state` is
     `snoozed`) are all that is there; None leaves nothing out. `state`: a key of VISIT_STATES, or, for what
@@ -149,8 +149,12 @@ class Narrowed:
             conditions.append((AFTER_PLACE.format(column=self.column), [*after]))
         return _joined(conditions)
 
-    def over(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
-        """The same for what is over: a visit `g` of a task `t`. `at`, `visit`: what its list is sorted by."""
+    def where_decided(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
+        """Return the conditions for visits that are over (`g`, of a task `t`). `at`, `visit`: the columns that
+        the
+
+        list is sorted by.
+        """
         conditions: list[tuple[str, list[Any]]] = [(DECIDED_IN_PROJECTS, [list(self.projects or ())])]
         if self.lines is not None:
             conditions.append((DECIDED_ON_LINES, [list(self.lines)]))
@@ -177,11 +181,15 @@ Seats = Mapping[int, Sequence[Seat]]
 """Of one person, by project: what `seats` finds."""
 
 
-def asked(
-    user: User, within: Narrowed, most: int, after: Place | None = None, own_seats: Seats | None = None
+def decidable_visits(
+    user: User, within: ReviewFilter, most: int, after: Place | None = None, own_seats: Seats | None = None
 ) -> list[Place]:
-    """Open visits where this person may decide now, in order. `mine`: their seats, where they have been read."""
-    places = _places(user, within.projects, seats(user) if own_seats is None else own_seats)
+    """Return the open visits where this person may decide now, in order. `own_seats`: the person's seats, if
+    they
+
+    have been read.
+    """
+    places = _places(user, within.projects, seats_across_projects(user) if own_seats is None else own_seats)
     if not places[0]:
         return []
     where, values = within.where(after)
@@ -189,37 +197,39 @@ def asked(
     return fetch(DECIDABLE_VISITS.format(column=within.column, where=where), arguments)
 
 
-def asked_among(user: User, projects: Sequence[int], visits: Collection[UUID]) -> set[UUID]:
+def decidable_among(user: User, projects: Sequence[int], visits: Collection[UUID]) -> set[UUID]:
     """Return those of these visits where this person may decide now."""
-    within = Narrowed(projects, visits=list(visits))
-    return {visit_id for _at, visit_id in asked(user, within, len(visits))}
+    within = ReviewFilter(projects, visits=list(visits))
+    return {visit_id for _at, visit_id in decidable_visits(user, within, len(visits))}
 
 
-def of_team(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
+def team_visits(user: User, within: ReviewFilter, most: int, after: Place | None = None) -> list[Place]:
     """Every open visit of the projects, whoever is asked, in order."""
     where, values = within.where(after)
     arguments = [list(within.projects or ()), *values, most, most]
     return fetch(TEAM.format(column=within.column, where=where), arguments)
 
 
-def requested(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
+def requested_visits(user: User, within: ReviewFilter, most: int, after: Place | None = None) -> list[Place]:
     """Open visits of tasks that this person requested, in order."""
     where, values = within.where(after)
     arguments = [user.pk, list(within.projects or ()), *values, most]
     return fetch(REQUESTED.format(column=within.column, where=where), arguments)
 
 
-def decided(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
+def decided_visits(user: User, within: ReviewFilter, most: int, after: Place | None = None) -> list[Place]:
     """Visits that are over, of which this person decided or voted, the latest first."""
-    decided, values = within.over(after, "g.decided_at", "g.id")
-    voted, others = within.over(after, "v.at", "v.visit_id")
+    decided, values = within.where_decided(after, "g.decided_at", "g.id")
+    voted, others = within.where_decided(after, "v.at", "v.visit_id")
     arguments = [user.pk, *values, most, user.pk, *others, most, most]
     return fetch(DECIDED.format(decided=decided, voted=voted), arguments)
 
 
 def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> list[list[Any]]:
-    """Return the places that this person fills in each project, as columns. `people`: on whom there may be no
-    bar, nobody in a project of one."""
+    """Return the places that this person fills in each project, as columns. `people` among them: those on whom
+
+    there may be no bar, nobody in a project of one.
+    """
     project_ids = None if projects is None else set(projects)
     seat_rows = [
         (project_id, kind, name, seat.person.user_id, _array(() if seat.person.alone else seat.people))

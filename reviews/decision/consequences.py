@@ -17,7 +17,7 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Gate, ParsedLine
 from pipelines.routing.sentences.consequences import consequence_text
 from pipelines.routing.sentences.names import end_name, station_names
-from reviews.decision.gates import gate_at, gate_of
+from reviews.decision.gates import gate_of, gate_of_visit
 
 VERBS = {
     Word.APPROVE: "Approve",
@@ -106,7 +106,7 @@ def done_words(visit: GateVisit, word: str, result: VoteResult) -> str:
     in the sentence of the button."""
     line = versions.by_id(visit.asked_by.pinned_id)
     if result.state != GateVisit.State.DECIDED:
-        words = _then(line, visit, word, _decided(line, visit, word, None), counted=True)
+        words = _then(line, visit, word, _answer_to_word(line, visit, word, None), counted=True)
         return f"Your vote is counted. {_sentence(words)}"
     return "{task}: {done}. {then}".format(
         task=visit.task.name,
@@ -121,7 +121,7 @@ def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:] + "."
 
 
-def no_way_back(visit: GateVisit) -> str:
+def no_send_back_reason(visit: GateVisit) -> str:
     """Tell why a gate that can send work back does not now, or "" if it does."""
     gate = gate_of(parsed(visit.asked_by.pinned), visit.gate)
     if Word.REWORK in gate.offers:
@@ -146,7 +146,7 @@ def _used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
 
 def _option(line: ParsedLine, visit: GateVisit, word: str) -> VoteOption:
     routes = _routes(line, visit.gate) if word == Word.REJECT else ()
-    answer = _decided(line, visit, word, routes[0][0] if routes else None)
+    answer = _answer_to_word(line, visit, word, routes[0][0] if routes else None)
     then = _then(line, visit, word, answer) if not routes else "you choose where it goes"
     return VoteOption(
         word=word,
@@ -177,7 +177,7 @@ def _then(
     follows = _follows(line, visit, word, answer)
     if word != Word.APPROVE:
         return follows
-    policy = gate_at(visit, line).approval
+    policy = gate_of_visit(visit, line).approval
     missing = policy.min_votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
     # Without the vote itself, unless it is among those that were counted
     missing = max(missing, len(not_approved(visit, policy))) - (not counted)
@@ -198,8 +198,11 @@ def _follows(line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str,
     return consequence_text(line, answer)
 
 
-def _decided(line: ParsedLine, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:
-    """`decide` on the stored situation with this word at this gate and approval at the others asked with it."""
+def _answer_to_word(line: ParsedLine, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:
+    """Return the answer of `decide` to the stored situation with this vote at this gate, and approval at the
+
+    others asked with it.
+    """
     situation = dict(visit.asked_by.situation)
     facts = dict(situation.get("facts") or {})
     gates = dict(facts.get("gates") or {})

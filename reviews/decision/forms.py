@@ -30,7 +30,7 @@ class DecisionForm(forms.Form):
         super().__init__(*args, **more)
         self.problems: list[Problem] = []
 
-    def refuse(self, problem: Invalid) -> None:
+    def add_problems(self, problem: Invalid) -> None:
         """Show each problem of the engine at its field, or else above the form. Those of the gate's own fields are kept
         for them."""
         for fault in problem.problems:

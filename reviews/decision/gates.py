@@ -16,7 +16,7 @@ def gate_of(line: ParsedLine, key: str) -> Gate:
     return Gate(key=JUMP, name="Jump") if key == JUMP else line.gate(key)
 
 
-def gate_at(visit: GateVisit, line: ParsedLine) -> Gate:
+def gate_of_visit(visit: GateVisit, line: ParsedLine) -> Gate:
     """The gate as this visit asks it."""
     gate = gate_of(line, visit.gate)
     return replace(gate, approval=with_extra_votes(gate.approval, visit.producers))
@@ -31,7 +31,7 @@ def approval_words(policy: Approval, have: int) -> str:
     return f"{have} of {need} approvals" if need > 1 else ""
 
 
-def plain(visit: GateVisit, gate: Gate) -> bool:
+def needs_word_only(visit: GateVisit, gate: Gate) -> bool:
     """Return whether an approval may come without a session, if the gate allows one: it asks for nothing but
     the word, and its project for no second factor (law §15)."""
     bare = not gate.fields and not gate.approval.reason_required and Word.APPROVE in gate.offers

@@ -11,18 +11,18 @@ from django.db.models import QuerySet
 
 from pipelines.engine.invariants.reading import read
 from pipelines.models import GateVisit, User
-from pipelines.models.plumbing.compiled import kept
+from pipelines.models.plumbing.compiled import server_prepared
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed
-from reviews.decision.asked import asked_among, places_of
-from reviews.decision.standing import Standings
+from reviews.decision.asked import decidable_among, places_of
+from reviews.decision.standing import Entitlements
 from reviews.models import AskedPlace, Mail
 
 SAMPLE = 500
 """So many open visits are asked about for every member; the rows of all of them are compared."""
 
 
-@kept()
+@server_prepared()
 def _any() -> QuerySet[GateVisit, Any]:
     return GateVisit.objects.values_list("pk", flat=True)[:1]
 
@@ -101,9 +101,9 @@ def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
         return
     ids = {visit.pk for visit in sample}
     for user in User.objects.filter(memberships__project__in=projects, is_active=True).distinct():
-        standings = Standings(user)
+        standings = Entitlements(user)
         may = {visit.pk for visit in sample if standings.at(visit).may}
-        actual = asked_among(user, projects, ids)
+        actual = decidable_among(user, projects, ids)
         if may != actual:
             difference = f"{len(may - actual)} missing, {len(actual - may)} too many"
             yield Violation(

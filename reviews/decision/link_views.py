@@ -51,7 +51,7 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
 def confirm(request: HttpRequest) -> HttpResponse:
     token = request.COOKIES.get(COOKIE, "")
     try:
-        link = mail_link.look(token)
+        link = mail_link.find_link(token)
         if request.user.is_authenticated and request.user.pk != link.user_id:
             raise MailLinkRefused("another", visit=link.visit)
         if request.method == "POST":
@@ -60,14 +60,14 @@ def confirm(request: HttpRequest) -> HttpResponse:
             answer = _page(request, {"done": True, **_about(link.visit)})
             answer.delete_cookie(COOKIE, path=reverse("mail-link"))
             return answer
-        return _page(request, _asked(link))
+        return _page(request, _confirm_context(link))
     except MailLinkRefused as refused:
         visit = refused.visit
         context = {"refused": refused.state, "detail": refused.detail, **(_about(visit) if visit else {})}
         return _page(request, context, STATUS.get(refused.state, FORBIDDEN))
 
 
-def _asked(link: MailLink) -> dict[str, object]:
+def _confirm_context(link: MailLink) -> dict[str, object]:
     visit = link.visit
     approve = next(option for option in options(visit) if option.word == "approve")
     outcome = visit.evidence.get("outcome", {})

@@ -19,8 +19,8 @@ from pipelines.people import accounts
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened
-from reviews.decision.gates import gate_of, plain
-from reviews.decision.standing import Standings
+from reviews.decision.gates import gate_of, needs_word_only
+from reviews.decision.standing import Entitlements
 from reviews.models import MailLink
 
 
@@ -34,15 +34,15 @@ class MailLinkRefused(Exception):
     visit: GateVisit | None = None
 
 
-def offered(visit: GateVisit, gate: Gate) -> bool:
+def may_approve_by_link(visit: GateVisit, gate: Gate) -> bool:
     """Return whether this gate can be approved by a link."""
-    return gate.channels is not None and gate.channels.mail_link and plain(visit, gate)
+    return gate.channels is not None and gate.channels.mail_link and needs_word_only(visit, gate)
 
 
 def issue(visit: GateVisit, address: str, now: datetime) -> str:
     """A new token for the only member at this address who may decide now, or ""."""
     gate = _gate(visit)
-    if visit.state != GateVisit.State.OPEN or not offered(visit, gate):
+    if visit.state != GateVisit.State.OPEN or not may_approve_by_link(visit, gate):
         return ""
     people = User.objects.filter(
         memberships__project=visit.task.project_id, email__iexact=address, is_active=True
@@ -52,7 +52,7 @@ def issue(visit: GateVisit, address: str, now: datetime) -> str:
     if (
         len(members) != 1
         or accounts.needs_second_factor(members[0])
-        or not Standings(members[0]).at(visit).may
+        or not Entitlements(members[0]).at(visit).may
     ):
         return ""
     token = secrets.token_urlsafe(32)
@@ -68,9 +68,9 @@ def issue(visit: GateVisit, address: str, now: datetime) -> str:
 
 
 @sensitive_variables("token")
-def look(token: str) -> MailLink:
+def find_link(token: str) -> MailLink:
     """The link, while it can decide. Raises MailLinkRefused."""
-    return _checked(_found(token).first())
+    return _checked(_links_with_token(token).first())
 
 
 @sensitive_variables("token")
@@ -78,7 +78,7 @@ def approve(token: str, now: datetime) -> MailLink:
     """Use the link up and vote, in one transaction. Raises MailLinkRefused."""
     with transaction.atomic():
         # Locked: of two clicks at once only one votes
-        link = _checked(_found(token).select_for_update(of=("self",)).first())
+        link = _checked(_links_with_token(token).select_for_update(of=("self",)).first())
         # Before the vote: one that is refused rolls this back, too
         MailLink.objects.filter(pk=link.pk).update(used_at=now)
         try:
@@ -98,7 +98,7 @@ def approve(token: str, now: datetime) -> MailLink:
     return link
 
 
-def _found(token: str) -> QuerySet[MailLink]:
+def _links_with_token(token: str) -> QuerySet[MailLink]:
     links = MailLink.objects.select_related(
         "user", "visit__task__project__owner", "visit__task__line", "visit__job", "visit__asked_by"
     )
@@ -114,11 +114,11 @@ def _checked(link: MailLink | None) -> MailLink:
     _still_open(visit)
     if (visit.token_version, visit.evidence_digest) != (link.token_version, link.evidence_digest):
         raise MailLinkRefused("superseded", visit=visit)
-    if not offered(visit, _gate(visit)):
+    if not may_approve_by_link(visit, _gate(visit)):
         raise MailLinkRefused("changed", visit=visit)
     if accounts.needs_second_factor(link.user):
         raise MailLinkRefused("reassigned", "Your account needs a second factor first.", visit)
-    entitlement = Standings(link.user).at(visit)
+    entitlement = Entitlements(link.user).at(visit)
     if not link.user.is_active or not entitlement.may:
         # Decided while it was looked at, perhaps by their own vote: that is the reason then.
         visit.refresh_from_db(fields=["state", "word", "decided_by", "decided_at", "overridden"])

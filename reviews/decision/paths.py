@@ -37,8 +37,8 @@ class DrawnChoices:
         return self.choices[0].told
 
 
-def drawn(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | None:
-    """The line with the path of each choice whose way is known by now; None where there is none."""
+def draw_choices(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | None:
+    """Return the line's drawing with the path of each choice whose consequence is known; None if there is none."""
     pinned = visit.asked_by.pinned
     line = parsed(pinned)
     known = [option for option in options if option.answer]
@@ -46,7 +46,7 @@ def drawn(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | Non
         return None
     rule_id = str(visit.asked_by.answer.get("rule") or "")
     endings = [ending for option in known if (ending := _ending(visit, option.answer, rule_id))]
-    choices = [DrawnChoice(option, _told(line, visit, option.answer, rule_id)) for option in known]
+    choices = [DrawnChoice(option, _drawing_data(line, visit, option.answer, rule_id)) for option in known]
     return DrawnChoices(drawing_of_version(pinned, endings), choices)
 
 
@@ -57,7 +57,7 @@ def _ending(visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> DrawnE
     return DrawnEnding(visit.asked_by.station, rule_id, answer["end"])
 
 
-def _told(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> str:
+def _drawing_data(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> str:
     station = visit.asked_by.station
     path = TaskPath()
     path.ways.clear()

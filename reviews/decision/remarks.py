@@ -78,7 +78,7 @@ class PlacedRemark:
         return {UNCHANGED: "minus", CHANGED: "edit", MOVED: "move", GONE: "delete"}.get(self.state, "comment")
 
     @property
-    def shown_path(self) -> str:
+    def visible_path(self) -> str:
         return escape_hidden(self.path)
 
 
@@ -90,22 +90,22 @@ class Remarks:
         self.visit, self.reader, self._renamed = visit, reader, renamed
         rows = [
             row
-            for row in _seen(task=visit.task_id, gate=visit.gate, until=visit.opened_at)
+            for row in _remarks_at_gate(task=visit.task_id, gate=visit.gate, until=visit.opened_at)
             if row.was_sent or (row.user_id == reader.pk and row.visit_id == visit.pk)
         ]
         self._files = {str(entry["path"]): entry for entry in tree.manifest if "digest" in entry}
         digests = [{"digest": row.content} for row in rows] + [
-            entry for row in rows if (entry := self._now(row.path)) is not None
+            entry for row in rows if (entry := self._current_entry(row.path)) is not None
         ]
         stored = Bytes(digests) if rows else None
-        self.placed = [self._placed(row, stored) for row in rows if stored]
+        self.placed = [self._place_remark(row, stored) for row in rows if stored]
 
-    def _now(self, path: str) -> Any:
+    def _current_entry(self, path: str) -> Any:
         return self._files.get(path) or self._files.get(self._renamed.get(path, ""))
 
-    def _placed(self, row: Any, stored: Bytes) -> PlacedRemark:
+    def _place_remark(self, row: Any, stored: Bytes) -> PlacedRemark:
         earlier = row.visit_id != self.visit.pk
-        remark_fate = self._fate(row, stored) if earlier else RemarkLocation("", row.line)
+        remark_fate = self._locate_remark(row, stored) if earlier else RemarkLocation("", row.line)
         checked = row.resolution == Remark.Resolution.RESOLVED or (
             row.resolution == Remark.Resolution.OPEN and row.checked_in_id == self.visit.pk
         )
@@ -121,11 +121,11 @@ class Remarks:
             matches=remark_fate.matches,
         )
 
-    def _fate(self, row: Remark, stored: Bytes) -> RemarkLocation:
+    def _locate_remark(self, row: Remark, stored: Bytes) -> RemarkLocation:
         # What an earlier round removed has no line in the file as it is now
         if row.side == Remark.Side.OLD:
             return RemarkLocation(GONE, 0)
-        entry = self._now(row.path)
+        entry = self._current_entry(row.path)
         # The same bytes: nothing has to be read and compared
         if entry is not None and entry["digest"] == row.content:
             return RemarkLocation(UNCHANGED, row.line)
@@ -157,7 +157,7 @@ class Remarks:
             counts[remark.path] += 1
         return counts
 
-    def below(
+    def remarks_by_line(
         self, comparison: Comparison, counted: CountedFile
     ) -> Mapping[tuple[str, int], Sequence[PlacedRemark]]:
         """Return the remarks of one file, by side and line."""
@@ -188,7 +188,7 @@ def _at_gate(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
 
 
 @compiled(task=BigIntegerField(), gate=CharField(), until=DateTimeField())
-def _seen(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
+def _remarks_at_gate(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
     return _at_gate(task, gate, until).select_related("user", "visit").order_by("pk")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipelines.engine.moves.absences import Seat, seats, usable
+from pipelines.engine.moves.absences import Seat, seats_across_projects, usable
 from pipelines.engine.moves.entitlement import decides_alone, meets_any
 from pipelines.models import GateVisit, Role, User
 from pipelines.queries import versions
-from reviews.decision.gates import gate_at
+from reviews.decision.gates import gate_of_visit
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class Entitlement:
         return any(seat.stands_in for seat in self.seats)
 
     @property
-    def instead_of(self) -> int | None:
+    def absent_person_id(self) -> int | None:
         """The id of whom they would decide in the place, or None where they may as themselves, or not at all."""
         first = self.seats[0] if self.seats else None
         return first.person.user_id if first is not None and first.stands_in else None
 
 
 @dataclass
-class Standings:
+class Entitlements:
     """The entitlement of one person at many visits, read once for all projects."""
 
     user: User
@@ -46,11 +46,11 @@ class Standings:
     def at(self, visit: GateVisit) -> Entitlement:
         if visit.state != GateVisit.State.OPEN:
             return Entitlement(False)
-        policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
-        own_seats = self._in(visit.task.project_id)
+        policy = gate_of_visit(visit, versions.by_id(visit.asked_by.pinned_id)).approval
+        own_seats = self._seats_in(visit.task.project_id)
         # A person's own seat stands first
         own = own_seats[0] if own_seats else None
-        why = own.barred(visit.task, visit, policy) if own else ""
+        why = own.bar_reason(visit.task, visit, policy) if own else ""
         overrides = own is not None and Role.ADMIN in own.person.roles and not why
         votes = visit.votes.all()
         if any(vote.user_id == self.user.pk for vote in votes):
@@ -73,8 +73,8 @@ class Standings:
     @property
     def seats(self) -> dict[int, list[Seat]]:
         if self._seats is None:
-            self._seats = seats(self.user)
+            self._seats = seats_across_projects(self.user)
         return self._seats
 
-    def _in(self, project_id: int) -> list[Seat]:
+    def _seats_in(self, project_id: int) -> list[Seat]:
         return self.seats.get(project_id, [])

@@ -12,7 +12,7 @@ from pipelines.models import GateVisit, User
 from pipelines.routing.document.preconditions import AGENT, HANDOFF
 from pipelines.web.tasks.start import given
 from reviews.attention import questions
-from reviews.inbox.item import InboxItem, Mine
+from reviews.inbox.item import InboxItem, InboxViewer
 
 ActFields = dict[str, Any]
 
@@ -43,7 +43,7 @@ def deny(need: InboxItem, user: User, fields: ActFields) -> str:
     return "Denied"
 
 
-def settle(need: InboxItem, user: User, fields: ActFields) -> str:
+def answer_evaluation(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer an evaluation: the same situation is decided again with the answer."""
     engine.answer(
         int(need.key),
@@ -97,57 +97,57 @@ def cancel(need: InboxItem, user: User, fields: ActFields) -> str:
 # Where a verb is offered
 
 
-def let_go_by_hand(need: InboxItem, viewer: Mine) -> bool:
+def is_releasable(need: InboxItem, viewer: InboxViewer) -> bool:
     """Return whether a person put it on hold, or it waits for other tasks."""
     return "by" in need.about["wait"] or "depends_on" in need.about["wait"]
 
 
-def run_again_by_hand(need: InboxItem, viewer: Mine) -> bool:
-    return not let_go_by_hand(need, viewer)
+def is_retryable(need: InboxItem, viewer: InboxViewer) -> bool:
+    return not is_releasable(need, viewer)
 
 
-def lacks_metadata(need: InboxItem, viewer: Mine) -> bool:
+def lacks_metadata(need: InboxItem, viewer: InboxViewer) -> bool:
     return bool(need.about["metadata"])
 
 
-def lacks_handoff(need: InboxItem, viewer: Mine) -> bool:
+def lacks_handoff(need: InboxItem, viewer: InboxViewer) -> bool:
     return HANDOFF in need.about["wait"]["missing"]
 
 
-def lacks_an_agent(need: InboxItem, viewer: Mine) -> bool:
+def lacks_an_agent(need: InboxItem, viewer: InboxViewer) -> bool:
     return any(name.startswith(f"{AGENT}:") for name in need.about["wait"]["missing"])
 
 
-def designs(need: InboxItem, viewer: Mine) -> bool:
-    return need.task.project in viewer.designed
+def may_design(need: InboxItem, viewer: InboxViewer) -> bool:
+    return need.task.project in viewer.designable_projects
 
 
 # Where the others lead
 
 
-def review(need: InboxItem) -> str:
+def review_url(need: InboxItem) -> str:
     return reverse("gate-visit", args=[need.key])
 
 
-def asked_in(need: InboxItem) -> str:
+def question_url(need: InboxItem) -> str:
     return reverse("gate-visit", args=[need.about["visit"]]) + f"#question-{need.key}"
 
 
-def complete(need: InboxItem) -> str:
+def completion_url(need: InboxItem) -> str:
     return reverse("job-complete", args=[*need.keys, need.task.name, need.key])
 
 
-def draw(need: InboxItem) -> str:
+def editor_url(need: InboxItem) -> str:
     return reverse("line-draw", args=[*need.keys, need.task.line.key])
 
 
-def impact(need: InboxItem) -> str:
+def impact_url(need: InboxItem) -> str:
     return reverse("line-impact", args=[*need.keys, need.task.line.key])
 
 
-def agents(need: InboxItem) -> str:
+def agents_url(need: InboxItem) -> str:
     return reverse("project-agents", args=[*need.keys])
 
 
-def look(need: InboxItem) -> str:
+def task_url(need: InboxItem) -> str:
     return need.task_url

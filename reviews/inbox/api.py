@@ -9,7 +9,7 @@ from pipelines.api.auth import Request, person_of
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import ApiToken
-from reviews.inbox.item import Mine
+from reviews.inbox.item import InboxViewer
 from reviews.inbox.kinds import BY_KEY, OfferedItem, narrowed, needs
 
 router = Router(tags=["needs"])
@@ -61,7 +61,7 @@ def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
             f"“{kind}” is not a kind.",
             f"Use one of {', '.join(BY_KEY)}.",
         )
-    return [_out(offered) for offered in narrowed(needs(Mine(user, token)), kind, project)]
+    return [_out(offered) for offered in narrowed(needs(InboxViewer(user, token)), kind, project)]
 
 
 def _out(offered: OfferedItem) -> NeedOut:

@@ -13,10 +13,10 @@ from django.utils.http import urlencode
 
 from pipelines.models import Line, Word
 from pipelines.queries import versions
-from pipelines.queries.dates import EVER, Dates
-from pipelines.queries.line_filter import choices, named, of_line
+from pipelines.queries.dates import EVER, DateRange
+from pipelines.queries.line_filter import choices, find_option, line_condition
 from pipelines.web.shell.scope import PageScope, dates_of, scope_of
-from reviews.decision.asked import Narrowed, Place
+from reviews.decision.asked import Place, ReviewFilter
 from reviews.inbox.kinds import BY_KEY
 
 OLDEST = "oldest"
@@ -50,7 +50,7 @@ NOTHING = {
 }
 
 
-def place_after(text: str) -> Place | None:
+def parse_place(text: str) -> Place | None:
     """The place that an address names; what is none begins at the first row."""
     at, _tilde, key = text.partition("~")
     try:
@@ -73,12 +73,12 @@ class ReviewList:
     sort: str = ""
     gate: str = ""
     state: str = ""
-    dates: Dates = EVER
+    dates: DateRange = EVER
     """When the gate opened; of what was decided, when it was."""
 
     @property
     def chosen(self) -> dict[str, str]:
-        """Everything that stands in the address."""
+        """The values that stand in the address of the list."""
         tab = "" if self.tab == NEEDS_ME else self.tab
         narrowed = {"kind": self.kind, "line": self.line, "gate": self.gate, "state": self.state}
         filters = {**narrowed, "sort": self.sort, **self.dates.query}
@@ -95,7 +95,7 @@ class ReviewList:
         return bool(self.kind or self.line or self.gate or self.state or self.dates)
 
     @property
-    def nothing(self) -> str:
+    def empty_text(self) -> str:
         """Text of an empty list."""
         return NOTHING[self.tab]
 
@@ -113,32 +113,32 @@ class ReviewList:
         return reverse(NEEDS_ME if self.tab == NEEDS_ME else "inbox")
 
     @property
-    def everything(self) -> str:
+    def all_kinds_url(self) -> str:
         return self.with_(kind="")
 
     @property
-    def next(self) -> str:
+    def next_rows_url(self) -> str:
         """Address of the rows after a place, which is to be appended."""
         return self.page + "?" + (f"{self.query}&" if self.query else "") + "after="
 
     @property
-    def cleared(self) -> str:
+    def unfiltered_url(self) -> str:
         return self.with_(kind="", line="", gate="", state="", since="", until="")
 
     @property
-    def narrowed(self) -> Narrowed:
-        """The same for SQL."""
+    def to_filter(self) -> ReviewFilter:
+        """The filter of the list for SQL."""
         # What asks a person is of projects that are theirs anyway.
         own = self.tab == NEEDS_ME and not self.scope.asked
         projects = None if own else [project.pk for project in self.scope.projects]
         chosen = (
-            Line.objects.filter(of_line(self.line, ""), project__in=self.scope.projects)
+            Line.objects.filter(line_condition(self.line, ""), project__in=self.scope.projects)
             if self.line
             else None
         )
         lines = None if chosen is None else list(chosen.values_list("pk", flat=True))
         since, until = self.dates.bounds
-        return Narrowed(
+        return ReviewFilter(
             projects, lines, self.gate, since=since, until=until, oldest=self.sort == OLDEST, state=self.state
         )
 
@@ -147,7 +147,9 @@ class ReviewList:
         """(key, name) of the gates of the chosen line as it is live; none where no line is chosen."""
         if not self.line:
             return []
-        chosen_line = Line.objects.filter(of_line(self.line, ""), project__in=self.scope.projects).first()
+        chosen_line = Line.objects.filter(
+            line_condition(self.line, ""), project__in=self.scope.projects
+        ).first()
         line = versions.by_id(chosen_line.live_id) if chosen_line and chosen_line.live_id else None
         return [(gate.key, gate.name) for gate in line.gates] if line else []
 
@@ -172,7 +174,7 @@ def review_list(request: HttpRequest, tab: str = "") -> ReviewList:
     tab = tab if tab in dict(TABS) else NEEDS_ME
     scope = scope_of(request, NEEDS_ME if tab == NEEDS_ME else "inbox")
     line = request.GET.get("line", "")
-    line = named(line, choices(scope.projects), scope.projects) if line else ""
+    line = find_option(line, choices(scope.projects), scope.projects) if line else ""
     kind = request.GET.get("kind", "") if tab == NEEDS_ME else ""
     sort = OLDEST if request.GET.get("sort") == OLDEST and tab != "done" else ""
     selection = ReviewList(tab, scope, line, kind if kind in BY_KEY else "", sort, dates=dates_of(request))

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Case, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
 
-from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.models import (
     ASKS,
     WAITING_FOR_INPUT,
@@ -31,9 +31,9 @@ from pipelines.routing.sentences.waits import Sentence, blocker_words, wait_sent
 from pipelines.templatetags.cuts import shortened
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.transport.local.instructions import instructions
-from reviews.decision.asked import Narrowed, asked
-from reviews.decision.gates import approval_words, gate_at
-from reviews.inbox.item import InboxItem, Mine
+from reviews.decision.asked import ReviewFilter, decidable_visits
+from reviews.decision.gates import approval_words, gate_of_visit
+from reviews.inbox.item import InboxItem, InboxViewer
 from reviews.models import ReviewQuestion
 from reviews.models.statements import PRESENT_KINDS
 
@@ -65,9 +65,9 @@ WAITING = EVALUATION | ASKS | BLOCKED | STUCK | MISSING | ON_HOLD
 """Positions that a person has to move on; each kind has some of them, and each position is of the first that fits."""
 
 
-def gates(viewer: Mine) -> list[InboxItem]:
+def gates(viewer: InboxViewer) -> list[InboxItem]:
     """Open gate visits where this person may decide now."""
-    places = asked(viewer.user, _within(viewer), LIMIT)
+    places = decidable_visits(viewer.user, _within(viewer), LIMIT)
     visits = (
         GateVisit.objects.filter(pk__in=[visit_id for _at, visit_id in places])
         .select_related(*TASK, "asked_by")
@@ -79,34 +79,35 @@ def gates(viewer: Mine) -> list[InboxItem]:
     return [_gate(by_id[visit_id]) for _at, visit_id in places if visit_id in by_id]
 
 
-def _within(viewer: Mine) -> Narrowed:
-    return Narrowed([project.pk for project in viewer.seen], reader=viewer.user.pk)
+def _within(viewer: InboxViewer) -> ReviewFilter:
+    return ReviewFilter([project.pk for project in viewer.visible_projects], reader=viewer.user.pk)
 
 
-def _present(viewer: Mine, kind: str) -> bool:
+def _has_kind(viewer: InboxViewer, kind: str) -> bool:
     """Return whether anybody may have an item of this kind: `reply`, `position`, `manual`, `escalation` or
     `deadlock`."""
     if viewer.present is None:
         [there] = fetch(
-            PRESENT_KINDS, {"user": viewer.user.pk, "projects": [project.pk for project in viewer.seen]}
+            PRESENT_KINDS,
+            {"user": viewer.user.pk, "projects": [project.pk for project in viewer.visible_projects]},
         )
         kinds = ("reply", "position", "manual", "escalation", "deadlock")
         viewer.present = {kind for kind, is_present in zip(kinds, there, strict=True) if is_present}
     return kind in viewer.present
 
 
-def replies(viewer: Mine) -> list[InboxItem]:
+def replies(viewer: InboxViewer) -> list[InboxItem]:
     """Questions that reviewers ask this person about a task of theirs, while the review is open."""
-    if not _present(viewer, "reply"):
+    if not _has_kind(viewer, "reply"):
         return []
-    rows = _asked_of(viewer).select_related(*TASK, "asked_by").defer(*NOT_READ).order_by("at")
+    rows = _open_questions(viewer).select_related(*TASK, "asked_by").defer(*NOT_READ).order_by("at")
     return [
         InboxItem(
             "reply",
             str(row.pk),
             row.task,
             str(row.asked_by),
-            Sentence(row.shown_text),
+            Sentence(row.visible_text),
             row.at,
             Status.AWAITING_REVIEW,
             icon="comment",
@@ -116,28 +117,28 @@ def replies(viewer: Mine) -> list[InboxItem]:
     ]
 
 
-def _asked_of(viewer: Mine) -> QuerySet[ReviewQuestion]:
+def _open_questions(viewer: InboxViewer) -> QuerySet[ReviewQuestion]:
     waiting = ReviewQuestion.objects.filter(
-        asked=viewer.user, answered_at=None, task__project__in=viewer.seen
+        asked=viewer.user, answered_at=None, task__project__in=viewer.visible_projects
     )
     return waiting.filter(visit__state=GateVisit.State.OPEN)
 
 
-def how_many(viewer: Mine, most: int) -> int:
+def count_items(viewer: InboxViewer, most: int) -> int:
     """Count what needs this person, up to `most` of each source; nothing of it is read."""
-    gates = len(asked(viewer.user, _within(viewer), most))
-    gates += _asked_of(viewer)[:most].count() if _present(viewer, "reply") else 0
-    tokens = _alive(viewer).filter(WAITING)[:most].count() if _present(viewer, "position") else 0
-    jobs = _by_hand(viewer)[:most].count() if _present(viewer, "manual") else 0
+    gates = len(decidable_visits(viewer.user, _within(viewer), most))
+    gates += _open_questions(viewer)[:most].count() if _has_kind(viewer, "reply") else 0
+    tokens = _waiting_positions(viewer).filter(WAITING)[:most].count() if _has_kind(viewer, "position") else 0
+    jobs = _by_hand(viewer)[:most].count() if _has_kind(viewer, "manual") else 0
     alarms: list[Escalation | Deadlock] = []
-    alarms += _escalations(viewer)[:most] if _present(viewer, "escalation") else ()
-    alarms += _deadlocks(viewer)[:most] if _present(viewer, "deadlock") else ()
+    alarms += _escalations(viewer)[:most] if _has_kind(viewer, "escalation") else ()
+    alarms += _deadlocks(viewer)[:most] if _has_kind(viewer, "deadlock") else ()
     return gates + tokens + jobs + sum(_answers_for(viewer, row) for row in alarms)
 
 
 def _gate(visit: GateVisit) -> InboxItem:
     line = versions.by_id(visit.asked_by.pinned_id)
-    gate = gate_at(visit, line)
+    gate = gate_of_visit(visit, line)
     need = gate.approval.min_votes
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     parts = [_round(visit.round)] if visit.round > 1 else []
@@ -183,43 +184,43 @@ def _round(number: int) -> str:
     return f"round {number}"
 
 
-def evaluations(viewer: Mine) -> Iterable[InboxItem]:
+def evaluations(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Evaluations that only a person can still answer: the answer is the fact (law §3)."""
     return _tokens(viewer, "evaluation")
 
 
-def questions(viewer: Mine) -> Iterable[InboxItem]:
+def questions(viewer: InboxViewer) -> Iterable[InboxItem]:
     """A station asked something, by the signal `hold`."""
     return (need for need in _tokens(viewer, "question", "asks") if need.icon != "tools")
 
 
-def approvals(viewer: Mine) -> Iterable[InboxItem]:
+def approvals(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Stations that ask whether tools may be called: one word allows them, any other denies them."""
     return (need for need in _tokens(viewer, "approval", "asks") if need.icon == "tools")
 
 
-def blocked(viewer: Mine) -> Iterable[InboxItem]:
+def blocked(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Blocked by an outcome or a rule, without a question."""
     return _tokens(viewer, "blocked")
 
 
-def stuck(viewer: Mine) -> Iterable[InboxItem]:
+def stuck(viewer: InboxViewer) -> Iterable[InboxItem]:
     return _tokens(viewer, "stuck")
 
 
-def missing(viewer: Mine) -> Iterable[InboxItem]:
+def missing(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Held until the preconditions of a forward move are there (law §8)."""
     return _tokens(viewer, "missing")
 
 
-def held(viewer: Mine) -> Iterable[InboxItem]:
+def on_hold(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Held by a person, because nothing has changed since a rejection, or for a task that did not complete."""
     return _tokens(viewer, "held")
 
 
-def escalations(viewer: Mine) -> Iterator[InboxItem]:
+def escalations(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Open escalations for a role that this person has."""
-    if not _present(viewer, "escalation"):
+    if not _has_kind(viewer, "escalation"):
         return
     rows = (
         _escalations(viewer)
@@ -236,9 +237,9 @@ def escalations(viewer: Mine) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
-def deadlocks(viewer: Mine) -> Iterator[InboxItem]:
+def deadlocks(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Open deadlocks for a role that this person has."""
-    if not _present(viewer, "deadlock"):
+    if not _has_kind(viewer, "deadlock"):
         return
     rows = _deadlocks(viewer).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
     for row in islice((row for row in rows if _answers_for(viewer, row)), LIMIT):
@@ -250,38 +251,43 @@ def deadlocks(viewer: Mine) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
-def _escalations(viewer: Mine) -> QuerySet[Escalation]:
-    rows = Escalation.objects.filter(task__project__in=viewer.seen, state=Escalation.State.OPEN)
+def _escalations(viewer: InboxViewer) -> QuerySet[Escalation]:
+    rows = Escalation.objects.filter(task__project__in=viewer.visible_projects, state=Escalation.State.OPEN)
     # Only those of the task: line and version are not joined here
     rows = rows.select_related("task", "deadlock").defer(*NOT_READ[: len(HEAVY)])
     return rows.order_by("opened_at", "pk")
 
 
-def _deadlocks(viewer: Mine) -> QuerySet[Deadlock]:
-    rows = Deadlock.objects.filter(task__project__in=viewer.seen, state=Deadlock.State.OPEN, escalation=None)
+def _deadlocks(viewer: InboxViewer) -> QuerySet[Deadlock]:
+    rows = Deadlock.objects.filter(
+        task__project__in=viewer.visible_projects, state=Deadlock.State.OPEN, escalation=None
+    )
     return rows.select_related("task").defer(*NOT_READ[: len(HEAVY)]).order_by("found_at", "pk")
 
 
-def _by_hand(viewer: Mine) -> QuerySet[Job]:
-    return Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=viewer.operated)
+def _by_hand(viewer: InboxViewer) -> QuerySet[Job]:
+    return Job.objects.filter(
+        kind="manual", state=Job.State.RUNNING, task__project__in=viewer.operable_projects
+    )
 
 
-def _alive(viewer: Mine) -> QuerySet[Token]:
+def _waiting_positions(viewer: InboxViewer) -> QuerySet[Token]:
     """Positions of tasks where one waits for a person. Such a status of a position is also that of its task (law §1),
     and of tasks there is an index by line and status."""
     tasks = Q(
-        task__line__project__in=viewer.operated, task__status__in=(Status.STUCK, Status.BLOCKED, Status.HELD)
+        task__line__project__in=viewer.operable_projects,
+        task__status__in=(Status.STUCK, Status.BLOCKED, Status.HELD),
     )
     return Token.objects.filter(tasks, ended_at__isnull=True, forked=False)
 
 
-def _answers_for(viewer: Mine, row: Escalation | Deadlock) -> bool:
+def _answers_for(viewer: InboxViewer, row: Escalation | Deadlock) -> bool:
     return viewer.roles[row.task.project_id].may_answer(row.roles, viewer.user)
 
 
-def manual(viewer: Mine) -> Iterator[InboxItem]:
+def manual(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Manual stations that wait for whoever does them."""
-    if not _present(viewer, "manual"):
+    if not _has_kind(viewer, "manual"):
         return
     jobs = _by_hand(viewer).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
     for job in jobs[:LIMIT]:
@@ -293,24 +299,24 @@ def manual(viewer: Mine) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
-def _tokens(viewer: Mine, kind: str, among: str = "") -> list[InboxItem]:
+def _tokens(viewer: InboxViewer, kind: str, among: str = "") -> list[InboxItem]:
     """Living positions, with what each waits for as the task page says it. `among`: of `POSITIONS`, if not `kind`."""
     if viewer.positions is None:
-        viewer.positions = _positions(viewer) if _present(viewer, "position") else {}
+        viewer.positions = _positions(viewer) if _has_kind(viewer, "position") else {}
     ids = viewer.positions.get(among or kind)
     if not ids:
         return []
     rows = Token.objects.filter(pk__in=ids).select_related(*TASK).defer(*NOT_READ)
     tokens = list(rows.order_by("changed_at", "pk"))
-    details = _said(tokens) if kind == "blocked" else {}
+    details = _last_reports(tokens) if kind == "blocked" else {}
     return [_token(kind, token, *details.get(token.pk, ("", ()))) for token in tokens]
 
 
-def _positions(viewer: Mine) -> dict[str, list[int]]:
+def _positions(viewer: InboxViewer) -> dict[str, list[int]]:
     """The ids of the first `LIMIT` of each of `POSITIONS`, of one statement: most are empty most of the time."""
     # SQL takes the first that fits, in the order of POSITIONS
     among = Case(*(When(which, then=Value(name)) for name, which in POSITIONS.items()))
-    ranked = _alive(viewer).filter(WAITING).annotate(among=among)
+    ranked = _waiting_positions(viewer).filter(WAITING).annotate(among=among)
     ranked = ranked.annotate(rank=Window(RowNumber(), partition_by="among", order_by=("changed_at", "pk")))
     positions: dict[str, list[int]] = {}
     for name, token in ranked.filter(rank__lte=LIMIT).values_list("among", "pk"):
@@ -318,7 +324,7 @@ def _positions(viewer: Mine) -> dict[str, list[int]]:
     return positions
 
 
-def _said(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
+def _last_reports(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
     """The summary and blockers of the last job of each."""
     jobs = Job.objects.filter(token__in=tokens).order_by("token_id", "-pk").distinct("token_id")
     rows = jobs.values_list("token_id", "summary", "outcome__blockers")
@@ -335,13 +341,13 @@ def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> In
         station_name(line, token.station),
         wait_sentence(token, line, summary) or Sentence("It waits."),
         token.changed_at,
-        WAITING_FOR_INPUT if token.asks else token.status,
+        WAITING_FOR_INPUT if token.asks_question else token.status,
         token.version,
         icon=str(station.work.get("kind", "other")) if station else "other",
         about={
             "wait": token.wait,
             "answers": _answers(token),
-            "metadata": metadata(line, token),
+            "metadata": metadata_inputs(line, token),
             "blockers": [blocker_words(blocker) for blocker in blockers],
         },
     )

@@ -13,13 +13,13 @@ from django.db.models import Model
 from django.urls import reverse
 
 from pipelines import access
-from pipelines.engine.moves.roles import ProjectRoles, roles_of
+from pipelines.engine.moves.roles import ProjectRoles, roles_by_project
 from pipelines.models import ApiToken, Project, Task, User
 from pipelines.routing.sentences.waits import Sentence
 
 
 @dataclass
-class Mine:
+class InboxViewer:
     """Person with the projects they see and work in, each read once. `bearer`: the token of an API call,
     which may be limited to one project. `of`: the projects that the page is filtered to."""
 
@@ -32,25 +32,25 @@ class Mine:
     """Kinds of which there may be any: asked once by `reviews.inbox.finding`."""
 
     @cached_property
-    def seen(self) -> list[Project]:
+    def visible_projects(self) -> list[Project]:
         return list(access.visible_projects(self.bearer or self.user) if self.of is None else self.of)
 
     @cached_property
     def roles(self) -> dict[int, ProjectRoles]:
-        return roles_of([project.pk for project in self.seen])
+        return roles_by_project([project.pk for project in self.visible_projects])
 
     @cached_property
-    def operated(self) -> list[Project]:
+    def operable_projects(self) -> list[Project]:
         """Projects where the person may answer, retry, complete and cancel."""
         return self._where("operate")
 
     @cached_property
-    def designed(self) -> list[Project]:
+    def designable_projects(self) -> list[Project]:
         return self._where("design")
 
     def _where(self, action: str) -> list[Project]:
         able = set(access.projects_where(self.user, action).values_list("pk", flat=True))
-        return [project for project in self.seen if project.pk in able]
+        return [project for project in self.visible_projects if project.pk in able]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Link:
     key: str
     label: str
     to: Callable[[InboxItem], str]
-    offered: Callable[[InboxItem, Mine], bool] = lambda need, viewer: True
+    offered: Callable[[InboxItem, InboxViewer], bool] = lambda need, viewer: True
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Act:
     form: type[forms.Form]
     act: Callable[[InboxItem, User, dict[str, Any]], str]
     danger: bool = False
-    offered: Callable[[InboxItem, Mine], bool] = lambda need, viewer: True
+    offered: Callable[[InboxItem, InboxViewer], bool] = lambda need, viewer: True
 
     @property
     def template(self) -> str:
@@ -132,5 +132,5 @@ class InboxKind:
     label: str
     sentence: str
     model: type[Model]
-    query: Callable[[Mine], Iterable[InboxItem]]
+    query: Callable[[InboxViewer], Iterable[InboxItem]]
     verbs: tuple[Verb, ...]

@@ -21,7 +21,7 @@ from pipelines.web.shell.forms import (
 )
 from reviews.decision.asked import MOST
 from reviews.inbox import acts, finding
-from reviews.inbox.item import Act, InboxItem, InboxKind, Link, Mine, Verb
+from reviews.inbox.item import Act, InboxItem, InboxKind, InboxViewer, Link, Verb
 from reviews.models import ReviewQuestion
 
 
@@ -37,17 +37,17 @@ CANCEL = Act("cancel", "Cancel the task", "reason", Reason, acts.cancel, danger=
 KINDS: tuple[InboxKind, ...] = (
     InboxKind(
         "gate", "Reviews", "A task continues only after your decision.", GateVisit, finding.gates,
-        (Link("review", "Review", acts.review),),
+        (Link("review", "Review", acts.review_url),),
     ),
     InboxKind(
         "reply", "Questions about reviews", "A reviewer asks you about your task.", ReviewQuestion,
         finding.replies,
         (Act("reply", "Answer", "reply", ReviewerReply, acts.reply),
-         Link("review", "Open the review", acts.asked_in)),
+         Link("review", "Open the review", acts.question_url)),
     ),
     InboxKind(
         "evaluation", "Evaluations", "A condition that only you can answer.", Token, finding.evaluations,
-        (Act("answer", "Answer", "words", Fact, acts.settle), CANCEL),
+        (Act("answer", "Answer", "words", Fact, acts.answer_evaluation), CANCEL),
     ),
     InboxKind(
         "question", "Questions", "A station asks before it continues.", Token, finding.questions,
@@ -61,7 +61,7 @@ KINDS: tuple[InboxKind, ...] = (
     ),
     InboxKind(
         "manual", "Manual stations", "Work done by a person.", Job, finding.manual,
-        (Link("complete", "Do the work", acts.complete),),
+        (Link("complete", "Do the work", acts.completion_url),),
     ),
     InboxKind(
         "blocked", "Blocked", "A station could not continue by itself.", Token, finding.blocked,
@@ -69,40 +69,40 @@ KINDS: tuple[InboxKind, ...] = (
     ),
     InboxKind(
         "stuck", "Stuck", "The engine could not decide where the task goes.", Token, finding.stuck,
-        (RETRY, Link("draw", "Change the line", acts.draw, acts.designs),
-         Link("migrate", "Migrate", acts.impact, acts.designs), CANCEL),
+        (RETRY, Link("draw", "Change the line", acts.editor_url, acts.may_design),
+         Link("migrate", "Migrate", acts.impact_url, acts.may_design), CANCEL),
     ),
     InboxKind(
         "escalation", "Escalations", "Somebody responsible decides how a task continues.", Escalation,
         finding.escalations,
-        (Act("resolve", "Resolve", "resolve", Resolved, acts.resolve), Link("look", "Open the task", acts.look)),
+        (Act("resolve", "Resolve", "resolve", Resolved, acts.resolve), Link("look", "Open the task", acts.task_url)),
     ),
     InboxKind(
         "deadlock", "Deadlocks", "Work is on hold until somebody resolves it.", Deadlock,
         finding.deadlocks,
-        (Act("unlock", "Resolve", "unlock", Unlocked, acts.unlock), Link("look", "Open the task", acts.look)),
+        (Act("unlock", "Resolve", "unlock", Unlocked, acts.unlock), Link("look", "Open the task", acts.task_url)),
     ),
     InboxKind(
         "missing", "On hold for something missing", "A task cannot continue yet.", Token, finding.missing,
         (Act("supply", "Add what is missing", "metadata", Supplied, acts.supply, offered=acts.lacks_metadata),
          Act("handoff", "Provide the handoff", "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
-         Link("agents", "See the agents", acts.agents, acts.lacks_an_agent),
-         Link("look", "Open the task", acts.look), RETRY, CANCEL),
+         Link("agents", "See the agents", acts.agents_url, acts.lacks_an_agent),
+         Link("look", "Open the task", acts.task_url), RETRY, CANCEL),
     ),
     InboxKind(
         "held", "On hold",
         "Somebody holds the task, nothing has changed since it was rejected, or what it waits for did not complete.",
         Token,
-        finding.held,
-        (Act("release", "Release", "nothing", SeenForm, acts.release, offered=acts.let_go_by_hand),
-         Act("retry", "Retry", "reason", SeenReason, acts.retry, offered=acts.run_again_by_hand), CANCEL),
+        finding.on_hold,
+        (Act("release", "Release", "nothing", SeenForm, acts.release, offered=acts.is_releasable),
+         Act("retry", "Retry", "reason", SeenReason, acts.retry, offered=acts.is_retryable), CANCEL),
     ),
 )  # fmt: skip
 BY_KEY = {kind.key: kind for kind in KINDS}
 
 
 @dataclass(frozen=True)
-class Offered:
+class OfferedVerb:
     """A verb of one need: `href` where it is done on a page of its own, else None, and `act` is done in place."""
 
     key: str
@@ -117,33 +117,33 @@ class OfferedItem:
 
     need: InboxItem
     kind: InboxKind
-    verbs: tuple[Offered, ...]
+    verbs: tuple[OfferedVerb, ...]
 
     def act(self, key: str) -> Act | None:
         """The offered verb of this name, where it is done in place."""
         return next((verb.act for verb in self.verbs if verb.key == key), None)
 
 
-def needs(viewer: Mine) -> list[OfferedItem]:
+def needs(viewer: InboxViewer) -> list[OfferedItem]:
     """Everything that needs this person, due first."""
     pairs = [(kind, need) for kind in KINDS for need in kind.query(viewer)]
     return [offer(kind, need, viewer) for kind, need in sorted(pairs, key=lambda pair: pair[1].order)]
 
 
-def offer(kind: InboxKind, need: InboxItem, viewer: Mine) -> OfferedItem:
+def offer(kind: InboxKind, need: InboxItem, viewer: InboxViewer) -> OfferedItem:
     return OfferedItem(
         need, kind, tuple(_offered(verb, need) for verb in kind.verbs if verb.offered(need, viewer))
     )
 
 
-def _offered(verb: Verb, need: InboxItem) -> Offered:
+def _offered(verb: Verb, need: InboxItem) -> OfferedVerb:
     href = verb.to(need) if isinstance(verb, Link) else None
-    return Offered(verb.key, str(verb.label), href, verb if isinstance(verb, Act) else None)
+    return OfferedVerb(verb.key, str(verb.label), href, verb if isinstance(verb, Act) else None)
 
 
-def count(viewer: Mine) -> str:
+def count(viewer: InboxViewer) -> str:
     """Return how much needs this person: “” for nothing, “200+” beyond what is counted."""
-    return capped(finding.how_many(viewer, MOST + 1)) if viewer.seen else ""
+    return capped(finding.count_items(viewer, MOST + 1)) if viewer.visible_projects else ""
 
 
 def capped(number: int) -> str:

@@ -16,19 +16,27 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import GateVisit, Project, Status, User, Vote, Word
+from pipelines.models.plumbing.compiled import array_field as array
 from pipelines.models.plumbing.compiled import compiled
-from pipelines.models.plumbing.compiled import ids as array
-from pipelines.models.plumbing.private import hang
+from pipelines.models.plumbing.private import set_prefetched
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of
 from pipelines.routing.sentences.names import by_rule_phrase
-from reviews.decision.asked import MOST, Place, asked, decided, of_team, order_at, requested
+from reviews.decision.asked import (
+    MOST,
+    Place,
+    decidable_visits,
+    decided_visits,
+    order_at,
+    requested_visits,
+    team_visits,
+)
 from reviews.decision.consequences import LOOKS
-from reviews.decision.gates import approval_words, gate_at, gate_of
-from reviews.decision.standing import Standings
+from reviews.decision.gates import approval_words, gate_of, gate_of_visit
+from reviews.decision.standing import Entitlements
 from reviews.inbox.chosen import NEEDS_ME, OLDEST, ReviewList
-from reviews.inbox.item import InboxKind, Mine
+from reviews.inbox.item import InboxKind, InboxViewer
 from reviews.inbox.kinds import KINDS, OfferedItem, capped, offer
 from reviews.models import ReviewQuestion
 
@@ -77,7 +85,7 @@ class ListRow:
     """Of the group that begins with this row."""
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether it was decided, or closed."""
         return self.tone not in ("attention", "danger")
 
@@ -125,13 +133,13 @@ def list_page(
     selection: ReviewList,
     now: datetime,
     after: Place | None = None,
-    standings: Standings | None = None,
+    standings: Entitlements | None = None,
     rows: str = "",
 ) -> ListPage:
     """The next rows, in a number of statements that does not grow with them. `rows`: how many an address asks for."""
     size = _size(rows)
     if selection.tab == NEEDS_ME:
-        return _needs(user, selection, now, after, standings or Standings(user), size)
+        return _needs(user, selection, now, after, standings or Entitlements(user), size)
     # One more than is shown tells whether there is another page
     page_items = items(user, selection, size + 1, after)
     return ListPage(page_items[:size], page_items[size - 1].cursor if len(page_items) > size else "")
@@ -146,10 +154,10 @@ def _size(rows: str) -> int:
 
 
 def _needs(
-    user: User, selection: ReviewList, now: datetime, after: Place | None, standings: Standings, size: int
+    user: User, selection: ReviewList, now: datetime, after: Place | None, standings: Entitlements, size: int
 ) -> ListPage:
-    """Reviews by pages; what else needs somebody is little, and stands where it belongs among them."""
-    viewer = Mine(user, of=selection.scope.projects)
+    """Return a page of what needs the person: reviews page by page, and among them the few other items."""
+    viewer = InboxViewer(user, of=selection.scope.projects)
     kinds = [kind for kind in KINDS if kind.key != "gate" and not selection.only_gates]
     offers = [offer(kind, need, viewer) for kind in kinds for need in kind.query(viewer)]
     lines = [
@@ -158,7 +166,7 @@ def _needs(
         if selection.line in ("", _line_of(offered, selection)) and offered.need.since in selection.dates
     ]
     matching = [offered for offered in lines if selection.kind in ("", offered.need.kind)]
-    others = [_other(offered, selection) for offered in matching]
+    others = [_item_row(offered, selection) for offered in matching]
     # Due first, as their places say when they are due, whatever the rows are sorted by.
     waiting = _places(user, replace(selection, kind="", sort=""), MOST + 1, None, standings)
     gates: list[ListRow] = []
@@ -186,7 +194,7 @@ def _needs(
 
 
 def _under_headings(rows: list[ListRow], now: datetime, after: Place | None) -> list[ListRow]:
-    """Due first: what is late, what is due today, the rest. Where nothing is due there is nothing to divide."""
+    """Put headings over the rows: overdue, due today, later. A list in which nothing is due has none."""
     today = timezone.localdate(now)
     late, soon, later = "Overdue", "Due today", "Later"
 
@@ -208,7 +216,7 @@ def _line_of(offered: OfferedItem, selection: ReviewList) -> str:
     return value_of(offered.need.task.project, offered.need.task.line, several=selection.scope.several)
 
 
-def _other(offered: OfferedItem, selection: ReviewList) -> ListRow:
+def _item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
     """The row of what is no gate."""
     need = offered.need
     return ListRow(
@@ -244,44 +252,46 @@ def items(
     selection: ReviewList,
     most: int = PAGE,
     after: Place | None = None,
-    standings: Standings | None = None,
+    standings: Entitlements | None = None,
     places: Sequence[Place] | None = None,
 ) -> list[ListRow]:
-    """The next rows of the list, in its order. `found`: their places, where they are known."""
-    standings = standings or Standings(user)
+    """Return the next rows of the list, in its order. `places`: their places, if they are known."""
+    standings = standings or Entitlements(user)
     if places is None:
         places = _places(user, selection, most, after, standings)
     moments = {visit_id: at for at, visit_id in places}
     visits = _read(list(moments), selection.scope.projects)
-    away = _stood_in_for(standings, visits) if selection.tab == NEEDS_ME else {}
+    away = _absent_names(standings, visits) if selection.tab == NEEDS_ME else {}
     return [_item(visit, selection, moments[visit.pk], away.get(visit.pk, "")) for visit in visits]
 
 
-def _stood_in_for(standings: Standings, visits: Sequence[GateVisit]) -> dict[UUID, str]:
+def _absent_names(standings: Entitlements, visits: Sequence[GateVisit]) -> dict[UUID, str]:
     """Return, by visit, in whose place alone this person may decide there."""
     if not any(seat.stands_in for person_seats in standings.seats.values() for seat in person_seats):
         return {}
-    by_visit = {visit.pk: standings.at(visit).instead_of for visit in visits}
+    by_visit = {visit.pk: standings.at(visit).absent_person_id for visit in visits}
     people = User.objects.in_bulk({pk for pk in by_visit.values() if pk}) if any(by_visit.values()) else {}
     return {visit: str(people[pk]) for visit, pk in by_visit.items() if pk}
 
 
 def how_many(user: User, selection: ReviewList) -> int:
     """Return how many rows the list has, counted up to one more than `MOST`."""
-    return len(_places(user, selection, MOST + 1, None, Standings(user)))
+    return len(_places(user, selection, MOST + 1, None, Entitlements(user)))
 
 
 def _places(
-    user: User, selection: ReviewList, most: int, after: Place | None, standings: Standings
+    user: User, selection: ReviewList, most: int, after: Place | None, standings: Entitlements
 ) -> list[Place]:
     """Return the places of the list's rows, (when, visit) each; the SQL does not grow with it."""
     if selection.tab == "done":
-        return decided(user, selection.narrowed, most, after)
+        return decided_visits(user, selection.to_filter, most, after)
     if selection.tab == "mine":
-        return requested(user, selection.narrowed, most, after)
+        return requested_visits(user, selection.to_filter, most, after)
     if selection.tab == NEEDS_ME:
-        return asked(user, replace(selection.narrowed, reader=user.pk), most, after, standings.seats)
-    return of_team(user, selection.narrowed, most, after)
+        return decidable_visits(
+            user, replace(selection.to_filter, reader=user.pk), most, after, standings.seats
+        )
+    return team_visits(user, selection.to_filter, most, after)
 
 
 def _read(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
@@ -291,7 +301,7 @@ def _read(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
         {visit.pk: visit for visit in _rows(visits=ids)},
         {project.pk: project for project in projects},
     )
-    hang(by_id.values(), "votes", _votes_at(visits=ids) if by_id else [], "visit_id")
+    set_prefetched(by_id.values(), "votes", _votes_at(visits=ids) if by_id else [], "visit_id")
     claimed = {pk for visit in by_id.values() if (pk := vars(visit).get("claimed_by"))}
     people = User.objects.in_bulk(claimed) if claimed else {}
     for visit in by_id.values():
@@ -349,6 +359,6 @@ def _item(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) 
 
 
 def _votes(visit: GateVisit) -> str:
-    policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
+    policy = gate_of_visit(visit, versions.by_id(visit.asked_by.pinned_id)).approval
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     return approval_words(policy, have)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pipelines.models import Task, User
-from pipelines.queries.home import Trouble, place_of, positions, requested, troubled
+from pipelines.queries.home import TroubledPosition, positions, requested, station_words, troubled_positions
 from pipelines.routing.basics.plural import plural
 from pipelines.web.lines.strip import Strip, strip_of
-from reviews.inbox.item import InboxItem, Mine
+from reviews.inbox.item import InboxItem, InboxViewer
 from reviews.inbox.kinds import OfferedItem
 
 FIRST = 8
@@ -46,11 +46,15 @@ class Panels:
     overdue: int
     next_review: str
     requested: Sequence[RequestedRow]
-    troubled: Sequence[Trouble]
+    troubled: Sequence[TroubledPosition]
 
 
-def panels_of(user: User, viewer: Mine, offered_items: Sequence[OfferedItem], now: datetime) -> Panels:
-    """`found`: all that needs this person, due first. A task of it stands in no other panel."""
+def panels_of(user: User, viewer: InboxViewer, offered_items: Sequence[OfferedItem], now: datetime) -> Panels:
+    """Return the panels of Home. `offered_items`: all that needs this person, due first; their tasks are left
+    out
+
+    of the other panels.
+    """
     listed = {offered.need.task.pk for offered in offered_items}
     late = [offered for offered in offered_items if offered.need.due_at and offered.need.due_at < now]
     following = next(
@@ -61,8 +65,8 @@ def panels_of(user: User, viewer: Mine, offered_items: Sequence[OfferedItem], no
         _summary(offered_items),
         len(late),
         next((offered.need.key for offered in offered_items if offered.need.kind == "gate"), ""),
-        _requested(requested(user, viewer.seen, listed)),
-        troubled(viewer.seen, now, listed),
+        _requested(requested(user, viewer.visible_projects, listed)),
+        troubled_positions(viewer.visible_projects, now, listed),
     )
 
 
@@ -87,6 +91,8 @@ def _need(offered: OfferedItem, late: Sequence[OfferedItem], following: OfferedI
 def _requested(tasks: Sequence[Task]) -> list[RequestedRow]:
     living = positions(tasks)
     return [
-        RequestedRow(task, place_of(task, living.get(task.pk, [])), strip_of(task, living.get(task.pk, [])))
+        RequestedRow(
+            task, station_words(task, living.get(task.pk, [])), strip_of(task, living.get(task.pk, []))
+        )
         for task in tasks
     ]

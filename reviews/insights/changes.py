@@ -47,6 +47,6 @@ def of(selection: InsightsSelection) -> Groups[Changes]:
 def publishes(selection: InsightsSelection) -> list[tuple[datetime, str, int]]:
     """Return when versions of these lines were published, with the name of the line and the number."""
     rows = LineVersion.objects.filter(
-        selection.period.dates.of("published_at"), line__in=selection.lines
+        selection.period.dates.condition_on("published_at"), line__in=selection.lines
     ).order_by("published_at", "pk")
     return list(rows.values_list("published_at", "line__name", F("number"))[:1_000])

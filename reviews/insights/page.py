@@ -54,7 +54,7 @@ def line_page(request: SignedIn, line: Line) -> HttpResponse:
 def _context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
     period, project = insights.period, insights.project
     incidents = Incident.objects.filter(
-        period.dates.of("opened_at"), task__project=project, task__line__in=insights.selection.lines
+        period.dates.condition_on("opened_at"), task__project=project, task__line__in=insights.selection.lines
     ).select_related("task__project", "escalation")
     figures = health.of(project, timezone.now(), insights.line)
     return {

@@ -8,8 +8,8 @@ from typing import Any
 from pipelines import access
 from pipelines.models import Line, LineVersion
 from pipelines.queries import analytics, versions
-from pipelines.queries.analytics import LineInsights, Never, RuleNumbers, StationNumbers
-from pipelines.queries.dates import Dates
+from pipelines.queries.analytics import LineInsights, RuleNumbers, StationNumbers, UnusedRule
+from pipelines.queries.dates import DateRange
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import ParsedLine
@@ -43,7 +43,7 @@ class StationCard:
         return any(row.rule.last_taken for row in self.rules)
 
 
-def of(line: Line, version_number: str, dates: Dates) -> dict[str, Any]:
+def of(line: Line, version_number: str, dates: DateRange) -> dict[str, Any]:
     """Return the context of the part: of one version, or without a number of all."""
     version = access.version_in(line, version_number) if version_number else None
     active_version, number = version or line.live, version.number if version else None
@@ -83,7 +83,7 @@ def _percent(count: int, total: int) -> float:
     return 100 * count / total if total else 0.0
 
 
-def never_words(line: ParsedLine, station: str, never: Never) -> tuple[str, str, str]:
+def never_words(line: ParsedLine, station: str, never: UnusedRule) -> tuple[str, str, str]:
     """Return why a rule was never taken, an example that would take it, and the tone."""
     tasks = plural("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {"n": never.tasks}
     if never.can:

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from pipelines.models.plumbing.compiled import fetch
-from pipelines.queries.dates import Dates
+from pipelines.queries.dates import DateRange
 from pipelines.web.shell.scope import dates_of
 
 Figures = TypeVar("Figures")
@@ -45,8 +45,8 @@ class Period:
         return (self.until - self.since).days + 1
 
     @property
-    def dates(self) -> Dates:
-        return Dates(self.since, self.until)
+    def dates(self) -> DateRange:
+        return DateRange(self.since, self.until)
 
     @property
     def width(self) -> int:

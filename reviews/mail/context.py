@@ -12,5 +12,5 @@ from reviews.mail import folder
 def development_mail(request: HttpRequest) -> dict[str, object]:
     """`mail_folder_url`, empty for all others; asked for only where a page shows it."""
     return {
-        "mail_folder_url": SimpleLazyObject(lambda: reverse("mail-dev") if folder.open_to(request) else "")
+        "mail_folder_url": SimpleLazyObject(lambda: reverse("mail-dev") if folder.may_open(request) else "")
     }

@@ -13,7 +13,7 @@ from pipelines.routing.basics.plural import plural
 from pipelines.web.shell.middleware import zone
 from reviews.mail.message import host, message
 from reviews.models import Digest, Notification, Posted
-from reviews.notifications.reading import Shown, entitled, with_words
+from reviews.notifications.reading import NotificationView, visible_notifications, with_related
 from reviews.notifications.table import KINDS
 
 MOST = 100
@@ -21,8 +21,8 @@ MOST = 100
 
 def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
     """Return the mail to the address that the person has now. None if there is nothing in it any more."""
-    rows = _settled(digest)
-    notifications = [Shown(row) for row in rows[:MOST]]
+    rows = _unread_notifications(digest)
+    notifications = [NotificationView(row) for row in rows[:MOST]]
     if not (notifications and digest.user.is_active and digest.user.email):
         return None
     count = len(rows)
@@ -44,7 +44,7 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
         )
 
 
-def _settled(digest: Digest) -> list[Notification]:
+def _unread_notifications(digest: Digest) -> list[Notification]:
     """Return the unread notifications of a digest. What waits is included once; then its rows say so, whether
     or not the mail arrives at the first try."""
     waiting: QuerySet[Notification] = Notification.objects.filter(
@@ -52,13 +52,17 @@ def _settled(digest: Digest) -> list[Notification]:
     )
     waiting.update(digest=digest)
     return list(
-        with_words(entitled(digest.user).filter(digest=digest, read_at=None)).order_by("created_at", "pk")
+        with_related(visible_notifications(digest.user).filter(digest=digest, read_at=None)).order_by(
+            "created_at", "pk"
+        )
     )
 
 
-def _by_kind(notifications: Iterable[Shown]) -> list[tuple[str, list[tuple[Shown, str]]]]:
+def _by_kind(
+    notifications: Iterable[NotificationView],
+) -> list[tuple[str, list[tuple[NotificationView, str]]]]:
     """(label of the kind, its notifications with the address of each), the kinds in the order of the table."""
-    by_kind: dict[str, list[tuple[Shown, str]]] = {kind.key: [] for kind in KINDS}
+    by_kind: dict[str, list[tuple[NotificationView, str]]] = {kind.key: [] for kind in KINDS}
     for notification in notifications:
         by_kind[notification.row.kind].append((notification, absolute("notification", notification.row.pk)))
     return [(kind.label, by_kind[kind.key]) for kind in KINDS if by_kind[kind.key]]

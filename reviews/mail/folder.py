@@ -37,16 +37,16 @@ class Letter:
     source: str
 
 
-def in_use(configured: Any) -> bool:
+def is_in_use(configured: Any) -> bool:
     """Return whether mail goes into a folder at all; with an SMTP server there is nothing to see here."""
     return bool(getattr(configured, "EMAIL_FILE_PATH", None)) and "smtp" not in configured.EMAIL_BACKEND
 
 
-def open_to(request: HttpRequest) -> bool:
+def may_open(request: HttpRequest) -> bool:
     """Administrators, from this machine, and only while mail goes into a folder (house §5)."""
     user = getattr(request, "user", None)
     return (
-        in_use(settings)
+        is_in_use(settings)
         and user is not None
         and user.is_authenticated
         and user.is_superuser
@@ -72,7 +72,7 @@ def listing() -> list[Letter]:
 
 
 def read(name: str) -> Letter | None:
-    """None if there is no such message; a name that could lead out of the folder names none."""
+    """Return the message of this file name; None if there is none, or if the name could lead out of the folder."""
     if not NAME.match(name):
         return None
     path = _path() / name

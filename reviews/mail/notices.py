@@ -17,7 +17,7 @@ from reviews.mail.message import host, message
 from reviews.models import Notice
 
 
-def letter(notice: Notice) -> EmailMultiAlternatives | None:
+def notice_mail(notice: Notice) -> EmailMultiAlternatives | None:
     """Return the mail of a notice; what comes later about the same stands in the thread of the first. None
     where it waited until it was resolved."""
     about = Deadlock if notice.kind == Notice.NoticeKind.DEADLOCK else Escalation

@@ -10,7 +10,7 @@ from pipelines.queries.failure_causes import last_cause
 from reviews.mail.message import host, message
 from reviews.models import Notification
 from reviews.notifications.kinds import ended, waiting
-from reviews.notifications.reading import Shown, entitled
+from reviews.notifications.reading import NotificationView, visible_notifications
 from reviews.notifications.table import BY_KEY
 
 FAILURES = frozenset({ended.FAILED.key, waiting.KIND.key})
@@ -21,11 +21,14 @@ def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
     """Return the mail to the address that the person has now. None for who has none, has left the project,
     cannot sign in any more or has read it meanwhile, and for what is no news any more when the quiet hours
     end."""
-    if not (row.user.is_active and row.user.email) or not entitled(row.user).filter(pk=row.pk).exists():
+    if (
+        not (row.user.is_active and row.user.email)
+        or not visible_notifications(row.user).filter(pk=row.pk).exists()
+    ):
         return None
     if row.read_at is not None or BY_KEY[row.kind].over(row):
         return None
-    notification = Shown(row)
+    notification = NotificationView(row)
     context = {
         "each": notification,
         "link": absolute("notification", row.pk),
@@ -35,7 +38,7 @@ def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
     return message(
         "notification",
         context,
-        subject=notification.said.text,
+        subject=notification.wording.text,
         to=row.user.email,
         unique=f"{row.token}@{host()}",
     )

@@ -10,22 +10,22 @@ from datetime import datetime
 from pipelines.ports.observers import Alarm, GateClosed, GateDecided, GateOpened, GateOverdue
 from pipelines.ports.queue_tasks import SEND_MAIL, SEND_NOTICE
 from reviews.models import Mail, Notice, Posted
-from reviews.notifications.kind import Heard, NotificationKind
+from reviews.notifications.kind import ConsequenceBatch, NotificationKind
 from reviews.notifications.kinds import escalation, review
 from reviews.notifications.recipients import MailChoice, Recipient, members_at
-from reviews.notifications.writing import Written, late, post
+from reviews.notifications.writing import Written, delayed_until, enqueue_mails
 
 NOTICES, MAILS = (SEND_NOTICE, "notice_id"), (SEND_MAIL, "mail_id")
 
 
-def post_notices(batch_context: Heard) -> None:
+def post_notices(batch_context: ConsequenceBatch) -> None:
     """Post the notices of escalations and deadlocks to those who are responsible, each once of each kind."""
     made = [
         Notice(task_id=alarm.task_id, kind=alarm.kind, about=alarm.about, address=to, created_at=alarm.at)
-        for alarm in batch_context.of(Alarm)
+        for alarm in batch_context.of_type(Alarm)
         for to in alarm.notify
     ]
-    _put(
+    _enqueue_new(
         made,
         [batch_context.members(notice.task_id, notice.address) for notice in made],
         escalation.KIND,
@@ -33,37 +33,37 @@ def post_notices(batch_context: Heard) -> None:
     )
 
 
-def post_mails(batch_context: Heard, written: Sequence[Written]) -> None:
-    task_mails = list(_asked(batch_context))
+def post_mails(batch_context: ConsequenceBatch, written: Sequence[Written]) -> None:
+    task_mails = list(_request_mails(batch_context))
     mails = [mail for _task_id, mail in task_mails]
     there = [batch_context.members(task_id, mail.address) for task_id, mail in task_mails]
     addressed = {(mail.visit_id, mail.address.lower()) for mail in mails}
-    for recipient, mail in _chosen(written):
+    for recipient, mail in _subscribed_mails(written):
         if (mail.visit_id, mail.address.lower()) not in addressed:
             mails.append(mail)
             there.append([recipient])
-    _put(mails, there, review.KIND, *MAILS)
-    closed = list(_closed(batch_context))
+    _enqueue_new(mails, there, review.KIND, *MAILS)
+    closed = list(_closing_mails(batch_context))
     members = members_at((project_id, mail.address.lower()) for project_id, mail in closed)
     there = [members.get((project_id, mail.address.lower()), []) for project_id, mail in closed]
-    _put([mail for _project_id, mail in closed], there, review.KIND, *MAILS)
+    _enqueue_new([mail for _project_id, mail in closed], there, review.KIND, *MAILS)
 
 
-def _asked(batch_context: Heard) -> Iterable[tuple[int, Mail]]:
+def _request_mails(batch_context: ConsequenceBatch) -> Iterable[tuple[int, Mail]]:
     """Yield one mail per address when the gate opens (ALP A18), one for each reminder; with the task of each."""
-    for opened in batch_context.of(GateOpened):
+    for opened in batch_context.of_type(GateOpened):
         for address in dict.fromkeys(opened.notify):
             yield opened.task_id, _mail(opened.visit_id, address, Mail.MailKind.ASKED, opened.opened_at)
-    for overdue in batch_context.of(GateOverdue):
+    for overdue in batch_context.of_type(GateOverdue):
         for address in dict.fromkeys(overdue.notify):
             yield overdue.task_id, _reminder(overdue, address)
 
 
-def _chosen(written: Sequence[Written]) -> Iterable[tuple[Recipient, Mail]]:
+def _subscribed_mails(written: Sequence[Written]) -> Iterable[tuple[Recipient, Mail]]:
     """Yield a mail for each person who wants one of every review, also where the gate does not name them.
     Reminders: whom it names."""
     for kind, event, recipient in written:
-        if kind is review.KIND and recipient.mail(kind.key, kind.mail) == MailChoice.NOW:
+        if kind is review.KIND and recipient.mail_choice(kind.key, kind.mail) == MailChoice.NOW:
             visit, _colon, reminder = event.about.partition(":")
             if not reminder:
                 mail = _mail(uuid.UUID(visit), recipient.address, Mail.MailKind.ASKED, event.at, chosen=True)
@@ -81,7 +81,7 @@ def _reminder(overdue: GateOverdue, address: str) -> Mail:
     )
 
 
-def _closed(batch_context: Heard) -> Iterable[tuple[int, Mail]]:
+def _closing_mails(batch_context: ConsequenceBatch) -> Iterable[tuple[int, Mail]]:
     """Yield one closing mail in the thread to everybody who got a mail before, but not to who decided; with
     the project of each."""
     closings: dict[uuid.UUID, GateDecided | GateClosed] = {
@@ -105,7 +105,7 @@ def _closed(batch_context: Heard) -> Iterable[tuple[int, Mail]]:
             yield project_id, _mail(visit_id, address, Mail.MailKind.CLOSED, closing.at, chosen=chosen)
 
 
-def _put(
+def _enqueue_new(
     rows: Sequence[Posted], there: Sequence[Sequence[Recipient]], kind: NotificationKind, task: str, name: str
 ) -> None:
     """Store and post the rows that are new. `there`: the members at the address of each."""
@@ -113,20 +113,26 @@ def _put(
         return
     waits = []
     for row, people in zip(rows, there, strict=True):
-        should_send, wait = _when(people, kind, row.created_at)
+        should_send, wait = _send_time(people, kind, row.created_at)
         row.state = Posted.State.QUEUED if should_send else Posted.State.SKIPPED
         waits.append(wait)
     # Those that are there already keep their rows; `post` finds out which are new
     type(rows[0])._default_manager.bulk_create(rows, ignore_conflicts=True)
     sent = [pair for pair in zip(rows, waits, strict=True) if pair[0].state == Posted.State.QUEUED]
-    post([row for row, _wait in sent], task, name, [wait for _row, wait in sent])
+    enqueue_mails([row for row, _wait in sent], task, name, [wait for _row, wait in sent])
 
 
-def _when(people: Sequence[Recipient], kind: NotificationKind, at: datetime) -> tuple[bool, datetime | None]:
+def _send_time(
+    people: Sequence[Recipient], kind: NotificationKind, at: datetime
+) -> tuple[bool, datetime | None]:
     """Return whether anybody at an address wants the mail now, and until when it waits if it is quiet for all
     of them."""
     now = (MailChoice.NOW, MailChoice.NAMED)
-    ends = [late(recipient, at) for recipient in people if recipient.mail(kind.key, kind.mail) in now]
+    ends = [
+        delayed_until(recipient, at)
+        for recipient in people
+        if recipient.mail_choice(kind.key, kind.mail) in now
+    ]
     if people and not ends:
         return False, None
     waits = [end for end in ends if end is not None]

@@ -59,12 +59,12 @@ class ReviewQuestion(models.Model):
         return f"{self.asked_by} → {self.asked}"
 
     @property
-    def shown_text(self) -> str:
+    def visible_text(self) -> str:
         """Text without marks that turn or hide what is read."""
         return escape_hidden(self.text)
 
     @property
-    def shown_answer(self) -> str:
+    def visible_answer(self) -> str:
         return escape_hidden(self.answer)
 
 

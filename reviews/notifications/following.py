@@ -23,7 +23,7 @@ from reviews.models import Follow
 @require_POST
 def follow(request: SignedIn, project: Project) -> HttpResponse:
     """`task`, or `line` with or without `station`; `follow`: yes to begin, anything else to end."""
-    what = _named(request, project)
+    what = _followed_object(request, project)
     if request.POST.get("follow") == "yes":
         Follow.objects.get_or_create(user=request.user, project=project, **what, defaults={"at": Now()})
         messages.success(request, "You follow it. Choose bell or mail in your notification settings.")
@@ -41,19 +41,19 @@ def _back(project: Project, task: Task | None, line: Line | None, station: str) 
     return redirect(reverse("line", args=[*here, line.key]) + (f"#station-{station}" if station else ""))
 
 
-def _named(request: SignedIn, project: Project) -> dict[str, Any]:
+def _followed_object(request: SignedIn, project: Project) -> dict[str, Any]:
     """Raises NotFound for what is not there."""
     here, form_data = (request.user, project.owner.key, project.key), request.POST
     if form_data.get("task"):
         return {"task": access.find_task(*here, form_data["task"]), "line": None, "station": ""}
     line, station = form_data.get("line", ""), form_data.get("station", "")
     of = access.get_line(*here, line) if "\0" not in line else None
-    if of is None or (station and not _has(of, station)):
+    if of is None or (station and not _has_station(of, station)):
         raise NotFound
     return {"task": None, "line": of, "station": station}
 
 
-def _has(line: Line, station: str) -> bool:
+def _has_station(line: Line, station: str) -> bool:
     return line.live_id is not None and station in versions.by_id(line.live_id).stations_by_key
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django.db.models import QuerySet
 
 from pipelines.models import Task
-from pipelines.models.plumbing.compiled import ids, kept
+from pipelines.models.plumbing.compiled import array_field, server_prepared
 from pipelines.ports.observers import Alarm, Consequence, GateOpened, GateOverdue
 from reviews.notifications.lookups import Lookups
 from reviews.notifications.recipients import MailChoice, Recipient, members_at
@@ -36,8 +36,8 @@ class NotificationEvent:
 
 
 @dataclass(frozen=True)
-class Said:
-    """A notification in words. `page`: the route it leads to, with arguments; `anchor`: a place there."""
+class NotificationText:
+    """A notification in words. `page`: the route it leads to, with arguments; `anchor`: a place on that page."""
 
     text: str
     page: tuple[Any, ...]
@@ -60,8 +60,8 @@ class NotificationKind:
     icon: str
     mail: MailChoice
     hears: tuple[type[Consequence], ...]
-    told: Callable[[Heard], Iterable[NotificationEvent]]
-    says: Callable[[Notification], Said]
+    told: Callable[[ConsequenceBatch], Iterable[NotificationEvent]]
+    says: Callable[[Notification], NotificationText]
     named: bool = False
     addressed: bool = False
     over: Callable[[Notification], bool] = lambda row: False
@@ -77,8 +77,8 @@ class NotificationKind:
         ]
 
 
-class Heard:
-    """Batch of consequences with what the kinds look up about it, each read once and only if needed."""
+class ConsequenceBatch:
+    """A batch of consequences, with lookups about it that are read once and only if a kind needs them."""
 
     def __init__(self, batch: Sequence[Consequence]) -> None:
         self.batch = batch
@@ -87,7 +87,7 @@ class Heard:
         """Tell whether the batch has a consequence of one of these classes."""
         return not self._by_type.keys().isdisjoint(classes)
 
-    def of(self, what: type[ConsequenceT]) -> list[ConsequenceT]:
+    def of_type(self, what: type[ConsequenceT]) -> list[ConsequenceT]:
         return self._by_type.get(what, [])  # type: ignore[return-value]
 
     @cached_property
@@ -122,7 +122,7 @@ class Heard:
         """The members of the task's project with these addresses."""
         return self._addressed.get((self.tasks[task_id].project_id, address.lower()), [])
 
-    def at(self, task_id: int, addresses: Iterable[str]) -> list[int]:
+    def member_ids_at(self, task_id: int, addresses: Iterable[str]) -> list[int]:
         """Return the members at all these addresses, each once."""
         user_ids = [
             recipient.user_id for address in addresses for recipient in self.members(task_id, address)
@@ -130,6 +130,6 @@ class Heard:
         return list(dict.fromkeys(user_ids))
 
 
-@kept(tasks=ids())
+@server_prepared(tasks=array_field())
 def _tasks(tasks: Any) -> QuerySet[Task, Task]:
     return Task.objects.filter(pk__among=tasks).only("project_id", "line_id", "requester_id", "pinned_id")

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from django.db.models import QuerySet, UUIDField
 
-from pipelines.engine.moves.absences import StandIns, question_of_absences, stand_ins_in
-from pipelines.engine.moves.entitlement import EntitledPerson, people_in, question_of_projects
+from pipelines.engine.moves.absences import StandIns, absences_query, stand_ins_from_rows
+from pipelines.engine.moves.entitlement import EntitledPerson, people_from_rows, people_query
 from pipelines.models import GateVisit
-from pipelines.models.plumbing.compiled import Question, ids, kept
-from pipelines.models.plumbing.statements import ask
+from pipelines.models.plumbing.compiled import BoundQuery, array_field, server_prepared
+from pipelines.models.plumbing.statements import fetch_bound
 from pipelines.ports.observers import (
     Consequence,
     GateClosed,
@@ -47,21 +47,21 @@ class Lookups:
         if not (tasks or opened or over):
             return
         projects = list({event.project_id for event in opened})
-        questions: list[Question[Any]] = [Question(KNOWN_FOLLOWERS, [tasks, tasks, projects, over, over])]
+        questions: list[BoundQuery[Any]] = [BoundQuery(KNOWN_FOLLOWERS, [tasks, tasks, projects, over, over])]
         if opened:
-            visits = _visits.question(visits=[event.visit_id for event in opened])
-            questions += [visits, question_of_projects(projects), question_of_absences(projects)]
-        [(self.followed, self.connected, self.messaged, mailed)], *rest = ask(*questions)
+            visits = _visits.bind(visits=[event.visit_id for event in opened])
+            questions += [visits, people_query(projects), absences_query(projects)]
+        [(self.followed, self.connected, self.messaged, mailed)], *rest = fetch_bound(*questions)
         # Of what opened just now a mail is written after this was asked.
         both: set[UUID] = {event.visit_id for event in opened} & {*over}
         self.mailed = mailed or bool(both)
         if opened:
             self.visits, members, away = rest
-            self.people = people_in(projects, members)
-            self.away = stand_ins_in(projects, away)
+            self.people = people_from_rows(projects, members)
+            self.away = stand_ins_from_rows(projects, away)
 
 
-@kept(visits=ids(UUIDField()))
+@server_prepared(visits=array_field(UUIDField()))
 def _visits(visits: Any) -> QuerySet[GateVisit, GateVisit]:
     """Return the visits with no more than whom they ask depends on, and what is reported of them."""
     visit_rows = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")

@@ -13,7 +13,7 @@ from django.urls import reverse
 from pipelines import access
 from pipelines.models import User
 from reviews.models import Notification
-from reviews.notifications.kind import NotificationKind, Said
+from reviews.notifications.kind import NotificationKind, NotificationText
 from reviews.notifications.table import BY_KEY
 
 MOST_COUNTED = 99
@@ -25,7 +25,7 @@ NOT_READ = ("context", "variables", "inputs", "visits", "edges", "rules", "round
 
 
 @dataclass(frozen=True)
-class Shown:
+class NotificationView:
     """A notification as a page or a mail shows it."""
 
     row: Notification
@@ -35,29 +35,29 @@ class Shown:
         return BY_KEY[self.row.kind]
 
     @cached_property
-    def said(self) -> Said:
+    def wording(self) -> NotificationText:
         return self.kind.says(self.row)
 
     @property
     def address(self) -> str:
         """Address of the page that it leads to."""
-        name, *arguments = self.said.page
-        return reverse(name, args=arguments) + (f"#{self.said.anchor}" if self.said.anchor else "")
+        name, *arguments = self.wording.page
+        return reverse(name, args=arguments) + (f"#{self.wording.anchor}" if self.wording.anchor else "")
 
 
-def entitled(user: User) -> QuerySet[Notification]:
+def visible_notifications(user: User) -> QuerySet[Notification]:
     """Return all notifications this person may see now, newest first. Kinds that no longer exist are left
     out."""
     own_rows = Notification.objects.filter(user=user, kind__in=BY_KEY)
     return own_rows.filter(project__in=access.visible_projects(user).order_by()).order_by("-id")
 
 
-def visible(user: User) -> QuerySet[Notification]:
+def bell_notifications(user: User) -> QuerySet[Notification]:
     """Return those of this person's notifications that are behind the bell."""
-    return entitled(user).filter(bell=True)
+    return visible_notifications(user).filter(bell=True)
 
 
-def with_words(rows: QuerySet[Notification]) -> QuerySet[Notification]:
+def with_related(rows: QuerySet[Notification]) -> QuerySet[Notification]:
     """Return the rows with what their sentences name, in the same query."""
     related_rows = rows.select_related("project__owner", "task__project")
     return related_rows.defer(*(f"task__{name}" for name in NOT_READ))
@@ -66,22 +66,22 @@ def with_words(rows: QuerySet[Notification]) -> QuerySet[Notification]:
 def unread_count(user: User) -> str:
     """Return the count as the bell shows it: empty for none."""
     # One more than is shown tells that there are more; beyond that nothing is counted
-    count = visible(user).filter(read_at=None)[: MOST_COUNTED + 1].count()
+    count = bell_notifications(user).filter(read_at=None)[: MOST_COUNTED + 1].count()
     return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
 
 
-def shown(user: User, *, unread: bool, most: int) -> list[Shown]:
-    rows = visible(user).filter(read_at=None) if unread else visible(user)
-    return [Shown(row) for row in with_words(rows)[:most]]
+def list_notifications(user: User, *, unread: bool, most: int) -> list[NotificationView]:
+    rows = bell_notifications(user).filter(read_at=None) if unread else bell_notifications(user)
+    return [NotificationView(row) for row in with_related(rows)[:most]]
 
 
-def find(user: User, pk: int) -> Shown | None:
+def find(user: User, pk: int) -> NotificationView | None:
     """Return one notification. Mails lead here too, and a mail can exist without the bell."""
-    row = with_words(entitled(user)).filter(pk=pk).first()
-    return Shown(row) if row else None
+    row = with_related(visible_notifications(user)).filter(pk=pk).first()
+    return NotificationView(row) if row else None
 
 
 def mark_read(user: User, now: datetime, **which: Any) -> int:
     """Mark these as read and return how many were unread. `which`: a filter; without one all behind the bell."""
-    rows = entitled(user) if which else visible(user)
+    rows = visible_notifications(user) if which else bell_notifications(user)
     return rows.filter(read_at=None, **which).order_by().update(read_at=now)

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 
 from pipelines.models import Membership, User
-from pipelines.models.plumbing.compiled import ids, kept
+from pipelines.models.plumbing.compiled import array_field, server_prepared
 from pipelines.web.shell.middleware import zone
 
 # So much before its hour a digest is closed: what is being written now must not come after it.
@@ -61,10 +61,10 @@ class Recipient:
         # Without a row of settings all of these are None: the defaults count
         return cls(user_id, address, zone(zone_name), choices or {}, 8 if hour is None else hour, quiet)
 
-    def bell(self, kind: str) -> bool:
+    def wants_bell(self, kind: str) -> bool:
         return bool(self.choices.get(kind, {}).get("bell", True))
 
-    def mail(self, kind: str, otherwise: str) -> str:
+    def mail_choice(self, kind: str, otherwise: str) -> str:
         """`otherwise`: the kind's default. Without an address there is no mail."""
         return str(self.choices.get(kind, {}).get("mail", otherwise)) if self.address else MailChoice.NEVER
 
@@ -100,7 +100,7 @@ def recipients(user_ids: Collection[int]) -> dict[int, Recipient]:
     return {row[0]: Recipient.of(row) for row in _active(users=list(user_ids))}
 
 
-@kept(users=ids())
+@server_prepared(users=array_field())
 def _active(users: Any) -> QuerySet[User, tuple[Any, ...]]:
     return User.objects.filter(pk__among=users, is_active=True).values_list(*FIELDS)
 

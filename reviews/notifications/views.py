@@ -29,7 +29,7 @@ def page(request: SignedIn) -> HttpResponse:
         request,
         "reviews/notifications/page.html",
         trail=crumbs("Notifications"),
-        rows=reading.shown(request.user, unread=unread, most=reading.LISTED),
+        rows=reading.list_notifications(request.user, unread=unread, most=reading.LISTED),
         unread_only=unread,
         unread_count=reading.unread_count(request.user),
         most=reading.LISTED,
@@ -37,13 +37,13 @@ def page(request: SignedIn) -> HttpResponse:
 
 
 def _bell(request: SignedIn) -> HttpResponse:
-    rows = reading.shown(request.user, unread=True, most=reading.FIRST)
+    rows = reading.list_notifications(request.user, unread=True, most=reading.FIRST)
     return render(request, "reviews/notifications/bell.html", {"rows": rows})
 
 
 @signed_in
 @require_safe
-def follow(request: SignedIn, notification: int) -> HttpResponse:
+def open_notification(request: SignedIn, notification: int) -> HttpResponse:
     """Redirect to the page that the notification speaks of. A GET, so that it is a link like any other: mails
     have it, and it opens in another tab; whoever follows it has read it."""
     stored_notification = reading.find(request.user, notification)

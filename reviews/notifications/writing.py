@@ -15,7 +15,7 @@ from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import MAIL, SEND_DIGEST, SEND_NOTIFICATION
 from reviews.models import Digest, Notification, Posted
 from reviews.models.statements import SETTLE_NOTIFICATIONS, SETTLE_VOTER
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind
 from reviews.notifications.kinds import review
 from reviews.notifications.recipients import MailChoice, Recipient, recipients
 from reviews.notifications.table import KINDS
@@ -25,14 +25,16 @@ Written = tuple[NotificationKind, NotificationEvent, Recipient]
 """Who is notified of what, and how they want it."""
 
 
-def listening(batch_context: Heard) -> list[NotificationKind]:
-    """The kinds that hear something of this batch, in the order of the table."""
+def interested_kinds(batch_context: ConsequenceBatch) -> list[NotificationKind]:
+    """Return the kinds that react to a consequence of this batch, in the order of the table."""
     return [kind for kind in KINDS if batch_context.any_of(kind.hears)]
 
 
-def write(batch_context: Heard) -> list[Written]:
+def write(batch_context: ConsequenceBatch) -> list[Written]:
     """Notify everybody the kinds name, each once. Returns what was written, and for whom."""
-    kind_events = [(kind, event) for kind in listening(batch_context) for event in kind.told(batch_context)]
+    kind_events = [
+        (kind, event) for kind in interested_kinds(batch_context) for event in kind.told(batch_context)
+    ]
     if not kind_events:
         return []
     people = recipients({event.user_id for _kind, event in kind_events})
@@ -42,7 +44,7 @@ def write(batch_context: Heard) -> list[Written]:
     made = [row for entry in deliverable if (row := _row(*entry)) is not None]
     if made:
         # What was told before stays as it is, read or not
-        rows.add(made, unless_there=True)
+        rows.insert_rows(made, unless_there=True)
         _send(made, people)
         _hint({row.user_id for row in made if row.bell})
     return deliverable
@@ -50,13 +52,13 @@ def write(batch_context: Heard) -> list[Written]:
 
 def _row(kind: NotificationKind, event: NotificationEvent, recipient: Recipient) -> Notification | None:
     """None where the person wants neither. At once, what a line names addresses for has mails of its own."""
-    mail = recipient.mail(kind.key, kind.mail)
+    mail = recipient.mail_choice(kind.key, kind.mail)
     if kind.named and mail != MailChoice.DIGEST:
         mail = MailChoice.NEVER
-    if mail == MailChoice.NEVER and not recipient.bell(kind.key):
+    if mail == MailChoice.NEVER and not recipient.wants_bell(kind.key):
         return None
     states = {MailChoice.NOW: State.QUEUED, MailChoice.DIGEST: State.DIGEST}
-    return rows.new(
+    return rows.new_row(
         Notification,
         user_id=recipient.user_id,
         project_id=event.project_id,
@@ -64,7 +66,7 @@ def _row(kind: NotificationKind, event: NotificationEvent, recipient: Recipient)
         kind=kind.key,
         about=event.about,
         data=dict(event.data),
-        bell=recipient.bell(kind.key),
+        bell=recipient.wants_bell(kind.key),
         address=recipient.address,
         state=states.get(MailChoice(mail), State.SKIPPED),
         created_at=event.at,
@@ -73,7 +75,7 @@ def _row(kind: NotificationKind, event: NotificationEvent, recipient: Recipient)
 
 def _send(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
     queued = [row for row in rows if row.state == State.QUEUED]
-    post(queued, SEND_NOTIFICATION, "notification_id", _waits(queued, people))
+    enqueue_mails(queued, SEND_NOTIFICATION, "notification_id", _waits(queued, people))
     digests = {
         (row.user_id, people[row.user_id].digest_at(row.created_at)): row
         for row in rows
@@ -86,20 +88,20 @@ def _send(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
     ]
     if made:
         Digest.objects.bulk_create(made, ignore_conflicts=True)
-        post(made, SEND_DIGEST, "digest_id", [digest.due_at for digest in made])
+        enqueue_mails(made, SEND_DIGEST, "digest_id", [digest.due_at for digest in made])
 
 
 def _waits(rows: Iterable[Notification], people: dict[int, Recipient]) -> list[datetime | None]:
-    return [late(people[row.user_id], row.created_at) for row in rows]
+    return [delayed_until(people[row.user_id], row.created_at) for row in rows]
 
 
-def late(recipient: Recipient, at: datetime) -> datetime | None:
-    """Return when a mail may go out, if not now."""
+def delayed_until(recipient: Recipient, at: datetime) -> datetime | None:
+    """Return when a mail may go out because of quiet hours; None if it may go out now."""
     end = recipient.after_quiet(at)
     return end if end != at else None
 
 
-def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime | None]) -> None:
+def enqueue_mails(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime | None]) -> None:
     """Write a ticket for each of these rows that is new, not before its time."""
     if not rows:
         return
@@ -117,17 +119,20 @@ def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime 
         enqueue(task, MAIL, *arguments, not_before=wait)
 
 
-def settle(batch_context: Heard) -> None:
-    """Mark as read the notifications that their kinds say are settled; and, of a review that still asks others, that
-    of whoever has voted."""
-    settled = {kind.key: list(kind.settled(batch_context.batch)) for kind in listening(batch_context)}
+def mark_settled(batch_context: ConsequenceBatch) -> None:
+    """Mark as read the notifications whose subject is settled; and, of a review that others still have to
+    decide,
+
+    that of whoever has voted.
+    """
+    settled = {kind.key: list(kind.settled(batch_context.batch)) for kind in interested_kinds(batch_context)}
     over = [
         Statement(SETTLE_NOTIFICATIONS.format(kind=kind), [about]) for kind, about in settled.items() if about
     ]
-    decided = {event.visit_id for event in batch_context.of(GateDecided)}
+    decided = {event.visit_id for event in batch_context.of_type(GateDecided)}
     over += [
         Statement(SETTLE_VOTER, [review.about(vote.visit_id), vote.user_id])
-        for vote in batch_context.of(VoteCast)
+        for vote in batch_context.of_type(VoteCast)
         if vote.visit_id not in decided
     ]
     if over:

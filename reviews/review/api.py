@@ -19,7 +19,7 @@ from pipelines.queries.observed import facts_so_far
 from reviews.attention import claims, questions
 from reviews.review.attending_out import QuestionOut, ReviewClaimOut
 from reviews.review.changes import ReviewChanges
-from reviews.review.detail import dossier
+from reviews.review.detail import build_review_detail
 from reviews.review.evidence import ReviewEvidence
 
 router = Operations("gates", CHANGES)
@@ -142,11 +142,11 @@ def _visit(task: Task, gate: str, visit_key: str) -> GateVisit:
 
 
 def _out(visit: GateVisit, reader: User) -> ReviewOut:
-    review_detail = dossier(visit, reader)
+    review_detail = build_review_detail(visit, reader)
     changes = ReviewChanges(visit, reader, may_write=False)
     evidence = ReviewEvidence(review_detail, changes, QueryDict())
-    files = changes.start_files if changes.there else ()
-    current_claim = claims.current(visit) if review_detail.live else None
+    files = changes.start_files if changes.has_files else ()
+    current_claim = claims.claim_in_force(visit) if review_detail.live else None
     facts = facts_so_far(review_detail.line, [step.job for step in review_detail.steps])
     return ReviewOut(
         gate=visit.gate,
@@ -162,7 +162,7 @@ def _out(visit: GateVisit, reader: User) -> ReviewOut:
         visit=str(visit.pk),
         evidence=visit.evidence_digest,
         asks_for=review_detail.asks_for,
-        approvals=review_detail.have,
+        approvals=review_detail.approval_count,
         may=review_detail.standing.may,
         why=review_detail.standing.why,
         summary=str(review_detail.outcome.get("summary") or ""),
@@ -196,7 +196,7 @@ def _out(visit: GateVisit, reader: User) -> ReviewOut:
                 seconds=run.seconds,
                 stale=run.stale,
             )
-            for run in evidence.ran
+            for run in evidence.command_runs
         ],
         claims=[
             ClaimOut(

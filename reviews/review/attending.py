@@ -24,7 +24,7 @@ from pipelines.templatetags.cuts import shortened
 from pipelines.web.shell.middleware import zone
 from pipelines.web.shell.page import SignedIn, signed_in
 from reviews.attention import claims, questions, snoozes
-from reviews.decision.standing import Standings
+from reviews.decision.standing import Entitlements
 from reviews.inbox.chosen import review_list
 from reviews.models import ReviewClaim, ReviewQuestion
 
@@ -38,7 +38,7 @@ LATER = (
 
 def claim(visit: GateVisit, user: User) -> ReviewClaim:
     """Raises Forbidden (who may not decide here), Conflict."""
-    _asked(visit, user)
+    _check_may_decide(visit, user)
     return claims.claim(visit, user)
 
 
@@ -50,20 +50,20 @@ def release(visit: GateVisit, user: User) -> None:
 
 def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
     """Raises Forbidden (who may not decide here), Invalid, Conflict."""
-    _asked(visit, user)
+    _check_may_decide(visit, user)
     return questions.ask(visit, user, text)
 
 
 def snooze(visit: GateVisit, user: User, until: datetime) -> None:
     """Raises Forbidden (who may not decide here), Invalid, Conflict."""
-    _asked(visit, user)
+    _check_may_decide(visit, user)
     snoozes.snooze(visit, user, until)
 
 
-def _asked(visit: GateVisit, user: User) -> None:
+def _check_may_decide(visit: GateVisit, user: User) -> None:
     if visit.state != GateVisit.State.OPEN:
         raise Conflict("This review is closed.")
-    entitlement = Standings(user).at(visit)
+    entitlement = Entitlements(user).at(visit)
     if not entitlement.may:
         raise Forbidden(entitlement.why or "This gate does not ask you to review.")
 
@@ -81,7 +81,7 @@ class Attention:
     reader: User
 
     @property
-    def mine(self) -> bool:
+    def is_own_claim(self) -> bool:
         return self.claim is not None and self.claim.user_id == self.reader.pk
 
     @property
@@ -93,22 +93,22 @@ class Attention:
         return [question for question in self.thread if question.answered_at is None]
 
     @property
-    def later(self) -> object:
+    def later_choices(self) -> object:
         return LATER
 
     @property
-    def there(self) -> bool:
+    def is_visible(self) -> bool:
         return bool(self.may or self.claim or self.thread)
 
 
 def attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
     is_open = visit.state == GateVisit.State.OPEN
-    current_claim = claims.current(visit) if is_open else None
+    current_claim = claims.claim_in_force(visit) if is_open else None
     owner = current_claim is not None and Role.ADMIN in access.roles_in(user, visit.task.project)
     return Attention(
         current_claim,
         questions.thread(visit),
-        snoozes.until(visit, user) if may else None,
+        snoozes.snoozed_until(visit, user) if may else None,
         questions.requester_of(visit) if may else None,
         may,
         current_claim is not None and (owner or current_claim.user_id == user.pk),
@@ -124,8 +124,8 @@ def attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
 def claim_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """Claim it, or release the claim (`action`)."""
     gate_visit = visit_of(request.user, visit)
-    act = {"claim": claim, "release": release}.get(request.POST.get("action", ""), _no_word)
-    return _done(request, gate_visit, lambda: act(gate_visit, request.user))
+    act = {"claim": claim, "release": release}.get(request.POST.get("action", ""), _refuse_action)
+    return _act_and_redirect(request, gate_visit, lambda: act(gate_visit, request.user))
 
 
 @require_POST
@@ -133,7 +133,9 @@ def claim_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 def ask_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     gate_visit = visit_of(request.user, visit)
     text = request.POST.get("text", "")
-    return _done(request, gate_visit, lambda: ask(gate_visit, request.user, text), "Question sent.")
+    return _act_and_redirect(
+        request, gate_visit, lambda: ask(gate_visit, request.user, text), "Question sent."
+    )
 
 
 @require_POST
@@ -141,7 +143,7 @@ def ask_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 def answer_page(request: SignedIn, visit: uuid.UUID, question: int) -> HttpResponse:
     gate_visit = visit_of(request.user, visit)
     text = request.POST.get("text", "")
-    return _done(
+    return _act_and_redirect(
         request, gate_visit, lambda: questions.answer(gate_visit, question, request.user, text), "Answered"
     )
 
@@ -152,19 +154,19 @@ def snooze_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """See it later; without a time (`until`) at once again."""
     gate_visit, chosen = visit_of(request.user, visit), request.POST.get("until", "")
     if not chosen:
-        return _done(request, gate_visit, lambda: snoozes.wake(gate_visit, request.user))
+        return _act_and_redirect(request, gate_visit, lambda: snoozes.end_snooze(gate_visit, request.user))
     until = later(chosen, request.user, clock.now())
     if until is None:
-        return _done(request, gate_visit, _no_time)
-    return _done(request, gate_visit, lambda: snooze(gate_visit, request.user, until))
+        return _act_and_redirect(request, gate_visit, _refuse_time)
+    return _act_and_redirect(request, gate_visit, lambda: snooze(gate_visit, request.user, until))
 
 
-def _no_word(visit: GateVisit, user: User) -> None:
-    _asked(visit, user)
+def _refuse_action(visit: GateVisit, user: User) -> None:
+    _check_may_decide(visit, user)
     raise Invalid.at("action", "Choose what to do.")
 
 
-def _no_time() -> None:
+def _refuse_time() -> None:
     raise Invalid.at("until", "Choose a time within 30 days.")
 
 
@@ -189,7 +191,9 @@ def later(chosen: str, user: User, now: datetime) -> datetime | None:
     return moment if timezone.is_aware(moment) else moment.replace(tzinfo=zone(user.time_zone))
 
 
-def _done(request: SignedIn, visit: GateVisit, act: Callable[[], object], words: str = "") -> HttpResponse:
+def _act_and_redirect(
+    request: SignedIn, visit: GateVisit, act: Callable[[], object], words: str = ""
+) -> HttpResponse:
     """Back to the review; what is refused says why, and keeps what was typed."""
     try:
         act()

@@ -99,7 +99,7 @@ def snooze(request: Request, task: Task, gate: str, payload: SnoozeIn) -> None:
 @may("decide", REFUSAL)
 def wake(request: Request, task: Task, gate: str) -> None:
     visit, user = _open(request, task, gate)
-    snoozes.wake(visit, user)
+    snoozes.end_snooze(visit, user)
 
 
 def _open(request: Request, task: Task, gate: str) -> tuple[GateVisit, User]:

@@ -16,12 +16,12 @@ from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
-from reviews.decision.asked import asked_among
+from reviews.decision.asked import decidable_among
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
-from reviews.decision.standing import Standings
+from reviews.decision.standing import Entitlements
 from reviews.inbox.chosen import NEEDS_ME, review_list
-from reviews.inbox.item import Mine
+from reviews.inbox.item import InboxViewer
 from reviews.review.detail import seat_choices
 
 MOST = 50
@@ -47,7 +47,7 @@ class BulkRow:
     """The one that was chosen."""
 
     @property
-    def seen(self) -> str:
+    def evidence_version(self) -> str:
         """Version of what was visible: the version of the position and the digest of the evidence."""
         return f"{self.visit.token_version}:{self.visit.evidence_digest}"
 
@@ -58,7 +58,7 @@ def page(request: SignedIn) -> HttpResponse:
     form_data = request.POST if request.method == "POST" else request.GET
     word = form_data.get("word", Word.APPROVE)
     word = word if word in WORDS else Word.APPROVE
-    rows = plan(request.user, form_data.getlist("visit"), word)
+    rows = plan_decisions(request.user, form_data.getlist("visit"), word)
     # As long as the form of a single decision takes it
     reason, fault, status = form_data.get("reason", "").replace("\0", "")[:20_000], "", 200
     needs_reason = any(row.option and row.option.needs_reason for row in rows)
@@ -99,28 +99,30 @@ def page(request: SignedIn) -> HttpResponse:
     )
 
 
-def plan(user: User, chosen: Iterable[str], word: str, viewer: Mine | None = None) -> list[BulkRow]:
+def plan_decisions(
+    user: User, chosen: Iterable[str], word: str, viewer: InboxViewer | None = None
+) -> list[BulkRow]:
     """Return what this word would do on each of these, in their order; at most 50, of projects that the
     person sees. `viewer`: the person with the token, where that may see less."""
     # Twice as many are looked at: some may come twice, or be no ids
     ids = list(dict.fromkeys(filter(None, map(_uuid, list(chosen)[: MOST * 2]))))[:MOST]
-    projects = [project.pk for project in (viewer or Mine(user)).seen]
+    projects = [project.pk for project in (viewer or InboxViewer(user)).visible_projects]
     by_id = {
         visit.pk: visit
         for visit in GateVisit.objects.filter(pk__in=ids, task__project__in=projects)
         .select_related("task__project__owner", "task__line", "task__requester", "job", "asked_by__pinned")
         .prefetch_related("votes", "asked_by__gate_visits")
     }
-    may = asked_among(user, projects, by_id)
+    may = decidable_among(user, projects, by_id)
     visits = [by_id[visit_id] for visit_id in ids if visit_id in by_id]
     first = next((visit for visit in visits if visit.pk in may), None)
     rows = [_row(visit, word, first, visit.pk in may) for visit in visits]
-    return _seated(user, rows)
+    return _with_seats(user, rows)
 
 
-def _seated(user: User, rows: list[BulkRow]) -> list[BulkRow]:
+def _with_seats(user: User, rows: list[BulkRow]) -> list[BulkRow]:
     """Add to each row whom it may be decided for, where somebody is away."""
-    standings = Standings(user)
+    standings = Entitlements(user)
     entitlements = {row.visit.pk: standings.at(row.visit) for row in rows if row.option}
     several = {pk: entitlement for pk, entitlement in entitlements.items() if entitlement.stands_in}
     ids = {seat.person.user_id for entitlement in several.values() for seat in entitlement.seats}

@@ -17,7 +17,7 @@ from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import ApiToken, User, Word
-from reviews.inbox.item import Mine
+from reviews.inbox.item import InboxViewer
 from reviews.review import bulk
 from reviews.review.bulk import BulkRow
 
@@ -77,7 +77,7 @@ def decide(
     if token and ApiToken.Scope.DECIDE not in token.scopes:
         raise Forbidden("This token may not decide gates.")
     _check(payload)
-    return answer_once(request, idempotency_key, partial(_decided, payload, user, Mine(user, token)))
+    return answer_once(request, idempotency_key, partial(_decided, payload, user, InboxViewer(user, token)))
 
 
 def _check(payload: DecisionsIn) -> None:
@@ -97,18 +97,20 @@ def _check(payload: DecisionsIn) -> None:
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
 
 
-def _decided(payload: DecisionsIn, user: User, viewer: Mine) -> BulkDecisionsOut:
+def _decided(payload: DecisionsIn, user: User, viewer: InboxViewer) -> BulkDecisionsOut:
     rows = {
         row.visit.pk: row
-        for row in bulk.plan(user, [str(item.visit) for item in payload.items], payload.action, viewer)
+        for row in bulk.plan_decisions(
+            user, [str(item.visit) for item in payload.items], payload.action, viewer
+        )
     }
     if not payload.reason.strip() and any(row.option and row.option.needs_reason for row in rows.values()):
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
-    decisions = [_one(item, rows.get(item.visit), payload, user) for item in payload.items]
+    decisions = [_decide_one(item, rows.get(item.visit), payload, user) for item in payload.items]
     return BulkDecisionsOut(decisions=decisions)
 
 
-def _one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> BulkDecisionOut:
+def _decide_one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> BulkDecisionOut:
     if row is None or not access.can(user, "decide", row.visit.task.project):
         return BulkDecisionOut(
             visit=str(item.visit), task=None, state="refused", why="There is no such review."

@@ -54,7 +54,7 @@ class ReviewChanges:
         return versions.by_id(self.visit.task.pinned_id).sensitive
 
     @property
-    def there(self) -> bool:
+    def has_files(self) -> bool:
         """Return whether any station left files."""
         return bool(self.tree.digest) or any(diff_range.base.digest for diff_range in self.ranges)
 
@@ -89,7 +89,7 @@ class ReviewChanges:
         """Count the changed files that are not among those that the reader was shown to their end."""
         return sum((file.path, file.mark) not in opened for file in self.start_files)
 
-    def look(self) -> None:
+    def mark_viewed(self) -> None:
         """Remember that the reader was shown this tree."""
         if self.tree.digest:
             visit = self.visit
@@ -107,7 +107,7 @@ class ReviewChanges:
                 viewed=self.reader_files.viewed,
                 opened=self.reader_files.opened,
                 remarks=self.remarks.by_path,
-                below=self.remarks.below,
+                below=self.remarks.remarks_by_line,
                 writable=self.may_write,
                 below_template="reviews/gate_visit/below.html",
                 elsewhere_template="reviews/gate_visit/elsewhere.html",

@@ -13,10 +13,10 @@ from django.db.models import BigIntegerField, CharField, QuerySet, UUIDField
 from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
 from pipelines.models.plumbing.compiled import compiled
-from pipelines.models.plumbing.private import hang
+from pipelines.models.plumbing.private import set_prefetched
 from pipelines.queries.actors import actor_of
-from pipelines.queries.task_branch import PushedByPeople, pushes_of
-from pipelines.queries.unmerged import left_unmerged
+from pipelines.queries.task_branch import PeoplePush, pushes_of
+from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.queries.versions import parsed
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
@@ -28,9 +28,9 @@ from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs
-from reviews.decision.consequences import VoteOption, no_way_back, options
-from reviews.decision.gates import gate_at
-from reviews.decision.standing import Entitlement, Standings
+from reviews.decision.consequences import VoteOption, no_send_back_reason, options
+from reviews.decision.gates import gate_of_visit
+from reviews.decision.standing import Entitlement, Entitlements
 from reviews.review.steps import PathStep, artifacts_of, steps_of
 
 LOG_LINES = 60
@@ -71,7 +71,7 @@ class OutputPart:
 
 
 @dataclass(frozen=True)
-class Dossier:
+class ReviewDetail:
     """`standing`: whether the reader may decide now, or why not; `live`: whether anybody still may."""
 
     visit: GateVisit
@@ -133,30 +133,30 @@ class Dossier:
     @property
     def unmerged(self) -> bool:
         """True where the task completed, and its change was merged nowhere."""
-        return not self.live and left_unmerged(self.visit.task)
+        return not self.live and has_unmerged_change(self.visit.task)
 
     @property
     def live(self) -> bool:
         return self.visit.state == GateVisit.State.OPEN
 
     @property
-    def deciding(self) -> bool:
+    def may_decide(self) -> bool:
         """Return whether the reader is offered the words of this gate."""
         return self.live and self.standing.may
 
     @property
-    def no_way_back(self) -> str:
+    def no_send_back_reason(self) -> str:
         """Reason why the work cannot be sent back from here, or ""."""
-        return no_way_back(self.visit)
+        return no_send_back_reason(self.visit)
 
     @property
     def note(self) -> str:
         """Note to read before deciding."""
         alone = "You are the only member of this project: your approval is recorded as self-approved."
-        return " ".join(filter(None, (alone if self.standing.alone else "", self.no_way_back)))
+        return " ".join(filter(None, (alone if self.standing.alone else "", self.no_send_back_reason)))
 
     @property
-    def seen(self) -> str:
+    def bar_version(self) -> str:
         """A version that changes with what the bar shows. While the gate is open the task's state is not part of it,
         because another branch may move at any time."""
         version = f"{self.visit.state}-{len(self.votes)}"
@@ -168,7 +168,7 @@ class Dossier:
         return self.gate.approval.min_votes
 
     @property
-    def have(self) -> int:
+    def approval_count(self) -> int:
         return sum(vote.word == Word.APPROVE for vote in self.votes)
 
     @property
@@ -192,7 +192,7 @@ class Dossier:
         return json.dumps(self.outcome["output"], ensure_ascii=False, indent=2)
 
     @property
-    def told(self) -> list[OutputPart]:
+    def output_parts(self) -> list[OutputPart]:
         """The output value by value, where it is an object of few; without what its summary says already."""
         output = self.outcome.get("output")
         if not isinstance(output, dict) or len(output) > MOST_PARTS:
@@ -234,22 +234,22 @@ class Dossier:
         return UNKNOWN_REQUESTER in self.visit.producers and not self.gate.approval.requester_may
 
     @cached_property
-    def pushes(self) -> list[PushedByPeople]:
+    def pushes(self) -> list[PeoplePush]:
         """Pushes of people to the branch before the review opened."""
         return pushes_of(self.visit.task, self.visit.opened_at) if self.visit.producers else []
 
 
-def dossier(visit: GateVisit, user: User, standings: Standings | None = None) -> Dossier:
-    hang([visit], "votes", _votes(visit=visit.pk), "visit_id")
-    hang([visit.asked_by], "gate_visits", _of_decision(decision=visit.asked_by_id), "asked_by_id")
+def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | None = None) -> ReviewDetail:
+    set_prefetched([visit], "votes", _votes(visit=visit.pk), "visit_id")
+    set_prefetched([visit.asked_by], "gate_visits", _of_decision(decision=visit.asked_by_id), "asked_by_id")
     line = parsed(visit.asked_by.pinned)
     earlier = _decided(task=visit.task_id, gate=visit.gate)
-    entitlement = (standings or Standings(user)).at(visit)
+    entitlement = (standings or Entitlements(user)).at(visit)
     is_open = visit.state == GateVisit.State.OPEN
-    return Dossier(
+    return ReviewDetail(
         visit=visit,
         line=line,
-        gate=gate_at(visit, line),
+        gate=gate_of_visit(visit, line),
         station=line.station(visit.asked_by.station).name,
         standing=entitlement,
         options=options(visit) if is_open else (),
@@ -260,7 +260,7 @@ def dossier(visit: GateVisit, user: User, standings: Standings | None = None) ->
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_checks(visit),
         seats=_seats(entitlement, user),
-        missing=sorted(not_approved(visit, gate_at(visit, line).approval)) if is_open else (),
+        missing=sorted(not_approved(visit, gate_of_visit(visit, line).approval)) if is_open else (),
     )
 
 

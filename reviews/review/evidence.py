@@ -26,7 +26,7 @@ from pipelines.templatetags.cuts import Cut
 from pipelines.web.changes.comparing import Bytes, Comparison, compared
 from pipelines.work.results.text import Masker
 from reviews.review.changes import ReviewChanges
-from reviews.review.detail import Dossier
+from reviews.review.detail import ReviewDetail
 from reviews.review.ran import CommandRun, commands_run
 from reviews.review.reports import ToolReports, facts_of
 
@@ -34,7 +34,7 @@ UNMENTIONED = 20
 
 
 @dataclass(frozen=True)
-class ShownClaim:
+class ClaimView:
     checked: CheckedClaim
     url: str = ""
 
@@ -80,7 +80,7 @@ class ShownClaim:
 class ReviewEvidence(ToolReports):
     """Evidence of the last run of each station on the way here."""
 
-    def __init__(self, dossier: Dossier, changes: ReviewChanges, query: QueryDict) -> None:
+    def __init__(self, dossier: ReviewDetail, changes: ReviewChanges, query: QueryDict) -> None:
         self.dossier, self.changes = dossier, changes
         super().__init__(dossier.line, dossier.steps, dossier.artifacts, query)
 
@@ -98,7 +98,7 @@ class ReviewEvidence(ToolReports):
         return compared(start.base, self.changes.tree)
 
     @cached_property
-    def ran(self) -> list[CommandRun]:
+    def command_runs(self) -> list[CommandRun]:
         return commands_run(self.dossier.line, self.steps)
 
     # Claims
@@ -116,7 +116,7 @@ class ReviewEvidence(ToolReports):
         return station.name if station else ""
 
     @cached_property
-    def claims(self) -> list[ShownClaim]:
+    def claims(self) -> list[ClaimView]:
         job = self.claimant
         outcome = (job.outcome or {}) if job else {}
         text = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
@@ -125,7 +125,7 @@ class ReviewEvidence(ToolReports):
             return []
         checked_claims = check_claims(made, self._observed(job))
         return [
-            ShownClaim(checked_claim, self.address(str(checked_claim.values.get("path", "")), 0))
+            ClaimView(checked_claim, self.address(str(checked_claim.values.get("path", "")), 0))
             for checked_claim in checked_claims
         ]
 
@@ -180,7 +180,7 @@ class ReviewEvidence(ToolReports):
 
     def address(self, path: str, line: int) -> str:
         """Address of a line among the changes since the start; "" where the file did not change."""
-        files = [file.path for file in self.comparison.files] if self.changes.there else []
+        files = [file.path for file in self.comparison.files] if self.changes.has_files else []
         matched_path = next(
             (
                 candidate

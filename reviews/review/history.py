@@ -28,13 +28,13 @@ def download(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     )
     if gate_visit is None or not access.can(request.user, "view", gate_visit.task.project):
         raise Http404
-    document = json.dumps(history(gate_visit), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
+    document = json.dumps(history_document(gate_visit), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
     answer = HttpResponse(escape_hidden_json(document), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{gate_visit.task.name}-decisions.json"'
     return answer
 
 
-def history(visit: GateVisit) -> dict[str, Any]:
+def history_document(visit: GateVisit) -> dict[str, Any]:
     task = visit.task
     rounds = GateVisit.objects.filter(task=task, gate=visit.gate).select_related(
         "decided_by", "asked_by__pinned"

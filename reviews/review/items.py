@@ -22,10 +22,10 @@ from pipelines.web.shell.page import REFUSALS, SignedIn, crumbs, fragment, show,
 from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks.start import StartField, fields_of
 from reviews.inbox.chosen import NEEDS_ME, ReviewList, review_list
-from reviews.inbox.item import Act, InboxKind, Mine
+from reviews.inbox.item import Act, InboxKind, InboxViewer
 from reviews.inbox.kinds import BY_KEY, OfferedItem, count, needs, offer
 from reviews.inbox.panels import panels_of
-from reviews.review.pane import pane, running
+from reviews.review.pane import count_running, pane_context
 from reviews.review.work import TaskWork
 
 WORKED = (Token, Job)
@@ -56,15 +56,15 @@ class InboxRow:
 
 @require_safe
 @signed_in
-def first(request: SignedIn) -> HttpResponse:
+def home_panels(request: SignedIn) -> HttpResponse:
     """The panels of Home that are about people."""
     scope = scope_of(request, "needs-me")
-    viewer, now = Mine(request.user, of=scope.projects), timezone.now()
+    viewer, now = InboxViewer(request.user, of=scope.projects), timezone.now()
     offered_items = needs(viewer)
     panels = panels_of(request.user, viewer, offered_items, now)
     context = {"panels": panels, "now": now, "total": len(offered_items)}
     return render(
-        request, "reviews/inbox/first.html", {**context, "scope": scope, "running": running(viewer)}
+        request, "reviews/inbox/first.html", {**context, "scope": scope, "running": count_running(viewer)}
     )
 
 
@@ -79,7 +79,7 @@ def show_item(
 ) -> HttpResponse | None:
     """Show one item beside its list, with what it is about; None if it does not need this person. `listed`:
     the list, where it was read."""
-    viewer = Mine(request.user, of=selection.scope.visible)
+    viewer = InboxViewer(request.user, of=selection.scope.visible)
     need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
     if need is None:
         return None
@@ -112,7 +112,7 @@ def _show(
         status=status,
         live_project=selection.scope.live,
         **context,
-        **(listed or pane(request, selection, need.id)),
+        **(listed or pane_context(request, selection, need.id)),
     )
 
 
@@ -120,7 +120,7 @@ def _show(
 @signed_in
 def number(request: SignedIn) -> HttpResponse:
     """The number beside “Inbox”."""
-    viewer = Mine(request.user, of=scope_of(request, "needs-me").projects)
+    viewer = InboxViewer(request.user, of=scope_of(request, "needs-me").projects)
     return HttpResponse(count(viewer))
 
 
@@ -137,9 +137,11 @@ def item(request: SignedIn, kind: str, key: str) -> HttpResponse:
         return redirect("gate-visit", visit=_uuid(key))
     selection = review_list(request, NEEDS_ME)
     if fragment(request, "work"):
-        subject = _subject(Mine(request.user, of=selection.scope.visible), of_kind, key)
+        subject = _subject(InboxViewer(request.user, of=selection.scope.visible), of_kind, key)
         return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task, request.GET)})
-    return show_item(request, selection, of_kind, key) or _too_late(request, Mine(request.user), of_kind, key)
+    return show_item(request, selection, of_kind, key) or _too_late(
+        request, InboxViewer(request.user), of_kind, key
+    )
 
 
 def _uuid(key: str) -> UUID:
@@ -151,7 +153,7 @@ def _uuid(key: str) -> UUID:
 
 def _act(request: SignedIn, kind: str, key: str) -> HttpResponse:
     """Run one verb on one item. A refusal preserves what was typed, and says who was first."""
-    viewer, of_kind = Mine(request.user), BY_KEY.get(kind)
+    viewer, of_kind = InboxViewer(request.user), BY_KEY.get(kind)
     if of_kind is None:
         raise Http404
     need = next((candidate for candidate in of_kind.query(viewer) if candidate.key == key), None)
@@ -198,7 +200,7 @@ def _refused(request: SignedIn, row: InboxRow, status: int) -> HttpResponse:
     return response
 
 
-def _subject(viewer: Mine, kind: InboxKind, key: str) -> Any:
+def _subject(viewer: InboxViewer, kind: InboxKind, key: str) -> Any:
     """Return what an item of this kind is about: of a project that the person sees, and, where it is work,
     works in."""
     subject: Any
@@ -207,18 +209,18 @@ def _subject(viewer: Mine, kind: InboxKind, key: str) -> Any:
         subject = subjects.filter(
             # A number or a UUID, as the model has it; it raises for a text that is neither
             pk=kind.model._meta.pk.to_python(key),
-            task__project__in=viewer.seen,
+            task__project__in=viewer.visible_projects,
         ).first()
     except ValidationError:
         subject = None
     if subject is None:
         raise Http404
-    if kind.model in WORKED and subject.task.project not in viewer.operated:
+    if kind.model in WORKED and subject.task.project not in viewer.operable_projects:
         raise PermissionDenied(REFUSALS["operate"])
     return subject
 
 
-def _too_late(request: SignedIn, viewer: Mine, kind: InboxKind, key: str) -> HttpResponse:
+def _too_late(request: SignedIn, viewer: InboxViewer, kind: InboxKind, key: str) -> HttpResponse:
     """There is no such item for this person: never was, may not act on it, or somebody was faster."""
     task: Task = _subject(viewer, kind, key).task
     words = "Somebody was faster: this no longer needs you."

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from pipelines import engine
-from pipelines.engine.commands.override import may_override
+from pipelines.engine.commands.override import require_administrator
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
@@ -22,7 +22,7 @@ from pipelines.routing.document.line import Gate, Problem
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from pipelines.web.tasks.start import StartField, fields_of, given
 from reviews.decision.forms import FIELDS
-from reviews.decision.gates import gate_at
+from reviews.decision.gates import gate_of_visit
 
 
 class OverrideForm(forms.Form):
@@ -43,17 +43,17 @@ def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         ).filter(pk=visit)
     )
     try:
-        may_override(gate_visit, request.user)
+        require_administrator(gate_visit, request.user)
     except NotFound as problem:
         raise Http404 from problem
     except Forbidden as problem:
         raise PermissionDenied(str(problem)) from problem
-    gate = gate_at(gate_visit, versions.by_id(gate_visit.asked_by.pinned_id))
+    gate = gate_of_visit(gate_visit, versions.by_id(gate_visit.asked_by.pinned_id))
     if request.method != "POST":
-        return _shown(request, gate_visit, gate, OverrideForm(), [])
+        return _override_page(request, gate_visit, gate, OverrideForm(), [])
     form = OverrideForm(request.POST)
     if not form.is_valid():
-        return _shown(request, gate_visit, gate, form, [], 400)
+        return _override_page(request, gate_visit, gate, form, [], 400)
     try:
         filled = given(gate.fields, request.POST, FIELDS)
         engine.override(gate_visit.pk, user=request.user, fields=filled, **form.cleaned_data)
@@ -64,7 +64,7 @@ def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
                 form.add_error(
                     fault.path if fault.path in form.fields else None, f"{fault.message} {fault.hint}"
                 )
-        return _shown(request, gate_visit, gate, form, own, 400)
+        return _override_page(request, gate_visit, gate, form, own, 400)
     except Conflict as problem:
         messages.error(request, str(problem))
         return redirect("gate-visit", gate_visit.pk)
@@ -72,7 +72,7 @@ def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     return redirect("gate-visit", gate_visit.pk)
 
 
-def _shown(
+def _override_page(
     request: SignedIn,
     visit: GateVisit,
     gate: Gate,

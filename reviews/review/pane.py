@@ -11,24 +11,24 @@ from django.utils import timezone
 from pipelines.models import Job, Status, Task
 from pipelines.queries.line_filter import choices
 from pipelines.web.shell.page import SignedIn
-from reviews.decision.standing import Standings
-from reviews.inbox.chosen import NEEDS_ME, OLDEST, STATES_OF, TABS, ReviewList, place_after
-from reviews.inbox.item import Mine
+from reviews.decision.standing import Entitlements
+from reviews.inbox.chosen import NEEDS_ME, OLDEST, STATES_OF, TABS, ReviewList, parse_place
+from reviews.inbox.item import InboxViewer
 from reviews.inbox.lists import list_page, tab_counts
 
 SORTS = (("", "Due first"), (OLDEST, "Oldest first"))
 
 
-def pane(
-    request: SignedIn, selection: ReviewList, selected: str = "", standings: Standings | None = None
+def pane_context(
+    request: SignedIn, selection: ReviewList, selected: str = "", standings: Entitlements | None = None
 ) -> dict[str, Any]:
     """Return what the pane's templates need. `selected`: the key of the row that is open."""
-    after = place_after(request.GET.get("after", ""))
+    after = parse_place(request.GET.get("after", ""))
     page = list_page(request.user, selection, timezone.now(), after, standings, request.GET.get("rows", ""))
     counts = tab_counts(request.user, selection)
     if selection.tab == NEEDS_ME and not selection.filtered:
         counts[NEEDS_ME] = page.waiting_words
-    viewer = Mine(request.user, of=selection.scope.projects)
+    viewer = InboxViewer(request.user, of=selection.scope.projects)
     return {
         "lists": [(key, label, selection.tab_address(key), counts.get(key, "")) for key, label in TABS],
         "tab": selection.tab,
@@ -42,24 +42,26 @@ def pane(
         "line_choices": choices(selection.scope.projects),
         "gate_choices": selection.gates,
         "state_choices": STATES_OF[selection.tab],
-        "running": running(viewer) if selection.tab == NEEDS_ME else None,
+        "running": count_running(viewer) if selection.tab == NEEDS_ME else None,
     }
 
 
-def part(request: SignedIn, selection: ReviewList) -> HttpResponse | None:
+def pane_fragment(request: SignedIn, selection: ReviewList) -> HttpResponse | None:
     """The list alone, or the rows that come next, where a page asks for them."""
     name = request.GET.get("fragment", "")
     if name not in ("list", "more"):
         return None
-    context = {**pane(request, selection, request.GET.get("selected", "")), "scope": selection.scope}
+    context = {**pane_context(request, selection, request.GET.get("selected", "")), "scope": selection.scope}
     return render(request, f"reviews/_{'list' if name == 'list' else 'rows'}.html", context)
 
 
-def running(viewer: Mine) -> int:
+def count_running(viewer: InboxViewer) -> int:
     """Tasks that move without anybody."""
     moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
-    tasks = Task.objects.filter(line__project__in=viewer.seen, status__in=moving)
-    by_hand = Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=viewer.seen)
+    tasks = Task.objects.filter(line__project__in=viewer.visible_projects, status__in=moving)
+    by_hand = Job.objects.filter(
+        kind="manual", state=Job.State.RUNNING, task__project__in=viewer.visible_projects
+    )
     # Of those that run: one that is queued shows no work that somebody does by hand.
     others = by_hand.filter(task__status__in=(Status.RUNNING, Status.EVALUATING)).values("task")
     return tasks.exclude(pk__in=others).count()

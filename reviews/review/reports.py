@@ -34,7 +34,7 @@ GROUPS = ("tests", "findings", "coverage")
 
 
 @dataclass(frozen=True)
-class ShownReport:
+class ReportView:
     """An artifact with a known report format. `why`: why it cannot be read, if so. `counted`: whether its counts are
     facts, because its station is not an agent and declares the file."""
 
@@ -176,7 +176,7 @@ class ToolReports:
     # Reports of tools
 
     @cached_property
-    def reports(self) -> list[ShownReport]:
+    def reports(self) -> list[ReportView]:
         last = {step.job.pk for step in self.steps}
         tool_reports = []
         for artifact in self.artifacts:
@@ -191,7 +191,7 @@ class ToolReports:
                 continue
             read = _read(artifact.blob.name, kind)
             tool_reports.append(
-                ShownReport(
+                ReportView(
                     artifact,
                     station.name if station else artifact.job.station,
                     kind,
@@ -203,29 +203,29 @@ class ToolReports:
         return tool_reports
 
     @property
-    def tables(self) -> list[ShownReport]:
+    def tables(self) -> list[ReportView]:
         return [
             tool_report for tool_report in self.reports if tool_report.report and tool_report.report.header
         ]
 
     @property
-    def pictures(self) -> list[ShownReport]:
+    def pictures(self) -> list[ReportView]:
         return [
             tool_report for tool_report in self.reports if tool_report.report and tool_report.kind == "image"
         ]
 
     @property
-    def texts(self) -> list[ShownReport]:
+    def texts(self) -> list[ReportView]:
         return [tool_report for tool_report in self.reports if tool_report.report and tool_report.report.text]
 
     @property
-    def tests(self) -> list[ShownReport]:
+    def tests(self) -> list[ReportView]:
         return [
             tool_report for tool_report in self.reports if tool_report.report and tool_report.kind == "junit"
         ]
 
     @property
-    def unreadable(self) -> list[ShownReport]:
+    def unreadable(self) -> list[ReportView]:
         return [tool_report for tool_report in self.reports if tool_report.why]
 
     @cached_property
@@ -243,14 +243,14 @@ class ToolReports:
         return len(self._findings) + left
 
     @property
-    def found(self) -> str:
+    def search_text(self) -> str:
         """The part of a message, rule or path that findings are searched for."""
         return self.query.get("found", "").strip()
 
     @cached_property
     def findings(self) -> Cut[PlacedFinding]:
         """Findings that a page shows, of those that match."""
-        words = self.found.casefold()
+        words = self.search_text.casefold()
         matching = [
             finding
             for finding in self._findings
@@ -258,7 +258,7 @@ class ToolReports:
         ]
         part = part_of(matching, MAX_ROWS, self.query.get("findings", ""))
         placed = [
-            PlacedFinding(finding, self.address(finding.path, finding.line), self._in_tree(finding.path))
+            PlacedFinding(finding, self.address(finding.path, finding.line), self._tree_path(finding.path))
             for finding in part.rows
         ]
         return Cut(placed, len(matching) if words else self.finding_count, part.start)
@@ -274,11 +274,11 @@ class ToolReports:
         return f"?{query.urlencode()}"
 
     @property
-    def finding_reports(self) -> list[ShownReport]:
+    def finding_reports(self) -> list[ReportView]:
         """Reports that have more findings than were read."""
         return [report for report in self.reports if report.left and report.report and report.report.findings]
 
-    def _in_tree(self, path: str) -> str:
+    def _tree_path(self, path: str) -> str:
         """Tools name files by where they lay while they ran."""
         parts = path.split("/")
         ends = ("/".join(parts[index:]) for index in range(len(parts)))
@@ -313,7 +313,7 @@ class ToolReports:
         return tests_words(self.facts["tests"]) if "tests" in self.facts else ""
 
     @property
-    def high(self) -> int:
+    def high_count(self) -> int:
         counts = self.facts.get("findings", {})
         return int(counts.get("critical", 0)) + int(counts.get("high", 0))
 

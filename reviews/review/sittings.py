@@ -15,7 +15,7 @@ from pipelines import access
 from pipelines.models import GateVisit
 from pipelines.models.plumbing.compiled import execute, fetch
 from pipelines.web.shell.page import SignedIn, signed_in
-from reviews.decision.standing import Standings
+from reviews.decision.standing import Entitlements
 from reviews.models.statements import BEGIN_SITTING, CONTINUE_SITTING
 
 SILENCE = 60
@@ -24,9 +24,11 @@ MOST = 200
 """Pages of one review that are counted."""
 
 
-def look(visit: GateVisit, sitting: str) -> str:
-    """Somebody is still there; `sitting`: what the last call returned, "" at first. Returns the id to go on with, ""
-    where no more are counted. What is not of this visit begins anew."""
+def record_look(visit: GateVisit, sitting: str) -> str:
+    """Record that somebody is still looking at the review. `sitting`: what the last call returned, "" at first.
+
+    Returns the id for the next call, "" where no more are counted.
+    """
     known = _id(sitting)
     if known and fetch(CONTINUE_SITTING, [SILENCE, known, visit.pk]):
         return str(known)
@@ -34,8 +36,9 @@ def look(visit: GateVisit, sitting: str) -> str:
     return str(made) if fetch(BEGIN_SITTING, [made, visit.pk, visit.pk, MOST, MOST]) else ""
 
 
-def leave(visit: GateVisit, sitting: str) -> None:
-    """The last word of a page, with its decision: before the vote, so that the visit is still open."""
+def record_leave(visit: GateVisit, sitting: str) -> None:
+    """Record the end of looking at a review, with the decision: before the vote, so that the visit is still
+    open."""
     known = _id(sitting)
     if known and visit.state == GateVisit.State.OPEN:
         execute(CONTINUE_SITTING, [SILENCE, known, visit.pk])
@@ -56,7 +59,7 @@ def attend(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     gate_visit = GateVisit.objects.select_related("task__project", "job", "asked_by").filter(pk=visit).first()
     if gate_visit is None or not access.can(request.user, "view", gate_visit.task.project):
         raise Http404
-    if gate_visit.state != GateVisit.State.OPEN or not Standings(request.user).at(gate_visit).may:
+    if gate_visit.state != GateVisit.State.OPEN or not Entitlements(request.user).at(gate_visit).may:
         return HttpResponse(status=204)
-    sitting = look(gate_visit, request.POST.get("sitting", ""))
+    sitting = record_look(gate_visit, request.POST.get("sitting", ""))
     return render(request, "reviews/_sitting.html", {"sitting": sitting})

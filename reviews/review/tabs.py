@@ -29,16 +29,16 @@ class ReviewTab:
 def tabs(
     query: QueryDict, visit: GateVisit, changes: ReviewChanges, evidence: ReviewEvidence
 ) -> list[ReviewTab]:
-    files = len(changes.start_files) if changes.there else 0
+    files = len(changes.start_files) if changes.has_files else 0
     offered: list[tuple[str, str, int | None]] = [
-        *([("changes", "Changes", files)] if changes.there else []),
+        *([("changes", "Changes", files)] if changes.has_files else []),
         *([("findings", "Findings", evidence.finding_count or None)] if evidence.reports else []),
         *([("claims", "Claims", None)] if evidence.claims else []),
         ("output", "Output", None),
         ("log", "Log", None),
         ("history", "History", None),
     ]
-    if changes.there and not files:
+    if changes.has_files and not files:
         # A plan, an answer: nothing changed yet, and what is to be decided about is what it says.
         offered.sort(key=lambda tab: tab[0] != "output")
     keys = [key for key, _label, _count in offered]

@@ -24,7 +24,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
-from pipelines.engine.moves.absences import seats
+from pipelines.engine.moves.absences import seats_across_projects
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Snapshot, VisitCommit, Word
 from pipelines.models.plumbing.compiled import compiled
@@ -34,11 +34,11 @@ from pipelines.web.changes.trees import unopened
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.changed_files import back
 from reviews.decision import paths, remarks
-from reviews.decision.asked import asked, order_at
+from reviews.decision.asked import decidable_visits, order_at
 from reviews.decision.consequences import done_words
 from reviews.decision.forms import DecisionForm
 from reviews.decision.gates import gate_of
-from reviews.decision.standing import Standings
+from reviews.decision.standing import Entitlements
 from reviews.inbox.chosen import NEEDS_ME, ReviewList, review_list
 from reviews.inbox.kinds import BY_KEY
 from reviews.mail import folder
@@ -46,10 +46,10 @@ from reviews.models import Remark
 from reviews.review import items
 from reviews.review.attending import attention
 from reviews.review.changes import ReviewChanges
-from reviews.review.detail import dossier
+from reviews.review.detail import build_review_detail
 from reviews.review.evidence import ReviewEvidence
-from reviews.review.pane import pane, part
-from reviews.review.sittings import leave
+from reviews.review.pane import pane_context, pane_fragment
+from reviews.review.sittings import record_leave
 from reviews.review.tabs import tabs
 
 
@@ -58,7 +58,7 @@ from reviews.review.tabs import tabs
 def needs(request: SignedIn) -> HttpResponse:
     """Everything that needs this person, next to the first of it."""
     if fragment(request, "first"):
-        return items.first(request)
+        return items.home_panels(request)
     return _inbox(request, review_list(request, NEEDS_ME))
 
 
@@ -73,16 +73,16 @@ def reviews(request: SignedIn) -> HttpResponse:
 
 
 def _inbox(request: SignedIn, selection: ReviewList) -> HttpResponse:
-    partial_response = part(request, selection)
+    partial_response = pane_fragment(request, selection)
     if partial_response is not None:
         return partial_response
-    standings = Standings(request.user)
-    listed = pane(request, selection, standings=standings)
+    standings = Entitlements(request.user)
+    listed = pane_context(request, selection, standings=standings)
     for row in listed["items"][:1]:
         listed["selected"] = row.key
         if row.kind == "gate":
-            visit = _visible(request, uuid.UUID(row.key))
-            return _dossier(
+            visit = _get_visible_visit(request, uuid.UUID(row.key))
+            return _review_page(
                 request,
                 visit,
                 DecisionForm(),
@@ -112,21 +112,21 @@ def _inbox(request: SignedIn, selection: ReviewList) -> HttpResponse:
 @require_GET
 @signed_in
 def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
-    stored_visit = _visible(request, visit)
+    stored_visit = _get_visible_visit(request, visit)
     if request.GET.get("fragment") == "bar":
-        review_detail = dossier(stored_visit, request.user)
-        if request.GET.get("seen") == review_detail.seen:
+        review_detail = build_review_detail(stored_visit, request.user)
+        if request.GET.get("seen") == review_detail.bar_version:
             return HttpResponse(status=204)  # nothing is swapped under a reader's hands
         context = {"dossier": review_detail, "visit": stored_visit}
         return render(request, "reviews/_news.html", context)
     if request.GET.get("fragment") == "attention":
-        may = Standings(request.user).at(stored_visit).may
+        may = Entitlements(request.user).at(stored_visit).may
         context = {"attention": attention(stored_visit, request.user, may=may), "visit": stored_visit}
         return render(
             request, "reviews/gate_visit/attention.html", {**context, "listed": review_list(request)}
         )
     word = request.GET.get("word")
-    return _dossier(
+    return _review_page(
         request, stored_visit, DecisionForm(initial={"word": word} if word in Word.values else {})
     )
 
@@ -135,17 +135,17 @@ def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 @signed_in
 def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """Cast one vote. A refusal preserves what was typed and says who was first."""
-    stored_visit = _visible(request, visit)
+    stored_visit = _get_visible_visit(request, visit)
     form = DecisionForm(request.POST)
     if not form.is_valid():
-        return _dossier(request, stored_visit, form, status=400)
+        return _review_page(request, stored_visit, form, status=400)
     opens = form.cleaned_data["word"] == Word.APPROVE and vars(stored_visit)["has_files"]
     count = unopened(stored_visit, request.user) if opens else 0
     if count and not form.cleaned_data["unopened"]:
         form.add_error("unopened", "Tick this, or open the files.")
-        return _dossier(request, stored_visit, form, status=400)
+        return _review_page(request, stored_visit, form, status=400)
     # Before the vote, which may close the visit
-    leave(stored_visit, request.POST.get("sitting", ""))
+    record_leave(stored_visit, request.POST.get("sitting", ""))
     try:
         fields = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
         if vars(stored_visit)["remarked"]:
@@ -155,24 +155,24 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
             stored_visit, user=request.user, via="page", fields=form.filled(gate), unopened=count, **fields
         )
     except Invalid as problem:
-        form.refuse(problem)
-        return _dossier(request, stored_visit, form, status=400)
+        form.add_problems(problem)
+        return _review_page(request, stored_visit, form, status=400)
     except Forbidden as problem:
         form.add_error(None, str(problem))
-        return _dossier(request, stored_visit, form, status=403)
+        return _review_page(request, stored_visit, form, status=403)
     except Conflict as problem:
         # Read anew: somebody else was faster
-        return _dossier(request, _visible(request, visit), form, status=409, conflict=problem)
+        return _review_page(request, _get_visible_visit(request, visit), form, status=409, conflict=problem)
     messages.success(request, done_words(stored_visit, fields["word"], result))
-    return _next(request, stored_visit)
+    return _redirect_to_next(request, stored_visit)
 
 
 @require_POST
 @signed_in
 def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """Keep a draft on a line, to be sent with the decision."""
-    stored_visit = _visible(request, visit)
-    may = dossier(stored_visit, request.user).deciding
+    stored_visit = _get_visible_visit(request, visit)
+    may = build_review_detail(stored_visit, request.user).may_decide
     changes = ReviewChanges(stored_visit, request.user, may)
     if not may:
         raise PermissionDenied("Only people who can decide here can comment on lines.")
@@ -199,7 +199,7 @@ def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 @signed_in
 def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse:
     """Take a draft back, or say whether a remark of an earlier round is resolved."""
-    stored_visit = _visible(request, visit)
+    stored_visit = _get_visible_visit(request, visit)
     action = request.POST.get("action", "")
     try:
         if action == "discard":
@@ -215,13 +215,13 @@ def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse
     return back(request)
 
 
-def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
+def _redirect_to_next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
     """Go to the review after this one in the list of what asks this person, else to the first of what is left, else to
     the task, which moves."""
     selection = review_list(request, NEEDS_ME)
     at = visit.opened_at if selection.sort else order_at(visit.due_at, visit.opened_at)
-    within, places = replace(selection.narrowed, reader=request.user.pk), seats(request.user)
-    left = asked(request.user, within, 1, (at, visit.pk), places) or asked(
+    within, places = replace(selection.to_filter, reader=request.user.pk), seats_across_projects(request.user)
+    left = decidable_visits(request.user, within, 1, (at, visit.pk), places) or decidable_visits(
         request.user, within, 1, None, places
     )
     for _at, following in left:
@@ -230,7 +230,7 @@ def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
     return redirect("task", project.owner.key, project.key, visit.task.name)
 
 
-def _dossier(
+def _review_page(
     request: SignedIn,
     visit: GateVisit,
     form: DecisionForm,
@@ -239,41 +239,41 @@ def _dossier(
     opened: bool = True,
     selection: ReviewList | None = None,
     listed: dict[str, Any] | None = None,
-    standings: Standings | None = None,
+    standings: Entitlements | None = None,
 ) -> HttpResponse:
     """`listed`: the list beside it, where it was read to find its first row."""
     selection = selection or review_list(request)
-    standings = standings or Standings(request.user)
-    review_detail = dossier(visit, request.user, standings)
-    changes = ReviewChanges(visit, request.user, review_detail.deciding)
+    standings = standings or Entitlements(request.user)
+    review_detail = build_review_detail(visit, request.user, standings)
+    changes = ReviewChanges(visit, request.user, review_detail.may_decide)
     evidence = ReviewEvidence(review_detail, changes, request.GET)
     offered = tabs(request.GET, visit, changes, evidence)
     trail = crumbs(("Inbox", reverse("needs-me")), (review_detail.line.name, _line(visit)), visit.task.name)
     tab = next(candidate.key for candidate in offered if candidate.current)
-    panel = changes.panel(request.GET) if changes.there else None
+    panel = changes.panel(request.GET) if changes.has_files else None
     if panel and tab == "changes" and request.method == "GET":
         note_opened(panel, request.user, visit.task)
     context = {
         "review_tabs": offered,
         "review_tab": tab,
         "changes": panel,
-        "unopened": changes.unopened(panel.opened) if panel and review_detail.deciding else 0,
+        "unopened": changes.unopened(panel.opened) if panel and review_detail.may_decide else 0,
         "changed_total": len(changes.start_files) if panel else 0,
         "too_large": evidence.comparison.too_large if panel else {},
         "remarks": changes.remarks,
         "evidence": evidence,
         "dossier": review_detail,
-        "paths": paths.drawn(visit, review_detail.options),
-        "attention": attention(visit, request.user, may=review_detail.deciding),
+        "paths": paths.draw_choices(visit, review_detail.options),
+        "attention": attention(visit, request.user, may=review_detail.may_decide),
         "visit": visit,
-        "saved_mail": folder.open_to(request) and folder.has_mail_of(visit.pk),
+        "saved_mail": folder.may_open(request) and folder.has_mail_of(visit.pk),
         "task": visit.task,
         "form": form,
-        "gate_fields": form.gate_fields(review_detail.gate) if review_detail.deciding else [],
+        "gate_fields": form.gate_fields(review_detail.gate) if review_detail.may_decide else [],
         "conflict": conflict,
         "opened": opened,
         "live_project": "*" if selection.scope.several else str(visit.task.project),
-        **(listed or pane(request, selection, str(visit.pk), standings)),
+        **(listed or pane_context(request, selection, str(visit.pk), standings)),
     }
     response = show(
         request,
@@ -285,7 +285,7 @@ def _dossier(
         **context,
     )
     # After the page was drawn, which shows what is new since the last look
-    changes.look()
+    changes.mark_viewed()
     return response
 
 
@@ -294,7 +294,7 @@ def _line(visit: GateVisit) -> str:
     return reverse("line", args=[project.owner.key, project.key, visit.task.line.key])
 
 
-def _visible(request: SignedIn, visit: uuid.UUID) -> GateVisit:
+def _get_visible_visit(request: SignedIn, visit: uuid.UUID) -> GateVisit:
     """A gate visit of a project that this person may see; any other does not exist for them."""
     stored_visit = _read.first(visit=visit, user=request.user.pk)
     if stored_visit is None:
@@ -336,7 +336,7 @@ def _read(visit: Any, user: Any) -> QuerySet[GateVisit]:
 @require_GET
 @signed_in
 def mail(request: SignedIn) -> HttpResponse:
-    if not folder.open_to(request):
+    if not folder.may_open(request):
         raise Http404
     return show(request, "reviews/mail_folder.html", trail=crumbs("Development mail"), mails=folder.listing())
 
@@ -344,7 +344,7 @@ def mail(request: SignedIn) -> HttpResponse:
 @require_GET
 @signed_in
 def mail_message(request: SignedIn, name: str) -> HttpResponse:
-    if not folder.open_to(request):
+    if not folder.may_open(request):
         raise Http404
     message = folder.read(name)
     if message is None:

@@ -71,7 +71,7 @@ def _line(row: ListRow, now: datetime, choose: bool, selected: str) -> SafeStrin
         line=f"{row.line} › {row.place}" if row.place else row.line,
         due=_due(row, now),
         title=row.title,
-        verb_css=row.tone if row.over else "inbox-verb",
+        verb_css=row.tone if row.is_over else "inbox-verb",
         verb=row.verb,
         number=row.number,
         about=_about(row),
@@ -80,7 +80,7 @@ def _line(row: ListRow, now: datetime, choose: bool, selected: str) -> SafeStrin
 
 
 def _sign(row: ListRow) -> SafeString:
-    if not row.over:
+    if not row.is_over:
         return kind_sign(row.shape, row.icon, row.tone)
     css = f"kind kind-ok {row.tone}" if row.state == "approve" else f"kind {row.tone}"
     return format_html('<span class="{}">{}</span>', css, icon(row.icon, 20))
@@ -89,12 +89,12 @@ def _sign(row: ListRow) -> SafeString:
 def _due(row: ListRow, now: datetime) -> SafeString:
     if row.due_at:
         return time_left(row.due_at, "overdue" if row.due_at < now else "")
-    return moment(row.since) if row.over else format_html('<span class="muted">{}</span>', "No due time")
+    return moment(row.since) if row.is_over else format_html('<span class="muted">{}</span>', "No due time")
 
 
 def _about(row: ListRow) -> SafeString:
     project = f" · {row.project}" if row.project else ""
-    waits = NOTHING if row.over else format_html(" · {} {}", "waits", elapsed(row.since))
+    waits = NOTHING if row.is_over else format_html(" · {} {}", "waits", elapsed(row.since))
     return format_html("{} · {}{}", project, row.requester, waits)
 
 

@@ -13,7 +13,7 @@ from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
-from reviews.decision.standing import Standings
+from reviews.decision.standing import Entitlements
 from reviews.mail import folder
 
 register = template.Library()
@@ -42,8 +42,8 @@ class WaitingReview:
 def waiting_at(context: dict[str, Any], visits: list[GateVisit]) -> list[WaitingReview]:
     """Describe these open visits of one task."""
     prefetch_related_objects(visits, "asked_by__pinned", "votes")
-    standings = Standings(context["request"].user)
-    letters = folder.listing() if visits and folder.open_to(context["request"]) else []
+    standings = Entitlements(context["request"].user)
+    letters = folder.listing() if visits and folder.may_open(context["request"]) else []
     name = visits[0].task.name if visits else ""
     letter = next((letter.name for letter in letters if name in letter.subject), "")
     return [

@@ -124,7 +124,7 @@ class Place:
             )
             batch.flush()
         self.value = store.put(
-            store.Place(world.project),
+            store.ValuePlace(world.project),
             f"REGION{mark.upper().replace('-', '_')}",
             says,
             kind="variable",

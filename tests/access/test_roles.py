@@ -11,21 +11,21 @@ from pipelines.engine.core.errors import Forbidden
 from pipelines.engine.moves.entitlement import EntitledPerson
 from pipelines.lines import linting
 from pipelines.models import Membership, Role, User
-from pipelines.models.people import expand, granting, simplify
+from pipelines.models.people import expand_roles, granting, simplify_roles
 from tests.factories import World, document, make_member, station
 
 
 def test_designer_and_reviewer_include_operator_and_not_each_other() -> None:
-    assert expand(["designer"]) == {"viewer", "operator", "designer"}
-    assert expand(["reviewer"]) == {"viewer", "operator", "reviewer"}
-    assert expand(["admin"]) == set(Role.values)
-    assert expand(["nonsense"]) == frozenset()
+    assert expand_roles(["designer"]) == {"viewer", "operator", "designer"}
+    assert expand_roles(["reviewer"]) == {"viewer", "operator", "reviewer"}
+    assert expand_roles(["admin"]) == set(Role.values)
+    assert expand_roles(["nonsense"]) == frozenset()
     assert granting("designer") == ["designer", "admin"]
 
 
 def test_a_set_is_kept_as_small_as_it_can_be() -> None:
-    assert simplify(["reviewer", "viewer", "operator", "designer"]) == ["designer", "reviewer"]
-    assert simplify(["viewer", "admin", "reviewer"]) == ["admin"]
+    assert simplify_roles(["reviewer", "viewer", "operator", "designer"]) == ["designer", "reviewer"]
+    assert simplify_roles(["viewer", "admin", "reviewer"]) == ["admin"]
 
 
 def _signed_in(user: User) -> Client:

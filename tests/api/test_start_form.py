@@ -47,7 +47,12 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 @pytest.fixture
 def line(world: World) -> str:
     store.put(
-        store.Place(world.project), "DEPLOY", "12345678", kind="secret", by=world.admin, now=timezone.now()
+        store.ValuePlace(world.project),
+        "DEPLOY",
+        "12345678",
+        kind="secret",
+        by=world.admin,
+        now=timezone.now(),
     )
     return world.line(name="Release", inputs=FIELDS).line.key
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.db.models import QuerySet
 
 from pipelines.models import Decision
-from pipelines.models.plumbing.compiled import kept
+from pipelines.models.plumbing.compiled import server_prepared
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.verdict import Verdict, redecide
 
 
-@kept()
+@server_prepared()
 def _decisions() -> QuerySet[Decision]:
     return Decision.objects.order_by("task", "at")
 

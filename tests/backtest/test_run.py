@@ -15,9 +15,9 @@ from django.utils import timezone
 from pipelines.errors import Invalid, NotFound
 from pipelines.lines.backtest import (
     BacktestResult,
+    BacktestTask,
     Progress,
     Selection,
-    TaskLine,
     back_test,
     counting,
     of_document,
@@ -299,6 +299,6 @@ def test_tasks_that_come_out_the_same_are_not_told(world: World, tasks: Callable
     told = [
         each
         for each in back_test(version.line, of_document(line("other")), Selection())
-        if isinstance(each, TaskLine)
+        if isinstance(each, BacktestTask)
     ]
     assert len(told) == 2

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.lines.backtest import BacktestResult, Selection, TaskLine, back_test, of_document
+from pipelines.lines.backtest import BacktestResult, BacktestTask, Selection, back_test, of_document
 from pipelines.lines.backtest.naming import cell_words
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.routing.analysis.redecide.verdict import Redecision, redecide
@@ -29,7 +29,7 @@ class Outcome:
 def again(version: LineVersion, document: Mapping[str, Any], **selected: Any) -> Outcome:
     told = list(back_test(version.line, of_document(document), Selection(**selected)))
     assert isinstance(told[-1], BacktestResult)
-    return Outcome([t.to_dict() for t in told if isinstance(t, TaskLine)], told[-1].to_dict())
+    return Outcome([t.to_dict() for t in told if isinstance(t, BacktestTask)], told[-1].to_dict())
 
 
 def decisions(task: Task) -> list[Decision]:

@@ -95,7 +95,7 @@ def place(world: World) -> Place:
     world.report(done)
     blocked = world.start(version, title="Needs a decision", inputs={"how": "careful"}, by=world.admin)
     world.report(blocked, {"result": "blocked", "blockers": ["Which account pays?"]})
-    project = store.Place(world.project)
+    project = store.ValuePlace(world.project)
     store.put(project, "DEPLOY_TOKEN", "not on a page", kind="secret", by=world.admin, now=timezone.now())
     return found
 

@@ -29,7 +29,7 @@ def test_from_an_empty_project_to_a_task_that_runs(
     folder: Path,
     tmp_path: Path,
 ) -> None:
-    origin = lint_example.ready(folder / "shop.git")
+    origin = lint_example.ensure_repository(folder / "shop.git")
     Membership.objects.filter(user=world.admin).update(execute=True)
     context = new_context(viewport=DESKTOP)
     sign_in(context, world.admin)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from pipelines.engine.commands.export import exported
+from pipelines.engine.commands.export import export_task
 from tests.cli.conftest import Gateline
 from tests.factories import World
 
@@ -16,7 +16,7 @@ Cli = Callable[..., Gateline]
 def test_they_are_had_of_a_task_a_line_and_a_project(cli: Cli, world: World, tmp_path: Path) -> None:
     task = world.start(world.line(), title="Pay \u202eevil\x1b[31m")
     world.report(task)
-    rows = [json.loads(json.dumps(row)) for row in exported(task)]
+    rows = [json.loads(json.dumps(row)) for row in export_task(task)]
     mine = cli(world.viewer)
     for words in ((task.name,), ("--line", "line"), ()):
         text = mine.ok("events", *words)

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from pipelines.lines import publishing
 from pipelines.models import Membership, Repository, RepositoryProtection
-from pipelines.queries.protections import place_of
+from pipelines.queries.protections import canonical_address
 from tests.cli.conftest import Gateline
 from tests.factories import World, document, make_member, station
 from tests.reviews.conftest import gated
@@ -68,7 +68,7 @@ def test_it_checks_a_file_and_publishes_it_when_told(cli: Cli, world: World) -> 
 def test_where_two_people_publish_it_says_what_waits(cli: Cli, world: World) -> None:
     Repository.objects.create(project=world.project, name="app", address="/no", connected_at=timezone.now())
     RepositoryProtection.objects.create(
-        project=world.project, place=place_of("/no"), rules={"four_eyes": True}
+        project=world.project, place=canonical_address("/no"), rules={"four_eyes": True}
     )
     deliver = station("merge", {"id": "end", "to": "completed"}, kind="deliver", work={"to": "push"})
     held = document([station("build", {"id": "on", "to": "merge"}), deliver], key="fresh")

@@ -71,7 +71,7 @@ def test_C17_fixing_the_conditions_frees_it(world: World) -> None:
     world.report(task)
     assert world.status(task) == "stuck"
     fixed = workflow(world, station("build", on("r", "success", "ship")), "ship")
-    engine.migrate([engine.Migrating(task.pk, fixed.pk)], engine.Actor.person(world.operator))
+    engine.migrate([engine.TaskMigration(task.pk, fixed.pk)], engine.Actor.person(world.operator))
     assert (world.at(task), ran(task)) == (["ship"], ["build", "ship"])
 
 

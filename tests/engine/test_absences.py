@@ -10,13 +10,13 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from pipelines import engine
-from pipelines.engine.commands.export import exported
+from pipelines.engine.commands.export import export_task
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from pipelines.models import Absence, AdministrativeAct, GateVisit, Membership, Project, Task, User, Vote
 from pipelines.people import absences
-from reviews.decision.asked import Narrowed, asked, places_of
+from reviews.decision.asked import ReviewFilter, decidable_visits, places_of
 from reviews.decision.invariants import asked_people_match
-from reviews.decision.standing import Standings
+from reviews.decision.standing import Entitlements
 from reviews.models import AskedPlace, Notification
 from tests.factories import World, make_member, make_project
 from tests.reviews.conftest import gated
@@ -37,7 +37,7 @@ def waiting(world: World, by: User | None = None, **approval: Any) -> Task:
 
 
 def listed(world: World, user: User) -> bool:
-    return bool(asked(user, Narrowed([world.project.pk]), 10))
+    return bool(decidable_visits(user, ReviewFilter([world.project.pk]), 10))
 
 
 def may(world: World, task: Task, user: User) -> bool:
@@ -51,7 +51,7 @@ def may(world: World, task: Task, user: User) -> bool:
         taken = True
     except Refused:
         taken = False
-    assert (Standings(user).at(visit).may, listed(world, user)) == (taken, taken)
+    assert (Entitlements(user).at(visit).may, listed(world, user)) == (taken, taken)
     return taken
 
 
@@ -77,7 +77,7 @@ def test_a_stand_in_decides_and_both_are_named(world: World) -> None:
         f"person:{world.viewer.pk}",
         world.reviewer.username,
     )
-    approvals = [line["human_approval"] for line in exported(task) if line["human_approval"]]
+    approvals = [line["human_approval"] for line in export_task(task) if line["human_approval"]]
     assert {each["in_place_of"] for each in approvals} == {world.reviewer.username}
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.commands.export import exported
+from pipelines.engine.commands.export import export_task
 from pipelines.engine.core import agent_capacity
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.invariants import check
@@ -155,7 +155,9 @@ def test_E29_an_event_says_who_did_the_work_and_how_far_it_is_trusted(world: Wor
     agent(world, trust={"code": 2, "*": 1})
     task = planned(world, line(world))
     world.report(task)
-    said = [(each["agent"], each["trust_level"]) for each in exported(task) if each["kind"] == "token.moved"]
+    said = [
+        (each["agent"], each["trust_level"]) for each in export_task(task) if each["kind"] == "token.moved"
+    ]
     assert said == [
         ({"source": "plan", "target": "coder"}, None),
         ({"source": "coder", "target": "ship"}, 2),

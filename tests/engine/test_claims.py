@@ -79,7 +79,7 @@ def test_a_lease_that_was_renewed_meanwhile_is_kept(world: World, task: Task) ->
     world.expire(task)
     assert leases.renew(world.worker.pk) == {job.pk: job.lease_key}
     assert job.lease_key is not None
-    assert engine.lose(job.pk, job.attempt, job.lease_key) == "kept"
+    assert engine.expire_lease(job.pk, job.attempt, job.lease_key) == "kept"
     assert world.report(task).status == "accepted"
 
 
@@ -87,7 +87,7 @@ def test_a_reported_job_cannot_be_lost(world: World, task: Task) -> None:
     job = world.started(task)
     world.report(task)
     assert job.lease_key is not None
-    assert engine.lose(job.pk, job.attempt, job.lease_key) == "kept"
+    assert engine.expire_lease(job.pk, job.attempt, job.lease_key) == "kept"
     assert world.at(task) == ["ship"]
 
 

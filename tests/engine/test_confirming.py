@@ -11,7 +11,7 @@ from django.db import connection
 
 from pipelines.errors import Invalid
 from pipelines.lines import history, migrating, publish_review, publishing
-from pipelines.lines.publish_review import Confirmed, confirm
+from pipelines.lines.publish_review import Confirmation, publish_confirmed
 from pipelines.models import Line, LineEvent, Membership, Migration, Role, User
 from tests.factories import World, document, make_member, station
 from tests.waiting import LONG
@@ -30,7 +30,7 @@ def saved(line: Line, user: User, **more: Any) -> Line:
     return publishing.save_draft(stored, given, user, stored.draft_number)
 
 
-def shown(line: Line, user: User, mapping: dict[str, str] | None = None, **said: Any) -> Confirmed:
+def shown(line: Line, user: User, mapping: dict[str, str] | None = None, **said: Any) -> Confirmation:
     """As an honest page shows it, with everything ticked."""
     line = Line.objects.select_related("live").get(pk=line.pk)
     found = publishing.check(line)
@@ -41,18 +41,18 @@ def shown(line: Line, user: User, mapping: dict[str, str] | None = None, **said:
         "findings": publish_review.findings_digest(found),
         "warnings": frozenset(map(publish_review.warning_key, publish_review.warnings_of(found))),
         "seen": frozenset(
-            each.key for each in publish_review.others(line, user, publish_review.differing(line))
+            each.key for each in publish_review.others(line, user, publish_review.draft_changes(line))
         ),
         "plan": impact.plan if impact else "",
         "mapping": mapping or {},
         "reason": "Because." if impact else "",
     }
-    return Confirmed(**{**values, **said})
+    return Confirmation(**{**values, **said})
 
 
 def test_what_was_shown_is_published_and_the_record_says_who_and_what(world: World) -> None:
     line = saved(drawn(world), world.admin)
-    found = confirm(line, shown(line, world.admin, name="With tests"), world.admin)
+    found = publish_confirmed(line, shown(line, world.admin, name="With tests"), world.admin)
     assert (found.version.number, found.version.name, found.migration) == (2, "With tests", None)
     event = LineEvent.objects.get(version=found.version)
     assert (event.kind, event.by, event.data["running"]) == ("published", world.admin, "pin")
@@ -64,36 +64,36 @@ def test_a_save_in_between_is_never_published_unseen(world: World, field: str) -
     said = shown(line, world.admin)
     saved(line, world.designer, **{field: "Else" if field == "name" else ["build"]})
     with pytest.raises(publishing.DraftConflict) as refused:
-        confirm(line, said, world.admin)
+        publish_confirmed(line, said, world.admin)
     assert refused.value.by == str(world.designer)
 
 
 def test_the_same_draft_is_published_once(world: World) -> None:
     line = saved(drawn(world), world.admin)
     said = shown(line, world.admin)
-    confirm(line, said, world.admin)
+    publish_confirmed(line, said, world.admin)
     with pytest.raises(publishing.LiveConflict) as refused:
-        confirm(line, said, world.admin)
+        publish_confirmed(line, said, world.admin)
     assert refused.value.number == 2
     with pytest.raises(publishing.NothingToPublish):
-        confirm(line, shown(line, world.admin), world.admin)
+        publish_confirmed(line, shown(line, world.admin), world.admin)
 
 
 def test_a_draft_that_somebody_put_back_is_nothing_to_publish(world: World) -> None:
     line = saved(drawn(world), world.admin)
     line = saved(line, world.designer, stations=["build", "ship"])
     with pytest.raises(publishing.NothingToPublish):
-        confirm(line, shown(line, world.admin), world.admin)
+        publish_confirmed(line, shown(line, world.admin), world.admin)
 
 
 def test_changes_of_somebody_else_have_to_be_ticked(world: World) -> None:
     line = saved(drawn(world), world.designer)
-    (other,) = publish_review.others(line, world.admin, publish_review.differing(line))
+    (other,) = publish_review.others(line, world.admin, publish_review.draft_changes(line))
     assert (other.person, other.changes) == (str(world.designer.pk), 1)
     with pytest.raises(Invalid) as refused:
-        confirm(line, shown(line, world.admin, seen=frozenset()), world.admin)
+        publish_confirmed(line, shown(line, world.admin, seen=frozenset()), world.admin)
     assert refused.value.path == "seen"
-    assert confirm(line, shown(line, world.admin), world.admin).version.number == 2
+    assert publish_confirmed(line, shown(line, world.admin), world.admin).version.number == 2
 
 
 def test_a_tick_is_for_what_was_there_and_not_for_what_came_after(world: World) -> None:
@@ -101,7 +101,7 @@ def test_a_tick_is_for_what_was_there_and_not_for_what_came_after(world: World) 
     ticked = shown(line, world.admin).seen
     line = saved(line, world.designer, name="More")
     with pytest.raises(Invalid) as refused:
-        confirm(line, shown(line, world.admin, seen=ticked), world.admin)
+        publish_confirmed(line, shown(line, world.admin, seen=ticked), world.admin)
     assert refused.value.path == "seen"
 
 
@@ -111,7 +111,7 @@ def test_whoever_drew_a_line_is_named_at_its_first_publish(world: World) -> None
         str(world.designer.pk)
     ]
     assert publish_review.others(line, world.designer, None) == []
-    assert confirm(line, shown(line, world.admin), world.admin).version.number == 1
+    assert publish_confirmed(line, shown(line, world.admin), world.admin).version.number == 1
 
 
 WARNED = {"policy": {"no_match": "stuck"}, "stations": [
@@ -124,9 +124,9 @@ def test_each_warning_is_ticked_by_its_own_sentence(world: World) -> None:
     warnings = publish_review.warnings_of(publishing.check(line))
     assert warnings
     with pytest.raises(Invalid) as refused:
-        confirm(line, shown(line, world.admin, warnings=frozenset()), world.admin)
+        publish_confirmed(line, shown(line, world.admin, warnings=frozenset()), world.admin)
     assert [each.message for each in refused.value.problems] == [each.message for each in warnings]
-    done = confirm(line, shown(line, world.admin), world.admin)
+    done = publish_confirmed(line, shown(line, world.admin), world.admin)
     assert LineEvent.objects.get(version=done.version).data["warnings"] == [each.message for each in warnings]
 
 
@@ -138,7 +138,7 @@ def test_findings_that_came_after_the_page_was_made_are_not_published_unseen(wor
     said = shown(line, world.admin)
     Membership.objects.filter(user=lead).delete()
     with pytest.raises((publish_review.StaleFindings, publishing.PublishRefused)):
-        confirm(line, said, world.admin)
+        publish_confirmed(line, said, world.admin)
 
 
 # Running tasks
@@ -147,7 +147,7 @@ def test_findings_that_came_after_the_page_was_made_are_not_published_unseen(wor
 def test_by_default_running_tasks_stay(world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     line = saved(Line.objects.get(), world.admin)
-    confirm(line, shown(line, world.admin), world.admin)
+    publish_confirmed(line, shown(line, world.admin), world.admin)
     task.refresh_from_db()
     assert task.pinned.number == 1
 
@@ -156,7 +156,7 @@ def test_migrating_publishes_and_then_moves_as_the_impact_of_the_draft_said(worl
     task = world.start(world.line(stations=["build", "ship"]))
     line = saved(Line.objects.get(), world.admin, stations=["make", "ship"])
     said = shown(line, world.admin, {"build": "make"}, migrate=True)
-    done = confirm(line, said, world.admin)
+    done = publish_confirmed(line, said, world.admin)
     assert done.migration and done.not_migrated == ""
     assert migrating.counts_of(done.migration) == {"migrated": 1}
     assert world.at(task) == ["make"]
@@ -168,10 +168,12 @@ def test_a_station_that_is_gone_needs_a_mapping_before_anything_is_published(wor
     world.start(world.line(stations=["build", "ship"]))
     line = saved(Line.objects.get(), world.admin, stations=["make", "ship"])
     with pytest.raises(Invalid) as refused:
-        confirm(line, shown(line, world.admin, migrate=True), world.admin)
+        publish_confirmed(line, shown(line, world.admin, migrate=True), world.admin)
     assert refused.value.path == "mapping.build"
     with pytest.raises(Invalid) as refused:
-        confirm(line, shown(line, world.admin, {"build": "make"}, migrate=True, reason=" "), world.admin)
+        publish_confirmed(
+            line, shown(line, world.admin, {"build": "make"}, migrate=True, reason=" "), world.admin
+        )
     assert refused.value.path == "reason"
     assert Line.objects.get().live.number == 1  # type: ignore[union-attr]
 
@@ -182,7 +184,7 @@ def test_a_task_that_moved_since_stops_all_of_it(world: World) -> None:
     said = shown(line, world.admin, migrate=True)
     world.report(task)
     with pytest.raises(migrating.StaleImpact):
-        confirm(line, said, world.admin)
+        publish_confirmed(line, said, world.admin)
     assert Line.objects.get().live.number == 1  # type: ignore[union-attr]
 
 
@@ -200,7 +202,7 @@ def test_a_task_that_moves_after_publishing_is_told_plainly_and_kept(
         return version
 
     monkeypatch.setattr(publishing, "publish", slowly)
-    done = confirm(line, said, world.admin)
+    done = publish_confirmed(line, said, world.admin)
     assert done.version.number == 2
     assert done.migration is None
     assert "running tasks changed" in done.not_migrated
@@ -210,7 +212,7 @@ def test_a_task_that_moves_after_publishing_is_told_plainly_and_kept(
 
 def test_nothing_is_migrated_where_no_task_would_change(world: World) -> None:
     line = saved(drawn(world), world.admin)
-    done = confirm(line, shown(line, world.admin, migrate=True), world.admin)
+    done = publish_confirmed(line, shown(line, world.admin, migrate=True), world.admin)
     assert (done.version.number, done.migration, done.not_migrated) == (2, None, "")
 
 
@@ -242,8 +244,11 @@ def together(*acts: Callable[[], Any]) -> list[Any]:
 def test_of_two_who_publish_at_once_one_does(world: World) -> None:
     line = saved(drawn(world), world.admin)
     one, two = shown(line, world.admin), shown(line, world.designer)
-    found = together(lambda: confirm(line, one, world.admin), lambda: confirm(line, two, world.designer))
-    done = [each for each in found if isinstance(each, publish_review.Published)]
+    found = together(
+        lambda: publish_confirmed(line, one, world.admin),
+        lambda: publish_confirmed(line, two, world.designer),
+    )
+    done = [each for each in found if isinstance(each, publish_review.PublishResult)]
     refused = [each for each in found if isinstance(each, publishing.LiveConflict)]
     assert (len(done), len(refused)) == (1, 1)
     assert line.versions.count() == 2
@@ -255,12 +260,12 @@ def test_of_a_save_and_a_publish_at_once_the_version_is_what_was_shown(world: Wo
     said, admin, designer = shown(line, world.admin), world.admin, world.designer
     theirs = document(stations=["other"])
     found = together(
-        lambda: confirm(line, said, admin),
+        lambda: publish_confirmed(line, said, admin),
         lambda: publishing.save_draft(line, theirs, designer, said.draft),
     )
     assert isinstance(found[1], Line), "a save needs no leave of a publish"
     stations = [each["key"] for each in line.versions.order_by("-number")[0].document["stations"]]
-    if isinstance(found[0], publish_review.Published):
+    if isinstance(found[0], publish_review.PublishResult):
         assert stations == ["build", "test", "ship"]
     else:
         assert isinstance(found[0], publishing.DraftConflict)

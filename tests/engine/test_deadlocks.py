@@ -233,7 +233,7 @@ def test_work_that_goes_over_to_a_version_without_its_station_is_late_all_the_sa
     world.started(task)
     renamed = station("make", {"id": "on", "to": "ship"}, limits={"expected": "1m"}, agent="builder")
     to = world.line(stations=[renamed, "ship"], policy={"deadlocks": "yes"})
-    engine.migrate([engine.Migrating(task.pk, to.pk, {"build": "make"})], engine.ENGINE)
+    engine.migrate([engine.TaskMigration(task.pk, to.pk, {"build": "make"})], engine.ENGINE)
     stay(task, 121)
     assert timers.run_due() == {"fired": 1}
     resolve(world, Deadlock.objects.get(), "context")

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pipelines.engine.commands.export import exported, exported_all, handoff_id
+from pipelines.engine.commands.export import export_task, export_tasks, handoff_id
 from pipelines.engine.core import gate_results
 from pipelines.engine.invariants import check
 from pipelines.engine.invariants.gates import events_name_what_was_evaluated
@@ -49,7 +49,7 @@ def task(world: World) -> Task:
 
 
 def test_every_event_is_exported_in_order_with_every_field(task: Task) -> None:
-    events = json.loads(json.dumps(list(exported(task))))
+    events = json.loads(json.dumps(list(export_task(task))))
     assert [event["sequence"] for event in events] == list(range(1, len(events) + 1))
     for event in events:
         assert set(event) >= KEYS
@@ -62,7 +62,7 @@ def test_every_event_is_exported_in_order_with_every_field(task: Task) -> None:
 
 
 def test_a_move_to_another_station_is_a_handoff(task: Task) -> None:
-    move = next(event for event in exported(task) if event["kind"] == "token.moved")
+    move = next(event for event in export_task(task) if event["kind"] == "token.moved")
     assert move["transition"] == {"from_state": "build", "to_state": "ship", "trigger": "review_passed"}
     assert move["cause"] == "gate:review"
     assert move["agent"] == {"source": "build", "target": "ship"}
@@ -70,7 +70,7 @@ def test_a_move_to_another_station_is_a_handoff(task: Task) -> None:
 
 
 def test_a_decided_gate_names_result_and_person(world: World, task: Task) -> None:
-    decided = next(event for event in exported(task) if event["kind"] == "gate.decided")
+    decided = next(event for event in export_task(task) if event["kind"] == "gate.decided")
     assert decided["gate_results"] == {"review": "pass"}
     approval = decided["human_approval"]
     assert (approval["decision"], approval["by"], approval["reason"]) == (
@@ -93,7 +93,7 @@ def test_E29_every_transition_is_one_event_with_what_its_gates_said(world: World
     world.report(task, {"exit_code": 0, "output": {"coverage": 60}})
     world.vote(task, reason="Fine.")
     world.report(task)
-    started, moved, ended = exported(task, transitions=True)
+    started, moved, ended = export_task(task, transitions=True)
     assert [each["transition"] for each in (started, moved, ended)] == [
         {"from_state": None, "to_state": "build", "trigger": "submit"},
         {"from_state": "build", "to_state": "ship", "trigger": "gate_3_passed"},
@@ -103,8 +103,8 @@ def test_E29_every_transition_is_one_event_with_what_its_gates_said(world: World
     assert moved["human_approval"]["by"] == str(world.reviewer)
     assert (started["human_approval"], started["gate_results"]) == (None, {})
     task.refresh_from_db()
-    assert len({each["event_id"] for each in exported(task)}) == task.seq
-    assert list(exported(task, transitions=True)) == [started, moved, ended], "ids are stable"
+    assert len({each["event_id"] for each in export_task(task)}) == task.seq
+    assert list(export_task(task, transitions=True)) == [started, moved, ended], "ids are stable"
 
 
 def test_E29_what_a_gate_turns_back_says_so(world: World) -> None:
@@ -116,7 +116,7 @@ def test_E29_what_a_gate_turns_back_says_so(world: World) -> None:
     )
     world.report(task)
     world.vote(task, "send_back", reason="Again.")
-    *_, back = exported(task, transitions=True)
+    *_, back = export_task(task, transitions=True)
     assert back["transition"] == {"from_state": "build", "to_state": "build", "trigger": "review_sent_back"}
     assert (back["gate_results"], back["human_approval"]["decision"]) == ({"review": "fail"}, "send_back")
     assert back["handoff_id"] is None
@@ -130,14 +130,14 @@ def test_E29_a_fork_and_its_join_name_all_their_states(world: World) -> None:
     world.report(task)
     world.report(task, station="qa")
     world.report(task, station="security")
-    told = [each["transition"] for each in exported(task, transitions=True)]
+    told = [each["transition"] for each in export_task(task, transitions=True)]
     assert [(each["from_state"], each["to_state"]) for each in told] == [
         (None, "plan"), ("plan", "qa,security"), ("qa", "ship"), ("security", "ship"), ("qa,security", "ship"),
     ]  # fmt: skip
 
 
 def test_the_time_in_a_state_is_that_of_its_position(task: Task) -> None:
-    events = list(exported(task))
+    events = list(export_task(task))
     at = [datetime.fromisoformat(each["timestamp"]) for each in events]
     moved = next(i for i, each in enumerate(events) if each["kind"] == "token.moved")
     assert abs(events[moved]["duration_seconds"] - (at[moved] - at[0]).total_seconds()) <= 1
@@ -146,16 +146,16 @@ def test_the_time_in_a_state_is_that_of_its_position(task: Task) -> None:
 def test_events_of_many_tasks_come_task_after_task(world: World, task: Task) -> None:
     other = world.start(world.line(key="other"))
     task.refresh_from_db()
-    rows = list(exported_all(Task.objects.filter(project=world.project)))
+    rows = list(export_tasks(Task.objects.filter(project=world.project)))
     assert [row["work_item_id"] for row in rows] == [task.name] * task.seq + [other.name] * other.seq
-    later = list(exported_all(Task.objects.all(), since=other.created_at))
+    later = list(export_tasks(Task.objects.all(), since=other.created_at))
     assert {row["work_item_id"] for row in later} == {other.name}
 
 
 def test_the_number_of_queries_does_not_grow_with_the_tasks(world: World, task: Task) -> None:
     def asked() -> int:
         with CaptureQueriesContext(connection) as queries:
-            list(exported_all(Task.objects.all()))
+            list(export_tasks(Task.objects.all()))
         return len(queries)
 
     asked()
@@ -167,7 +167,7 @@ def test_the_number_of_queries_does_not_grow_with_the_tasks(world: World, task: 
 
 @pytest.mark.wide
 def test_they_are_had_by_page_and_api(world: World, task: Task) -> None:
-    said = [json.dumps(row, ensure_ascii=False) for row in exported(task)]
+    said = [json.dumps(row, ensure_ascii=False) for row in export_task(task)]
     owner, project = world.project.owner.key, world.project.key
     api = f"/api/owners/{owner}/projects/{project}"
     _, secret = world.token_of(world.viewer, "read")
@@ -209,7 +209,7 @@ def moved(world: World, outcome: dict[str, Any], gate: dict[str, Any], word: str
     if word:
         world.vote(task, word, reason="So.")
     assert check([task.pk]) == []
-    return list(exported(task, transitions=True))[2]
+    return list(export_task(task, transitions=True))[2]
 
 
 COVERED = {

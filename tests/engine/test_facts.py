@@ -11,7 +11,7 @@ from pipelines import engine
 from pipelines.models import Decision, Job
 from pipelines.people import projects
 from pipelines.queries import usage
-from pipelines.queries.why import why
+from pipelines.queries.why import explain_decision
 from pipelines.work.transport.local.orders import orders_of
 from tests.factories import World, station
 
@@ -71,7 +71,7 @@ def test_a_fact_decides_against_what_the_work_says(world: World) -> None:
     assert (job.result, job.outcome["verdict"], job.summary) == ("failure", "pass", "I made made.txt")
     task.refresh_from_db()
     assert (task.context, task.failures) == ({}, {"code:nothing_done": 1})
-    told = why(task.decisions.get(), ()).notes
+    told = explain_decision(task.decisions.get(), ()).notes
     assert "Nothing was changed, and a change was expected. That counts as failure here." in told
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.commands.export import exported
+from pipelines.engine.commands.export import export_task
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.models import Handoff, Job, Task
 from pipelines.work.transport.local.orders import orders_of
@@ -33,7 +33,7 @@ def test_E14_a_handoff_goes_along_with_the_move_under_its_name(world: World) -> 
     assert (kept.source, kept.target, kept.faults) == ("developer-agent", "qa-agent", [])
     assert kept.name == f"HO-developer-agent-qa-agent-{kept.at:%Y%m%dT%H%M%S}"
     assert kept.to_id == world.job(task).pk
-    said = [each["handoff_id"] for each in exported(task) if each["kind"] == "token.moved"]
+    said = [each["handoff_id"] for each in export_task(task) if each["kind"] == "token.moved"]
     assert said == [kept.name]
 
 

@@ -35,7 +35,11 @@ SLOW = settings(
 def mapping_of(draw: st.DrawFn, found: Impact) -> dict[str, str]:
     """What is needed, and now and then more."""
     keys = [each.key for each in found.parsed.stations]
-    known = [key for key in KEYS if key in found.needs or (key in found.next_gone and draw(st.booleans()))]
+    known = [
+        key
+        for key in KEYS
+        if key in found.unmapped_stations or (key in found.next_gone and draw(st.booleans()))
+    ]
     return {key: draw(st.sampled_from(keys)) for key in known}
 
 
@@ -71,7 +75,7 @@ def test_what_the_impact_says_is_what_migrating_does(world: World, data: st.Data
     numbers = [task.number for task in Task.objects.filter(pk__in=[t.pk for t in tasks], ended_at=None)]
     mapping = mapping_of(draw, migrating.impact_of(first.line, second, tasks=numbers))
     found = migrating.impact_of(first.line, second, mapping, numbers)
-    if not found.tasks or found.needs:
+    if not found.tasks or found.unmapped_stations:
         return
     before = {task.pk: shape(task) for task in tasks}
     done = migrating.migrate(
@@ -128,9 +132,9 @@ def test_a_task_that_was_migrated_goes_on_whatever_happens(world: World, data: s
         if not Token.objects.filter(task=task, ended_at=None).exists():
             break
         found = migrating.impact_of(version.line, version, tasks=[task.number])
-        mapping = dict.fromkeys(found.needs, found.parsed.start)
+        mapping = dict.fromkeys(found.unmapped_stations, found.parsed.start)
         found = migrating.impact_of(version.line, version, mapping, [task.number])
-        if not found.needs and found.tasks:
+        if not found.unmapped_stations and found.tasks:
             migrating.migrate(
                 version.line,
                 user=world.admin,

@@ -206,7 +206,7 @@ def test_a_token_from_elsewhere_enters_the_join_station_like_any_other(world: Wo
 
 
 def migrated(world: World, task: Task, to: LineVersion, mapping: dict[str, str] | None = None) -> Any:
-    member = engine.Migrating(task.pk, to.pk, mapping or {})
+    member = engine.TaskMigration(task.pk, to.pk, mapping or {})
     return engine.migrate([member], engine.Actor.person(world.admin))[0]
 
 

@@ -117,8 +117,8 @@ def test_a_guarantee_that_the_law_reads_otherwise_now_is_told_once_and_the_versi
     """What was proved: nothing reaches c without b. A station may signal proceed and fail."""
     promised = [{"id": "tested", "never": {"reach": "c", "without": "b"}}]
     version = as_of_before(world.line(stations=stations()), guarantees=promised, jumps=[])
-    assert promises.reread(timezone.now()) == 1
-    assert promises.reread(timezone.now()) == 0
+    assert promises.reread_next(timezone.now()) == 1
+    assert promises.reread_next(timezone.now()) == 0
     told = Notification.objects.filter(kind="refuted")
     assert {row.user for row in told} == {world.admin}
     assert told.get().data["version"] == version.number

@@ -23,7 +23,7 @@ def migrate(
     world: World, task: Task, to: LineVersion, mapping: dict[str, str] | None = None
 ) -> engine.MigrateResult:
     actor = engine.Actor.person(world.designer)
-    return engine.migrate([engine.Migrating(task.pk, to.pk, mapping or {})], actor)[0]
+    return engine.migrate([engine.TaskMigration(task.pk, to.pk, mapping or {})], actor)[0]
 
 
 def gated(world: World, *rules: Any, gate: dict[str, Any] | None = None) -> LineVersion:
@@ -287,7 +287,7 @@ def test_what_has_ended_and_foreign_versions_are_refused(world: World) -> None:
 def test_a_task_that_changed_since_it_was_confirmed_stays(world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     new = world.line(stations=["build", "test", "ship"])
-    member = engine.Migrating(task.pk, new.pk, expected=[])
+    member = engine.TaskMigration(task.pk, new.pk, expected=[])
     assert engine.migrate([member], engine.ENGINE)[0].status == "changed"
     assert version_of(task) != new.pk
 

@@ -29,7 +29,7 @@ def stricter(world: World) -> LineVersion:
 
 
 def to(task: Task, version: LineVersion) -> Callable[[], Any]:
-    return partial(engine.migrate, [engine.Migrating(task.pk, version.pk)], engine.ENGINE)
+    return partial(engine.migrate, [engine.TaskMigration(task.pk, version.pk)], engine.ENGINE)
 
 
 @pytest.mark.wide
@@ -119,8 +119,8 @@ def test_batches_in_opposite_order_do_not_deadlock(world: World) -> None:
     old = world.line(stations=["build", "ship"])
     new = world.line(stations=["build", "test", "ship"])
     tasks = [world.start(old) for _ in range(30)]
-    there = [engine.Migrating(task.pk, new.pk) for task in tasks]
-    back = [engine.Migrating(task.pk, old.pk) for task in reversed(tasks)]
+    there = [engine.TaskMigration(task.pk, new.pk) for task in tasks]
+    back = [engine.TaskMigration(task.pk, old.pk) for task in reversed(tasks)]
     results = at_once(
         [partial(engine.migrate, each, engine.ENGINE) for each in (there, back, there[::-1], back[::-1])]
     )

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pipelines import engine
 from pipelines.engine import invariants
-from pipelines.engine.commands.export import exported
+from pipelines.engine.commands.export import export_task
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import migrating
 from pipelines.models import LineVersion, Migration, Task, Token, User
@@ -201,7 +201,7 @@ def test_the_export_names_who_worked_under_the_version_of_that_time(world: World
     task = world.start(world.line(stations=["build", "ship"]))
     world.report(task)
     confirmed(world, world.line(stations=["deliver"]), mapping={"ship": "deliver"})
-    said = list(exported(task))
+    said = list(export_task(task))
     assert {"source": "build", "target": "ship"} in [each["agent"] for each in said]
     (migrated,) = [each for each in said if each["kind"] == "task.migrated"]
     assert migrated["transition"] == {"from_state": "v1", "to_state": "v2", "trigger": "migrate"}

@@ -10,7 +10,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid
 from pipelines.models import GateVisit, Lease, Repository, RepositoryProtection, Task
-from pipelines.queries.protections import place_of
+from pipelines.queries.protections import canonical_address
 from tests.factories import World, make_member, station
 
 pytestmark = pytest.mark.django_db
@@ -151,7 +151,7 @@ def protected(world: World) -> Task:
     address = "https://git.example.com/team/app"
     Repository.objects.create(project=world.project, name="app", address=address, connected_at=timezone.now())
     RepositoryProtection.objects.create(
-        project=world.project, place=place_of(address), rules={"approvals": 2}
+        project=world.project, place=canonical_address(address), rules={"approvals": 2}
     )
     work = {"to": "merge", "gate": "review"}
     flow = [

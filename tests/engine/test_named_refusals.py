@@ -46,7 +46,7 @@ def test_a_gate_that_is_passed_says_how_and_one_that_was_not_reached_says_where_
 
 
 def test_a_name_that_is_taken_says_what_it_is(world: World) -> None:
-    place, now = store.Place(world.project), timezone.now()
+    place, now = store.ValuePlace(world.project), timezone.now()
     store.put(place, "REGION", "eu-central", kind="variable", by=world.admin, now=now)
     with pytest.raises(Conflict, match="REGION is a Variable here"):
         store.put(place, "REGION", "a secret of it", kind="secret", by=world.admin, now=now)

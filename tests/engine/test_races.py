@@ -140,7 +140,7 @@ def test_a_report_races_the_sweep_and_one_of_them_counts(world: World) -> None:
         report = world.report_of(world.started(task))
         world.expire(task)
         assert report.lease is not None
-        lose = partial(engine.lose, report.job_id, report.attempt, report.lease)
+        lose = partial(engine.expire_lease, report.job_id, report.attempt, report.lease)
         (answered,), swept = at_once([partial(engine.report, [report]), lose])
         assert (answered.status, swept) in {("accepted", "kept"), ("ignored", "requeued")}
 

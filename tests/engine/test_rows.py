@@ -124,11 +124,11 @@ def compare(seed: int, size: int) -> None:
     for model in NEW:
         values = [row(model, draw) for _ in range(size)]
         with undone():
-            send([rows.insert([rows.new(model, **each) for each in values])])
+            send([rows.insert_statement([rows.new_row(model, **each) for each in values])])
             ours = stored(model)
             kept_rows = {str(each.pk): each for each in model._default_manager.all()}
             for pk, text in ours.items():
-                read, kept = rows.read(model, _parsed(text)), kept_rows[pk]
+                read, kept = rows.row_from_json(model, _parsed(text)), kept_rows[pk]
                 assert {f.attname: getattr(read, f.attname) for f in model._meta.concrete_fields} == {
                     f.attname: getattr(kept, f.attname) for f in model._meta.concrete_fields
                 }
@@ -140,7 +140,7 @@ def compare(seed: int, size: int) -> None:
         model._default_manager.bulk_create([model(**each) for each in values])
         after = [{**row(model, draw), "id": each["id"]} for each in values]
         with undone():
-            rows.update([model(**each) for each in after], names)
+            rows.update_rows([model(**each) for each in after], names)
             ours = stored(model)
         with undone():
             for each in after:
@@ -170,23 +170,23 @@ def test_a_project_is_read_with_its_working_time() -> None:
         work_from=time(8, 30), work_until=time(0), days_off=[date(2026, 12, 24), date(2026, 12, 25)]
     )
     kept = Project.objects.get(pk=project.pk)
-    read = rows.read(Project, _parsed(stored(Project)[str(project.pk)]))
+    read = rows.row_from_json(Project, _parsed(stored(Project)[str(project.pk)]))
     fields = [field.attname for field in Project._meta.concrete_fields]
     assert [getattr(read, name) for name in fields] == [getattr(kept, name) for name in fields]
 
 
 def test_new_rows_get_their_keys_in_their_order() -> None:
     project = make_world().project
-    made = [rows.new(Group, project=project, key=f"g{number}", name=f"G {number}") for number in range(5)]
-    rows.add(made)
+    made = [rows.new_row(Group, project=project, key=f"g{number}", name=f"G {number}") for number in range(5)]
+    rows.insert_rows(made)
     assert [(each.pk, each.key, each.name) for each in made] == list(
         Group.objects.filter(project=project).order_by("key").values_list("pk", "key", "name")
     )
-    more = [rows.new(Group, project=project, key=f"g{number}", name="Another") for number in range(4, 7)]
-    rows.add(more, unless_there=True)
+    more = [rows.new_row(Group, project=project, key=f"g{number}", name="Another") for number in range(4, 7)]
+    rows.insert_rows(more, unless_there=True)
     names = Group.objects.filter(project=project).order_by("key").values_list("name", flat=True)
     assert list(names) == [f"G {number}" for number in range(5)] + ["Another", "Another"]
-    rows.add([])
+    rows.insert_rows([])
 
 
 def test_a_lost_row_is_noticed_in_both_ways() -> None:
@@ -201,4 +201,4 @@ def test_a_lost_row_is_noticed_in_both_ways() -> None:
 def test_too_long_a_text_is_refused_and_not_cut(tables: None) -> None:
     given = row(Event, Draw(1)) | {"kind": "x" * 41}
     with pytest.raises(Exception, match="too long"), transaction.atomic():
-        send([rows.insert([rows.new(Event, **given)])])
+        send([rows.insert_statement([rows.new_row(Event, **given)])])

@@ -21,7 +21,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.work.scheduler import timers
-from reviews.decision.asked import asked_among
+from reviews.decision.asked import decidable_among
 from tests.engine.test_timers import pass_time
 from tests.factories import World, make_member, station
 
@@ -52,7 +52,7 @@ def agent(world: World, key: str, owner: User) -> Agent:
 def finds(world: World, user: User, task: Task) -> bool:
     """Whether the inbox of this person has it, by SQL."""
     visit = world.visit(task)
-    return asked_among(user, [world.project.pk], {visit.pk}) == {visit.pk}
+    return decidable_among(user, [world.project.pk], {visit.pk}) == {visit.pk}
 
 
 def test_everybody_of_a_group_has_to_approve(world: World) -> None:

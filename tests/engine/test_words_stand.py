@@ -203,7 +203,7 @@ def test_every_decision_keeps_the_revision_and_those_of_before_keep_their_invari
     def recorded_before(model: Any, **fields: Any) -> Any:
         return new(model, **fields | ({"revision": 1} if model is Decision else {}))
 
-    new = rows.new
+    new = rows.new_row
     with (
         patch("pipelines.engine.commands.vote.with_votes", as_before),
         patch("pipelines.engine.core.decision_context.rows.new", recorded_before),

@@ -22,7 +22,7 @@ from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 from config import callers, door
-from config.door_rooms import Room
+from config.door_rooms import Capacity
 from pipelines.models import ApiToken
 from pipelines.work.transport.http import wire_format
 from tests.factories import World
@@ -165,10 +165,10 @@ def test_who_was_let_in_is_known_without_the_database(
     request._cached_user = world.operator
     credential = callers.Credential(False, "abc")
     with django_assert_num_queries(0):
-        callers.note(request, 200)
+        callers.remember_caller(request, 200)
         assert callers.caller_of(credential) == f"person {world.operator.pk}"
         request._cached_user = AnonymousUser()
-        callers.note(request, 200)
+        callers.remember_caller(request, 200)
         assert callers.caller_of(credential) is None
 
 
@@ -217,15 +217,15 @@ def test_one_address_has_no_more_than_stays_free_and_others_go_on(
 
 
 def test_a_few_never_use_up_a_room() -> None:
-    room, greedy = Room(512 * 1024), [f"person {number}" for number in range(50)]
+    room, greedy = Capacity(512 * 1024), [f"person {number}" for number in range(50)]
     for size in (65536, 1024, 1):
-        while any(room.take(person, size) for person in greedy):
+        while any(room.reserve(person, size) for person in greedy):
             pass
-    assert all(room.take(f"another {number}", 1024) for number in range(70))
+    assert all(room.reserve(f"another {number}", 1024) for number in range(70))
     for person, size in dict(room._shares).items():
-        room.give(person, size)
+        room.free(person, size)
     assert room.used == 0 and not room._shares
-    assert room.take("one", 192 * 1024) and not room.take("one", 1)
+    assert room.reserve("one", 192 * 1024) and not room.reserve("one", 1)
 
 
 @pytest.mark.wide

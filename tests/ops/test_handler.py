@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from config.handler import GatheredRequest, OneThread
+from config.handler import BatchedRequest, SingleThreadHandler
 from pipelines.api.runner_calls import CallAnswer
 from pipelines.models import ApiToken, Job
 from pipelines.people import accounts
@@ -44,7 +44,7 @@ def shortly(path: str, body: bytes, headers: dict[str, str]) -> Answer:
         "query_string": query.encode(),
         "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
     }
-    asyncio.run(OneThread()(scope, receive, send))
+    asyncio.run(SingleThreadHandler()(scope, receive, send))
     first, *rest = sent
     said = {name.decode(): value.decode() for name, value in first["headers"]}
     return first["status"], said, b"".join(each.get("body", b"") for each in rest)
@@ -76,13 +76,13 @@ def test_the_short_way_says_what_the_usual_one_says(world: World) -> None:
 def sent_together(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Of each bundle, how many went together."""
     bundles: list[int] = []
-    together = OneThread._answered_together
+    together = SingleThreadHandler._answer_calls
 
-    def counting(app: OneThread, requests: Sequence[GatheredRequest]) -> list[CallAnswer | None]:
+    def counting(app: SingleThreadHandler, requests: Sequence[BatchedRequest]) -> list[CallAnswer | None]:
         bundles.append(len(requests))
         return together(app, requests)
 
-    monkeypatch.setattr(OneThread, "_answered_together", counting)
+    monkeypatch.setattr(SingleThreadHandler, "_answer_calls", counting)
     return bundles
 
 

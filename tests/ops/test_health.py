@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from django.utils import timezone
 
-from config.management.commands.announce import one_besides
+from config.management.commands.announce import has_new_worker
 from pipelines.models import Worker
 from pipelines.ports.terms import LEASE_SECONDS
 from tests.factories import World, make_worker
@@ -224,8 +224,8 @@ def _live(site: Site, project: str, cookie: str) -> socket.socket:
 def test_a_start_waits_for_a_worker_of_its_own(world: World) -> None:
     """One that was killed has a row which is alive for a while yet, and /healthz takes it for one that works."""
     killed = world.worker.pk
-    assert not one_besides({killed})
+    assert not has_new_worker({killed})
     started = make_worker(name="started")
-    assert one_besides({killed})
+    assert has_new_worker({killed})
     Worker.objects.filter(pk=started.pk).update(stopped_at=timezone.now())
-    assert not one_besides({killed})
+    assert not has_new_worker({killed})

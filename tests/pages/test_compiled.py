@@ -10,7 +10,7 @@ from django.db.models import BigIntegerField, CharField, Exists, OuterRef, Query
 from django.db.models.functions import Now
 
 from pipelines.models import GateVisit, Job, Task, Token
-from pipelines.models.plumbing.compiled import compiled, ids, kept
+from pipelines.models.plumbing.compiled import array_field, compiled, server_prepared
 from tests.factories import World
 from tests.reviews.conftest import gated
 
@@ -28,17 +28,17 @@ def _named(task: Any, title: Any) -> QuerySet[Task]:
     return tasks.annotate(lives=Exists(here)).filter(pk=task, title=title, created_at__lte=Now())
 
 
-@compiled(tasks=ids())
+@compiled(tasks=array_field())
 def _jobs(tasks: Any) -> QuerySet[Job, tuple[int, str]]:
     return Job.objects.filter(task__among=tasks).order_by("pk").values_list("task_id", "task__title")
 
 
-@kept(tasks=ids())
+@server_prepared(tasks=array_field())
 def _kept(tasks: Any) -> QuerySet[Job]:
     return Job.objects.filter(task__among=tasks).select_related("task").defer("outcome").order_by("pk")
 
 
-@compiled(visits=ids(UUIDField()), words=ids(CharField()))
+@compiled(visits=array_field(UUIDField()), words=array_field(CharField()))
 def _titles(visits: Any, words: Any) -> QuerySet[GateVisit, str]:
     found = GateVisit.objects.filter(pk__among=visits, state__among=words)
     return found.order_by("task").values_list("task__title", flat=True)

@@ -17,7 +17,7 @@ from pipelines import engine
 from pipelines.models import Deadlock, Due, Escalation, Job, Task, Token
 from pipelines.work.scheduler import timers
 from reviews.inbox import finding
-from reviews.inbox.item import Mine
+from reviews.inbox.item import InboxViewer
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
 
@@ -177,7 +177,9 @@ def test_more_contradictions_cost_the_inbox_no_more_statements(world: World) -> 
         for number in numbers:
             contradicted(world, f"-{number}")
         with CaptureQueriesContext(connection) as seen:
-            items = [row for row in finding.escalations(Mine(world.admin)) if row.about["each"].conflict]
+            items = [
+                row for row in finding.escalations(InboxViewer(world.admin)) if row.about["each"].conflict
+            ]
         counts.append((len(items), len(seen)))
     assert counts == [(2, counts[0][1]), (6, counts[0][1])]
 

@@ -188,7 +188,7 @@ def test_a_task_starts_with_the_name_of_a_stored_secret(world: World, signed_in:
     version = world.line(inputs=[{"key": "key", "type": "secret", "default": "DEPLOY"}])
     assert world.start(version).inputs == {}
     store.put(
-        store.Place(world.project),
+        store.ValuePlace(world.project),
         "DEPLOY",
         "not-on-a-page",
         kind="secret",

@@ -112,7 +112,7 @@ def test_an_archived_line_takes_no_task_and_loses_nothing(world: World) -> None:
         world.start(version)
     with pytest.raises(Conflict, match="archived"):
         engine.retry_ended(ended.pk, station="", actor=engine.Actor.person(world.operator))
-    with pytest.raises(publishing.Archived):
+    with pytest.raises(publishing.LineArchived):
         publishing.publish(line, user=world.admin, based_on=line.draft_number)
     world.report(running)
     assert world.status(running) == "completed"
@@ -145,7 +145,7 @@ def test_a_copy_has_the_draft_and_the_scenarios_and_nothing_else(world: World) -
         line=line, key="smoke", name="Smoke", document={"key": "smoke"}, at=timezone.now()
     )
     store.put(
-        store.Place(line), "API", "stays-where-it-is", kind="secret", by=world.admin, now=timezone.now()
+        store.ValuePlace(line), "API", "stays-where-it-is", kind="secret", by=world.admin, now=timezone.now()
     )
     there = make_project("there")
     there.memberships.create(user=world.designer, roles=["designer"])

@@ -108,7 +108,7 @@ def test_a_rejection_that_leads_elsewhere_is_not_drawn_as_where_the_policy_leads
     task = world.start(world.line(document(stations, gates=[gate])))
     world.report(task)
     visit = task.gate_visits.get()
-    drawn = paths.drawn(visit, options(visit))
+    drawn = paths.draw_choices(visit, options(visit))
     assert drawn is not None
     (reject,) = [each for each in drawn.choices if each.option.word == "reject"]
     shown = json.loads(reject.told)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines.formats.changes import changes
 from pipelines.formats.overlay import overlay
-from pipelines.lines.comparing import Apart
+from pipelines.lines.comparing import DocumentComparison
 from pipelines.models import Task
 from pipelines.queries.task import TaskView
 from pipelines.routing.document.line import read_line
@@ -90,7 +90,7 @@ def test_a_review_shows_it_as_what_a_rejection_does(world: World) -> None:
     task = world.start(world.line(line()))
     world.report(task)
     visit = task.gate_visits.get()
-    drawn = paths.drawn(visit, options(visit))
+    drawn = paths.draw_choices(visit, options(visit))
     assert drawn is not None
     shown = {each.option.word: json.loads(each.told)["ways"] for each in drawn.choices}
     assert (shown["reject"]["ready@rejected"], shown["reject"]["ready"]) == ("taken", "not")
@@ -102,7 +102,7 @@ def test_a_review_shows_a_rejection_that_ends_the_task_as_stopped_at_the_gate(wo
     task = world.start(world.line(line(gate={**LOOK, "on_reject": "fail"})))
     world.report(task)
     visit = task.gate_visits.get()
-    drawn = paths.drawn(visit, options(visit))
+    drawn = paths.draw_choices(visit, options(visit))
     assert drawn is not None
     shown = {each.option.word: json.loads(each.told) for each in drawn.choices}["reject"]
     assert {way for way, state in shown["ways"].items() if state == "taken"} == {f"plan{STOPPED}"}
@@ -121,10 +121,10 @@ def test_the_path_that_refutes_a_promise_goes_along_it(world: World) -> None:
     ]
 
 
-def apart_of(*documents: dict[str, Any]) -> Apart:
+def apart_of(*documents: dict[str, Any]) -> DocumentComparison:
     old, new = (read_line(each).to_document() for each in documents)
     found = tuple(changes(old, new))
-    return Apart(old, new, found, overlay(old, new, found))
+    return DocumentComparison(old, new, found, overlay(old, new, found))
 
 
 def test_a_comparison_tells_it_of_both_sides(world: World) -> None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from pipelines.models import Task, TaskText
 from pipelines.queries import task_search
 from pipelines.queries import tasks as tables
-from pipelines.queries.task_search import first_found, matching
+from pipelines.queries.task_search import indexed_words_condition, search_ids
 from pipelines.queries.tasks import SORTS
 from tests.factories import World
 from tests.pages.conftest import As
@@ -45,7 +45,7 @@ OTHERS = (
 
 
 def found(words: str) -> set[int]:
-    return set(Task.objects.filter(matching(words)).values_list("pk", flat=True))
+    return set(Task.objects.filter(indexed_words_condition(words)).values_list("pk", flat=True))
 
 
 def test_the_index_finds_what_reading_every_title_found(world: World) -> None:
@@ -121,7 +121,7 @@ def test_the_first_that_are_found_are_those_of_reading_every_title_in_order(
         ):
             read = rows.filter(title__icontains=words).order_by(*order).values_list("pk", flat=True)
             for most in (1, 3, 20):
-                assert first_found(rows, among, words, order, most) == list(read[:most]), (words, most)
+                assert search_ids(rows, among, words, order, most) == list(read[:most]), (words, most)
 
 
 def test_the_index_is_asked_only_where_few_of_the_newest_have_the_words(
@@ -162,5 +162,5 @@ def test_a_search_reads_by_the_index(world: World) -> None:
         # A table of one row is read by anything rather than by this index.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
         for words in ("limit", "it", "WI-app-42"):
-            plan = Task.objects.filter(matching(words)).explain(format="json")
+            plan = Task.objects.filter(indexed_words_condition(words)).explain(format="json")
             assert "task_text_grams" in plan, words

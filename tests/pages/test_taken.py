@@ -30,7 +30,7 @@ EVEN = {"path": "$.n", "op": "exists"}
     ],
 )
 def test_rules_are_ranked_where_they_clearly_differ(counts: dict[str, int], ranks: dict[str, int]) -> None:
-    assert taken.ranked(counts) == ranks
+    assert taken.ranks_of_counts(counts) == ranks
 
 
 @pytest.mark.django_db

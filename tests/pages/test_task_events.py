@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pipelines.engine.commands.export import exported
+from pipelines.engine.commands.export import export_task
 from pipelines.models import Event
 from pipelines.queries import task as queries
 from pipelines.web.tasks import task_tabs as views
@@ -51,7 +51,7 @@ def test_a_rejection_by_the_clock_names_the_due_time(world: World, signed_in: As
     timers.run_due()
     client, address = signed_in(world.viewer), at(world, "task", task.name)
     assert "Due time: Reject: Nobody decided by" in words(text(client.get(address)))
-    decided = next(event for event in exported(task) if event["kind"] == "gate.decided")
+    decided = next(event for event in export_task(task) if event["kind"] == "gate.decided")
     assert decided["human_approval"]["by"] == "due time"
 
 

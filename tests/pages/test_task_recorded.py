@@ -8,7 +8,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.lines import scenarios
 from pipelines.models import Scenario, Task
-from pipelines.queries.recording import recorded
+from pipelines.queries.recording import record_scenario
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -37,7 +37,7 @@ def task(world: World) -> Task:
 
 
 def test_it_says_what_happened_and_holds(world: World, task: Task) -> None:
-    made = recorded(task, "one")
+    made = record_scenario(task, "one")
     assert made.rest == ""
     assert [step.kind for step in made.scenario.steps] == [
         "outcome",
@@ -80,7 +80,7 @@ def test_answers_and_retries_by_hand_are_steps(world: World) -> None:
     token.refresh_from_db()
     engine.move(token.pk, user=world.operator, token_version=token.version, reason="Once more")
     world.report(task)
-    made = recorded(task, "one")
+    made = record_scenario(task, "one")
     assert made.rest == ""
     kinds = [step.kind for step in made.scenario.steps]
     assert kinds == ["outcome", "answer", "outcome", "retry", "outcome"]
@@ -92,7 +92,7 @@ def test_a_cancelled_task_says_where_its_test_ends(world: World, signed_in: As) 
     task = world.start(world.line(LINE))
     world.report(task, {"result": "failure"})
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="No more")
-    made = recorded(task, "one")
+    made = record_scenario(task, "one")
     assert len(made.scenario.steps) == 1
     assert made.rest == "The task was then cancelled by hand."
     client = signed_in(world.designer)
@@ -112,7 +112,7 @@ def test_branches_name_their_station(world: World) -> None:
     world.report(task)
     world.report(task, station="right")
     world.report(task, station="left")
-    made = recorded(task, "one")
+    made = record_scenario(task, "one")
     assert made.rest == ""
     assert [step.at for step in made.scenario.steps] == [None, "right", None]
     assert made.scenario.expect.status == "completed"

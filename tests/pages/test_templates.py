@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from pipelines.lines.linting import examined_text
+from pipelines.lines.linting import examine_text
 from pipelines.lines.publishing import publish
 from pipelines.lines.starters.catalogue import STARTERS, Starter
 from pipelines.models import Line, Membership
@@ -26,7 +26,7 @@ def test_there_are_twelve() -> None:
 @every
 def test_a_template_is_free_of_errors_and_warnings(world: World, starter: Starter) -> None:
     world.reviewers(4)
-    found = examined_text(starter.text, world.project)
+    found = examine_text(starter.text, world.project)
     assert [str(each) for each in found.findings if each.severity != INFO] == []
 
 

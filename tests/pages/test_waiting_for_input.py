@@ -142,7 +142,7 @@ def test_the_api_says_so_and_finds_them(world: World) -> None:
 
 def test_it_is_counted_as_waiting_and_never_as_running(world: World) -> None:
     tasks = [by_hand(world), asking(world), running(world)]
-    by_line = tables.counts([world.project])
+    by_line = tables.counts_by_line([world.project])
     assert sum(by_line.values(), Counter()) == {INPUT: 2, "running": 1}
     sign = board(tasks[0].line, Filters(), timezone.now())
     assert [sign.counts[name] for name in ("running", "waiting", "input", "blocked")] == [0, 1, 1, 0]

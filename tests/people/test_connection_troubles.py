@@ -178,7 +178,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World, settin
     (folder / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     settings.PRIVATE_HOSTS = ["localhost"]
-    place, now = store.Place(world.project), timezone.now()
+    place, now = store.ValuePlace(world.project), timezone.now()
     store.put(place, "DEPLOY", "a-key-of-the-test", kind="secret", by=world.admin, now=now)
     return "ssh://git@localhost"
 

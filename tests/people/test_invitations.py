@@ -190,7 +190,7 @@ def test_a_link_that_opens_only_here_says_so(
 def test_the_mail_has_the_link_and_is_sent_once(world: World, mailbox: Mailbox) -> None:
     found = invited(world, "new@example.com")
     for _ in range(2):
-        tasks.invite(found.pk)
+        tasks.deliver_invitation(found.pk)
     ((recipients, message),) = mailbox.received
     assert recipients == ["new@example.com"]
     for part in ("plain", "html"):
@@ -202,7 +202,7 @@ def test_the_mail_has_the_link_and_is_sent_once(world: World, mailbox: Mailbox) 
 def test_a_revoked_invitation_is_not_mailed(world: World, mailbox: Mailbox) -> None:
     found = invited(world, "new@example.com")
     invitations.revoke(found, by=world.admin, now=timezone.now())
-    tasks.invite(found.pk)
+    tasks.deliver_invitation(found.pk)
     assert not mailbox.received
 
 

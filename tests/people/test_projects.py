@@ -117,7 +117,7 @@ def test_a_transfer_moves_it_with_all_that_is_its_own(world: World) -> None:
     world.line(document(["a"]))
     globex = Owner.objects.create(key="globex", name="Globex")
     for owner, value in ((world.project.owner, "secret of acme"), (globex, "secret of globex")):
-        store.put(store.Place(owner), "API", value, kind="secret", by=world.admin, now=timezone.now())
+        store.put(store.ValuePlace(owner), "API", value, kind="secret", by=world.admin, now=timezone.now())
     with pytest.raises(Invalid):
         projects.transfer(world.project, "globex", by=world.admin)
     there = make_project("other", owner="globex")
@@ -126,7 +126,7 @@ def test_a_transfer_moves_it_with_all_that_is_its_own(world: World) -> None:
     moved = access.get_project(world.admin, "globex", world.project.key)
     assert moved.lines.count() == 1
     assert access.roles_in(world.viewer, moved) == {"viewer"}
-    found = finding.Reach(moved.owner_id, moved.pk).nearest("secret", ["API"])
+    found = finding.ValueScope(moved.owner_id, moved.pk).nearest("secret", ["API"])
     assert finding.decrypted(found) == {"API": "secret of globex"}
 
 

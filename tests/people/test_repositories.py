@@ -193,7 +193,7 @@ def test_the_api_connects_changes_tests_and_disconnects(
     bearer = {"authorization": f"Bearer {key}"}
     place = f"/api/owners/acme/projects/{world.project.key}/repositories"
     store.put(
-        store.Place(world.project),
+        store.ValuePlace(world.project),
         "DEPLOY",
         "a-long-secret",
         kind="secret",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines import engine
-from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.models import Status, Token
 from pipelines.queries import versions
 from pipelines.routing.document.line import ParsedLine
@@ -44,7 +44,7 @@ def _hand_over(stage: Stage, token: Token) -> None:
 
 
 def _supply(stage: Stage, token: Token, named: set[str]) -> None:
-    fields = [field for field in metadata(_line(stage, token), token) if field.key in named]
+    fields = [field for field in metadata_inputs(_line(stage, token), token) if field.key in named]
     given = {field.key: sample_inputs.sample_value(field) for field in fields}
     unknown = next((field for field in fields if given[field.key] is None), None)
     if unknown is not None:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from pipelines import engine
 from pipelines.models import Task, User
 from pipelines.work.scheduler import timers
-from reviews.inbox.item import Mine
+from reviews.inbox.item import InboxViewer
 from reviews.inbox.kinds import OfferedItem, needs
 from tests.factories import World, station
 from tests.reviews.conftest import gated
@@ -103,7 +103,7 @@ def in_vain(world: World) -> Task:
 
 
 def found(user: User) -> list[OfferedItem]:
-    return needs(Mine(user))
+    return needs(InboxViewer(user))
 
 
 def page(user: User, **filters: str) -> str:

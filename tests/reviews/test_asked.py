@@ -10,9 +10,15 @@ from django.test.utils import CaptureQueriesContext
 
 from pipelines import engine
 from pipelines.models import GateVisit, Membership, User
-from reviews.decision.asked import Narrowed, asked, asked_among, of_team, requested
+from reviews.decision.asked import (
+    ReviewFilter,
+    decidable_among,
+    decidable_visits,
+    requested_visits,
+    team_visits,
+)
 from reviews.decision.invariants import asked_people_match, asked_places_match
-from reviews.decision.standing import Standings
+from reviews.decision.standing import Entitlements
 from reviews.models import AskedPlace
 from tests.factories import World
 from tests.reviews.conftest import gated
@@ -32,14 +38,14 @@ WHO: dict[str, dict[str, Any]] = {
 
 
 def by_rule(user: User) -> set[Any]:
-    standings = Standings(user)
+    standings = Entitlements(user)
     visits = GateVisit.objects.select_related("task", "job", "asked_by")
     return {visit.pk for visit in visits if standings.at(visit).may}
 
 
 def by_sql(world: World, user: User) -> set[Any]:
-    within = Narrowed([world.project.pk])
-    return {visit_id for _at, visit_id in asked(user, within, 1000)}
+    within = ReviewFilter([world.project.pk])
+    return {visit_id for _at, visit_id in decidable_visits(user, within, 1000)}
 
 
 @pytest.fixture
@@ -89,7 +95,7 @@ def test_the_only_member_is_asked_as_requester_too(world: World) -> None:
     world.report(task)
     Membership.objects.exclude(user=world.admin).delete()
     assert by_sql(world, world.admin) == by_rule(world.admin) == {world.visit(task).pk}
-    assert requested(world.admin, Narrowed([world.project.pk]), 10)[0][1] == world.visit(task).pk
+    assert requested_visits(world.admin, ReviewFilter([world.project.pk]), 10)[0][1] == world.visit(task).pk
 
 
 def test_nothing_is_listed_of_what_is_over(world: World) -> None:
@@ -99,7 +105,7 @@ def test_nothing_is_listed_of_what_is_over(world: World) -> None:
         world.report(task)
     world.vote(decided, "approve")
     engine.cancel(cancelled.pk, actor=engine.ENGINE)
-    [place] = of_team(world.viewer, Narrowed([world.project.pk]), 10)
+    [place] = team_visits(world.viewer, ReviewFilter([world.project.pk]), 10)
     assert place[1] == world.visit(waits).pk
     assert AskedPlace.objects.count() == 1
 
@@ -120,14 +126,14 @@ def test_a_page_of_many_follows_the_last_one(world: World) -> None:
     later = world.line(**{**gated(), "key": "later"})
     for each in (later, version, later, version):
         world.report(world.start(each))
-    within = Narrowed([world.project.pk])
-    whole = asked(world.reviewer, within, 10)
+    within = ReviewFilter([world.project.pk])
+    whole = decidable_visits(world.reviewer, within, 10)
     with CaptureQueriesContext(
         connection,
     ) as counted:
-        first = asked(world.reviewer, within, 2)
+        first = decidable_visits(world.reviewer, within, 2)
     assert len(counted) == 2
-    assert [*first, *asked(world.reviewer, within, 10, after=first[-1])] == whole
+    assert [*first, *decidable_visits(world.reviewer, within, 10, after=first[-1])] == whole
     gates = GateVisit.objects.in_bulk([visit_id for _at, visit_id in whole])
     assert [bool(gates[visit_id].due_at) for _at, visit_id in whole] == [True, True, False, False]
-    assert asked_among(world.reviewer, [world.project.pk], [whole[0][1]]) == {whole[0][1]}
+    assert decidable_among(world.reviewer, [world.project.pk], [whole[0][1]]) == {whole[0][1]}

@@ -19,7 +19,7 @@ from pipelines.work.scheduler import timers
 from reviews.models import Mail, Notification, NotificationSettings, Posted
 from reviews.notifications.recipients import MailChoice
 from reviews.notifications.table import BY_KEY as KINDS
-from reviews.tasks import send
+from reviews.tasks import deliver_mail
 from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
 from tests.pages.conftest import client_of
@@ -54,7 +54,7 @@ def test_reviewers_are_mailed_what_is_asked_by_when_and_what_each_button_does(
     task = asked(world, due=DUE)
     mails = queued()
     assert {*mails} >= {first.email, second.email} and task.requester.email not in mails
-    send(mails[first.email].pk)
+    deliver_mail(mails[first.email].pk)
     ((to, message),) = mailbox.received
     body = message.get_body(("plain",))
     assert body is not None

@@ -111,8 +111,8 @@ def pushed_to(court: Court, task: Task) -> None:
         job=job, task=task, repository_name="app", branch="b", base_branch="main",
         base="0" * 40, head="1" * 40, tree="2" * 40, created_at=timezone.now(),
     )  # fmt: skip
-    said = engine.Pushed("3" * 40, court.barred.username, (court.barred.pk,), 1, True)
-    assert engine.take_over(task.pk, said) == "taken"
+    said = engine.ObservedPush("3" * 40, court.barred.username, (court.barred.pk,), 1, True)
+    assert engine.record_push_visit(task.pk, said) == "taken"
     court.world.report(task)
 
 
@@ -223,7 +223,7 @@ def by_bulk(court: Court, visit: GateVisit, user: User) -> int:
 
 def by_chat(court: Court, visit: GateVisit, user: User) -> int:
     account = ChatAccount.objects.get(user=user).account
-    court.slack.press(interactions.value_of(visit), account)
+    court.slack.press(interactions.button_value(visit), account)
     return 200 if court.slack.told() == "Approved." else 403
 
 

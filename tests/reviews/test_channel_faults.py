@@ -18,9 +18,9 @@ from procrastinate.jobs import Job
 
 from pipelines.models import Task
 from reviews.channels import sending
-from reviews.channels.channel import ChannelAway
+from reviews.channels.channel import ChannelUnavailable
 from reviews.models import ChannelMessage, Mail
-from reviews.tasks import CHANNEL_RETRY, RETRY, send
+from reviews.tasks import CHANNEL_RETRY, RETRY, deliver_mail
 from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
 from tests.outgoing.servers import Asked, serving, silent
@@ -53,11 +53,11 @@ def test_mail_arrives_whatever_its_server_does(
     failed = 0
     for _ in range(4):
         try:
-            send(mail.pk)
+            deliver_mail(mail.pk)
         except (OSError, smtplib.SMTPException):
             failed += 1
             assert Mail.objects.get().state == "failed"
-    send(mail.pk)
+    deliver_mail(mail.pk)
     ids = Counter(message["Message-ID"] for _to, message in mailbox.received)
     assert (Mail.objects.get().state, failed, dropped) == ("sent", 3, 2)
     # Once for each drop and once for good, all of them one mail to a mail client.
@@ -85,12 +85,12 @@ def test_a_mail_is_sent_again_when_the_database_went_away_before_it_was_noted(
 
     monkeypatch.setattr(mailbox, "handle_DATA", faulty)
     with pytest.raises(DatabaseError) as gone:
-        send(mail.pk)
+        deliver_mail(mail.pk)
     job = Job(id=1, queue="mail", lock=None, queueing_lock=None, task_name="reviews.send_mail")
     assert RETRY.get_retry_decision(exception=gone.value, job=job) is not None
     assert CHANNEL_RETRY.get_retry_decision(exception=gone.value, job=job) is not None
     assert Mail.objects.get().state == "queued"
-    send(mail.pk)
+    deliver_mail(mail.pk)
     first, second = (message["Message-ID"] for _to, message in mailbox.received)
     assert (Mail.objects.get().state, first == second) == ("sent", True)
 
@@ -124,7 +124,7 @@ def test_a_chat_is_told_whatever_its_server_does(
         for turn in range(3):
             # Only what hangs is not waited for, however slow the machine is.
             monkeypatch.setattr(sending, "SECONDS", 0.3 if turn == 1 else LONG)
-            with pytest.raises(ChannelAway):
+            with pytest.raises(ChannelUnavailable):
                 sending.send(message.pk)
             message.refresh_from_db()
             assert (message.state, bool(message.error)) == ("failed", True)

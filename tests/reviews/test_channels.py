@@ -20,7 +20,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import AdministrativeAct, Task
 from pipelines.ports.vault import keys
-from reviews.channels.channel import ChannelAway
+from reviews.channels.channel import ChannelUnavailable
 from reviews.channels.sending import send
 from reviews.models import ChannelConnection, ChannelMessage
 from tests.factories import World
@@ -203,7 +203,7 @@ def test_what_is_refused_is_kept_and_sent_again(
     asked(world)
     chat.refuse = refuse
     if again:
-        with pytest.raises(ChannelAway):
+        with pytest.raises(ChannelUnavailable):
             deliver()
     else:
         deliver()
@@ -235,7 +235,7 @@ def test_a_private_address_that_no_operator_listed_is_not_called(
     settings.PRIVATE_HOSTS = []
     connect(world, chat, "webhook")
     asked(world)
-    with pytest.raises(ChannelAway):
+    with pytest.raises(ChannelUnavailable):
         deliver()
     assert chat.server.asked == []
 

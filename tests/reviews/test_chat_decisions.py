@@ -96,7 +96,7 @@ def waiting(world: World, **gate: Any) -> Task:
 
 
 def linked(slack: Slack, user: User, account: str = "U1") -> None:
-    assert str(user) in slack.command(f"link {accounts.begin(user, slack.connection.pk)}", account)
+    assert str(user) in slack.command(f"link {accounts.create_code(user, slack.connection.pk)}", account)
 
 
 def test_a_linked_account_approves_and_the_message_says_so(world: World, slack: Slack) -> None:
@@ -292,7 +292,7 @@ def test_a_code_links_once_within_ten_minutes_where_it_was_made(world: World, sl
     made = ChatAccount.objects.get()
     assert (made.user, made.account, made.workspace) == (world.reviewer, "U1", "T1")
     assert AdministrativeAct.objects.filter(kind="chat.linked").count() == 1
-    old = accounts.begin(world.reviewer, slack.connection.pk)
+    old = accounts.create_code(world.reviewer, slack.connection.pk)
     ChatCode.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert "not valid" in slack.command(f"link {old}", "U3")
     assert as_(world.operator).post(reverse("account-chat-unlink", args=[made.pk])).status_code == 404
@@ -302,7 +302,7 @@ def test_a_code_links_once_within_ten_minutes_where_it_was_made(world: World, sl
 
 @pytest.mark.wide
 def test_who_left_the_project_links_nothing(world: World, slack: Slack) -> None:
-    code = accounts.begin(world.reviewer, slack.connection.pk)
+    code = accounts.create_code(world.reviewer, slack.connection.pk)
     Membership.objects.filter(user=world.reviewer).delete()
     assert "not valid" in slack.command(f"link {code}")
     page = as_(world.reviewer).post(reverse("account-chats"), {"connection": slack.connection.pk})

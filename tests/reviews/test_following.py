@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines.models import Membership, Task, User
 from reviews.models import Follow, Notification
-from reviews.notifications.reading import Shown, entitled
+from reviews.notifications.reading import NotificationView, visible_notifications
 from tests.factories import World, make_member
 from tests.reviews.conftest import gated
 from tests.reviews.test_pages import as_
@@ -40,8 +40,8 @@ def unfollow(world: World, who: User, **what: Any) -> None:
 
 
 def told(who: User) -> list[str]:
-    rows = entitled(who).filter(kind="followed").select_related("project__owner", "task")
-    return [Shown(row).said.text for row in rows.order_by("pk")]
+    rows = visible_notifications(who).filter(kind="followed").select_related("project__owner", "task")
+    return [NotificationView(row).wording.text for row in rows.order_by("pk")]
 
 
 def test_a_followed_task_tells_of_its_review_decision_and_end(world: World, task: Task, reader: User) -> None:

@@ -23,7 +23,7 @@ from reviews.attention import questions
 from reviews.channels import accounts
 from reviews.decision import mail_link
 from reviews.models import Mail, Notification
-from reviews.tasks import notify, send
+from reviews.tasks import deliver_mail, deliver_notification
 from tests.factories import World, station
 from tests.fixtures.mailbox import Mailbox
 from tests.pages.conftest import at, client_of
@@ -205,9 +205,9 @@ def looked_at(html: str, where: str) -> list[str]:
 
 def mails(mailbox: Mailbox) -> list[EmailMessage]:
     for pk in Mail.objects.filter(state="queued").values_list("pk", flat=True):
-        send(pk)
+        deliver_mail(pk)
     for pk in Notification.objects.values_list("pk", flat=True):
-        notify(pk)
+        deliver_notification(pk)
     return [message for _to, message in mailbox.received]
 
 
@@ -317,7 +317,7 @@ def test_nothing_runs_leads_away_or_hides(
     )
     faults += looked_at(Client().get(path, follow=True).content.decode(), "mail link")
     deliver()
-    slack.command(f"link {accounts.begin(world.reviewer, slack.connection.pk)}")
+    slack.command(f"link {accounts.create_code(world.reviewer, slack.connection.pk)}")
     told = mails(mailbox)
     slack.press(slack_value(staged))
     staged.visit.refresh_from_db()

@@ -17,7 +17,7 @@ from pipelines.models import Due, Task
 from pipelines.work.scheduler import timers
 from reviews.mail.review_mail import compose
 from reviews.models import Mail, Notice
-from reviews.tasks import send, tell
+from reviews.tasks import deliver_mail, deliver_notice
 from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
 from tests.reviews.conftest import NOTIFIED, gated
@@ -50,7 +50,7 @@ def test_a_refused_report_leaves_no_mail(world: World, line: object) -> None:
 
 
 def test_it_arrives_with_what_is_asked_and_what_each_word_does(waiting: Task, mailbox: Mailbox) -> None:
-    send(Mail.objects.get().pk)
+    deliver_mail(Mail.objects.get().pk)
     ((recipients, message),) = mailbox.received
     assert recipients == [NOTIFIED]
     assert message["Subject"].strip() == f"[Release] Review: {waiting.name} Add login · Release review"
@@ -66,8 +66,8 @@ def test_it_arrives_with_what_is_asked_and_what_each_word_does(waiting: Task, ma
 
 def test_it_is_sent_once_however_often_the_ticket_runs(waiting: Task, mailbox: Mailbox) -> None:
     mail = Mail.objects.get()
-    send(mail.pk)
-    send(mail.pk)
+    deliver_mail(mail.pk)
+    deliver_mail(mail.pk)
     assert len(mailbox.received) == 1
     mail.refresh_from_db()
     assert mail.state == Mail.State.SENT and mail.sent_at
@@ -77,11 +77,11 @@ def test_a_refusing_server_leaves_it_queued_for_another_try(waiting: Task, mailb
     mailbox.refuse = "451 try again later"
     mail = Mail.objects.get()
     with pytest.raises(OSError):
-        send(mail.pk)
+        deliver_mail(mail.pk)
     mail.refresh_from_db()
     assert mail.state == Mail.State.FAILED and "451" in mail.error
     mailbox.refuse = None
-    send(mail.pk)
+    deliver_mail(mail.pk)
     assert len(mailbox.received) == 1
 
 
@@ -91,7 +91,7 @@ def test_who_was_asked_is_reminded_once_when_the_gate_is_due(world: World, mailb
     Due.objects.filter(task=task).update(due_at=timezone.now())
     for _ in range(2):
         timers.run_due()
-    send(Mail.objects.get(kind=Mail.MailKind.OVERDUE).pk)
+    deliver_mail(Mail.objects.get(kind=Mail.MailKind.OVERDUE).pk)
     ((recipients, message),) = mailbox.received
     assert (recipients, "is overdue" in message.get_body(("plain",)).get_content()) == ([NOTIFIED], True)
 
@@ -108,22 +108,22 @@ def test_a_gate_that_notifies_nobody_reminds_who_may_decide(world: World) -> Non
 def test_a_rejection_by_time_is_told_without_a_name(world: World, mailbox: Mailbox) -> None:
     task = world.start(world.line(**gated(due={"after": "1h", "then": "reject"})))
     world.report(task)
-    send(Mail.objects.get(kind=Mail.MailKind.ASKED).pk)
+    deliver_mail(Mail.objects.get(kind=Mail.MailKind.ASKED).pk)
     past = timezone.now()
     Due.objects.filter(task=task).update(due_at=past)
     task.gate_visits.update(due_at=past)
     timers.run_due()
-    send(Mail.objects.get(kind=Mail.MailKind.CLOSED).pk)
+    deliver_mail(Mail.objects.get(kind=Mail.MailKind.CLOSED).pk)
     text = mailbox.received[1][1].get_body(("plain",)).get_content()
     assert "automatically after its due time: Reject" in text
 
 
 def test_the_closing_mail_stays_in_the_thread(world: World, waiting: Task, mailbox: Mailbox) -> None:
     asked = Mail.objects.get()
-    send(asked.pk)
+    deliver_mail(asked.pk)
     world.vote(waiting, "reject", reason="Not like this.")
     closed = Mail.objects.get(kind=Mail.MailKind.CLOSED)
-    send(closed.pk)
+    deliver_mail(closed.pk)
     first, last = (message for _, message in mailbox.received)
     assert last["In-Reply-To"] == last["References"] == first["Message-ID"]
     assert last["Subject"] == first["Subject"]
@@ -151,7 +151,7 @@ def test_who_is_responsible_is_told_of_an_escalation_and_once_more_when_nobody_a
     task.escalated.update(due_at=past)
     timers.run_due()
     for notice in Notice.objects.order_by("pk"):
-        tell(notice.pk)
+        deliver_notice(notice.pk)
     (_, first), (_, last) = mailbox.received
     found = task.escalated.get()
     assert first["Subject"].strip() == f"[Line] Escalated: {task.name} Add login"
@@ -179,7 +179,7 @@ def test_who_is_responsible_is_told_of_a_deadlock(world: World, mailbox: Mailbox
     engine.depend(one.pk, [two.name], actor=actor)
     engine.depend(two.pk, [one.name], actor=actor)
     for notice in Notice.objects.all():
-        tell(notice.pk)
+        deliver_notice(notice.pk)
     ((_, message),) = mailbox.received
     text = message.get_body(("plain",)).get_content()
     assert "Deadlock: " in message["Subject"]

@@ -14,7 +14,7 @@ from pipelines import engine
 from pipelines.models import GateVisit, Membership, Project, Task, User, Vote
 from reviews.decision.mail_link import issue
 from reviews.models import Mail, MailLink
-from reviews.tasks import send
+from reviews.tasks import deliver_mail
 from tests.factories import World, make_member, make_project
 from tests.fixtures.mailbox import Mailbox
 from tests.pages.conftest import client_of
@@ -37,7 +37,7 @@ def asked(world: World, lead: User, **gate: Any) -> Task:
 
 def link_in(mailbox: Mailbox, mail: Mail) -> str:
     """The path of the link in the mail that is sent now; "" without one."""
-    send(mail.pk)
+    deliver_mail(mail.pk)
     text = mailbox.received[-1][1].get_body(("plain",)).get_content()
     html = mailbox.received[-1][1].get_body(("html",)).get_content()
     found = re.search(r"https?://[^/\s]+(/decide/\S+)", text)

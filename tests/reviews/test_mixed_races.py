@@ -128,7 +128,7 @@ class Arena:
         return press
 
     def chat(self, visit: GateVisit, word: str) -> Ask:
-        return lambda: self.slack.press(interactions.value_of(visit)).status_code
+        return lambda: self.slack.press(interactions.button_value(visit)).status_code
 
     def cancel(self, visit: GateVisit) -> Ask:
         return self._post(self.operator, f"{self._at(visit.task)}/cancel", {"reason": "No"})
@@ -137,8 +137,8 @@ class Arena:
         return partial(engine.fire, Due.objects.get(visit=visit).pk)
 
     def push(self, visit: GateVisit) -> Ask:
-        said = engine.Pushed(f"{visit.pk.hex:0>40}", "rosa", (), 1, True)
-        return partial(engine.take_over, visit.task_id, said)
+        said = engine.ObservedPush(f"{visit.pk.hex:0>40}", "rosa", (), 1, True)
+        return partial(engine.record_push_visit, visit.task_id, said)
 
     def _at(self, task: Task) -> str:
         project = task.project

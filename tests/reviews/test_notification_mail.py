@@ -25,7 +25,13 @@ from reviews.mail import folder
 from reviews.models import Digest, Mail, Notice, Notification, NotificationSettings, Posted
 from reviews.notifications.recipients import MailChoice, recipients
 from reviews.notifications.table import KINDS
-from reviews.tasks import invite, notify, send, sum_up, tell
+from reviews.tasks import (
+    deliver_digest,
+    deliver_invitation,
+    deliver_mail,
+    deliver_notice,
+    deliver_notification,
+)
 from tests.design.colours import colour
 from tests.factories import World, document, station
 from tests.fixtures.mailbox import Mailbox
@@ -71,7 +77,7 @@ def test_a_mail_at_once_says_it_and_leads_there(world: World, mailbox: Mailbox) 
     assert tickets("reviews.send_notification") == [None]
     row = Notification.objects.get(user=world.viewer)
     for _ in range(2):
-        notify(row.pk)
+        deliver_notification(row.pk)
     ((to, message),) = mailbox.received
     text = f"Your roles in {world.project.name} are now: Operator."
     assert (to, str(message["Subject"])) == ([world.viewer.email], text)
@@ -85,7 +91,7 @@ def test_the_mail_about_a_stuck_task_says_why_and_what_to_do(world: World, mailb
     never = {"id": "never", "to": "completed", "when": {"eval": {"op": "equals", "value": "never"}}}
     version = world.line(document([station("build", never, name="Build")], policy={"no_match": "stuck"}))
     world.report(world.start(version, title="Import of orders"))
-    notify(Notification.objects.get(kind="waiting").pk)
+    deliver_notification(Notification.objects.get(kind="waiting").pk)
     ((_to, message),) = mailbox.received
     assert str(message["Subject"]) == "“Import of orders” is stuck at Build."
     reason = "No rule of Build took this outcome. Retry the station, or add a rule that takes it."
@@ -108,7 +114,7 @@ def test_who_has_left_gets_no_mail_any_more(world: World, mailbox: Mailbox, gone
     else:
         User.objects.filter(pk=world.viewer.pk).update(is_active=False)
     row = Notification.objects.get(user=world.viewer)
-    notify(row.pk)
+    deliver_notification(row.pk)
     row.refresh_from_db()
     assert (mailbox.received, row.state) == ([], Posted.State.SKIPPED)
 
@@ -160,7 +166,7 @@ def test_who_wants_every_review_by_mail_gets_the_mail_of_the_gate(world: World, 
     row = Mail.objects.get()
     assert (row.address, row.chosen) == (world.reviewer.email, True)
     assert not [found for found in invariants.check() if found.invariant == "I12"]
-    send(row.pk)
+    deliver_mail(row.pk)
     assert "Add login" in mailbox.received[0][1]["Subject"]
 
 
@@ -172,11 +178,11 @@ def test_what_was_answered_in_quiet_hours_is_not_asked_in_the_morning(world: Wor
     answered, open_still, told = (world.start(version, title=title) for title in ("Alpha", "Beta", "Gamma"))
     for task in (answered, open_still, told):
         world.report(task)
-    send(Mail.objects.get(visit__task=told).pk)
+    deliver_mail(Mail.objects.get(visit__task=told).pk)
     for task in (answered, told):
         world.vote(task, by=world.admin)
     for row in Mail.objects.order_by("-pk"):
-        send(row.pk)
+        deliver_mail(row.pk)
     titles = [re.findall("Alpha|Beta|Gamma", message["Subject"]) for _to, message in mailbox.received]
     assert titles == [["Gamma"], ["Gamma"], ["Beta"]], "who was asked hears that it is over"
     assert Mail.objects.filter(visit__task=answered).exclude(state=Posted.State.SKIPPED).count() == 0
@@ -199,8 +205,8 @@ def test_a_resolved_escalation_and_a_task_that_goes_on_are_no_news(world: World,
     row = Notification.objects.get(kind="waiting", task=stuck)
     Token.objects.filter(task=stuck).update(version=F("version") + 1)
     for each in notices:
-        tell(each.pk)
-    notify(row.pk)
+        deliver_notice(each.pk)
+    deliver_notification(row.pk)
     row.refresh_from_db()
     assert (mailbox.received, row.state) == ([], Posted.State.SKIPPED)
     assert notices and set(Notice.objects.values_list("state", flat=True)) == {Posted.State.SKIPPED}
@@ -215,7 +221,7 @@ def test_a_mail_that_a_member_chose_ends_with_the_membership(world: World, mailb
     world.vote(task, by=world.admin)
     asked, closed = Mail.objects.order_by("pk")
     for row in (asked, closed):
-        send(row.pk)
+        deliver_mail(row.pk)
         row.refresh_from_db()
     assert (mailbox.received, asked.state, closed.state) == ([], Posted.State.SKIPPED, Posted.State.SKIPPED)
 
@@ -250,12 +256,12 @@ def test_one_digest_with_what_is_unread_however_often_its_ticket_runs(world: Wor
     digest = Digest.objects.get()
     mailbox.refuse = "451 try again later"
     with pytest.raises(OSError):
-        sum_up(digest.pk)
+        deliver_digest(digest.pk)
     # Told after it was settled: it waits for the next.
     changed(world, NIGHT + timedelta(hours=9), Role.VIEWER)
     mailbox.refuse = None
     for _ in range(2):
-        sum_up(digest.pk)
+        deliver_digest(digest.pk)
     ((to, message),) = mailbox.received
     assert to == [world.viewer.email] and message["Subject"] == "Gateline digest: 2 notifications"
     for body in (of(message, "plain"), of(message, "html")):
@@ -263,7 +269,7 @@ def test_one_digest_with_what_is_unread_however_often_its_ticket_runs(world: Wor
         assert "now: Operator" not in body and "now: Viewer" not in body
     following = Digest.objects.exclude(pk=digest.pk).get()
     User.objects.filter(pk=world.viewer.pk).update(email="moved@example.com")
-    sum_up(following.pk)
+    deliver_digest(following.pk)
     assert mailbox.received[1][0] == ["moved@example.com"]
     assert "now: Viewer" in of(mailbox.received[1][1], "plain")
 
@@ -273,7 +279,7 @@ def test_a_digest_of_nothing_unread_is_not_sent(world: World, mailbox: Mailbox) 
     changed(world, NIGHT, Role.OPERATOR)
     Membership.objects.filter(user=world.viewer).delete()
     digest = Digest.objects.get()
-    sum_up(digest.pk)
+    deliver_digest(digest.pk)
     digest.refresh_from_db()
     assert (mailbox.received, digest.state) == ([], Posted.State.SKIPPED)
 
@@ -289,7 +295,11 @@ def test_the_settings_of_a_person_are_kept(world: World, signed_in: As) -> None:
     assert client.post(address, form).status_code == 302
     found = recipients([world.viewer.pk])[world.viewer.pk]
     assert (found.digest_hour, found.quiet) == (17, (22, 6))
-    assert (found.bell("roles"), found.bell("review"), found.mail("review", "now")) == (True, False, "digest")
+    assert (found.wants_bell("roles"), found.wants_bell("review"), found.mail_choice("review", "now")) == (
+        True,
+        False,
+        "digest",
+    )
     page = client.get(address).content.decode()
     assert re.search(r'value="17"\s+selected', page)
     for wrong in (
@@ -324,11 +334,11 @@ def test_every_mail_has_text_and_html_with_nothing_of_others_as_markup(
         by=world.admin,
         now=datetime.now(UTC),
     )
-    invite(made.pk)
+    deliver_invitation(made.pk)
     choose(world.operator, "completed", MailChoice.NOW)
     ending = station("build", {"id": "on", "to": "completed"})
     world.report(world.start(world.line(stations=[ending]), title=hostile))
-    notify(Notification.objects.get(user=world.operator).pk)
+    deliver_notification(Notification.objects.get(user=world.operator).pk)
     with request_context(RequestFactory().get("/")):
         get_adapter().send_mail("account/email/unknown_account", "a@example.com", {})
         for prefix in CHANGES:
@@ -362,4 +372,4 @@ def test_pages_that_speak_of_mail_lead_to_it_for_whom_it_opens(
     assert not any(here in client.get(page, REMOTE_ADDR="10.0.0.7").content.decode() for page in pages)
     settings.EMAIL_FILE_PATH, settings.EMAIL_BACKEND = None, "django.core.mail.backends.smtp.EmailBackend"
     assert not any(here in client.get(page).content.decode() for page in pages)
-    assert not folder.open_to(RequestFactory().get("/"))
+    assert not folder.may_open(RequestFactory().get("/"))

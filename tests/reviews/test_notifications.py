@@ -32,7 +32,9 @@ pytestmark = pytest.mark.django_db
 def told(user: User, kind: str = "") -> list[str]:
     """What this person reads behind the bell, of one kind or all."""
     return [
-        each.said.text for each in reading.shown(user, unread=True, most=99) if kind in ("", each.row.kind)
+        each.wording.text
+        for each in reading.list_notifications(user, unread=True, most=99)
+        if kind in ("", each.row.kind)
     ]
 
 
@@ -109,7 +111,9 @@ def test_who_is_responsible_is_told_of_an_escalation(world: World) -> None:
     engine.escalate(task.pk, user=world.operator, trigger="security", reason="A key.")
     assert told(world.admin, "escalation") == ["“Add login” was escalated to you."]
     (shown,) = [
-        each for each in reading.shown(world.admin, unread=True, most=9) if each.row.kind == "escalation"
+        each
+        for each in reading.list_notifications(world.admin, unread=True, most=9)
+        if each.row.kind == "escalation"
     ]
     assert shown.address.endswith(f"#escalation-{task.escalated.get().pk}")
     engine.resolve(task.escalated.get().pk, user=world.admin, word="go_on", reason="Read it.")
@@ -123,9 +127,11 @@ def test_who_is_named_in_a_comment_is_told_once_and_strangers_never(world: World
     text = f"@{named.username.upper()}: look, and @{world.stranger.username}, @nobody, {named.username}@example.com."
     row = comments.write(line, world.designer, text, timezone.now(), kind="station", key="build")
     assert told(named, "mention") == [f"{world.designer} mentioned you in a comment on the line {line.name}."]
-    (shown,) = [each for each in reading.shown(named, unread=True, most=9) if each.row.kind == "mention"]
+    (shown,) = [
+        each for each in reading.list_notifications(named, unread=True, most=9) if each.row.kind == "mention"
+    ]
     assert shown.address.endswith("/draw/#station=build&tab=comments")
-    assert shown.said.facts == [("Comment", text)]
+    assert shown.wording.facts == [("Comment", text)]
     comments.edit(line, row.pk, world.designer, text + f" And @{world.viewer.username}.", 1, timezone.now())
     assert len(told(named, "mention")) == 1
     assert len(told(world.viewer, "mention")) == 1
@@ -322,7 +328,9 @@ def test_who_approved_is_told_as_what_it_was_merged(world: World) -> None:
     assert task.status == "completed"
     assert told(world.reviewer, "merged") == ["“Add login”, which you approved: Merged as 1234567."]
     (shown,) = [
-        each for each in reading.shown(world.reviewer, unread=True, most=9) if each.row.kind == "merged"
+        each
+        for each in reading.list_notifications(world.reviewer, unread=True, most=9)
+        if each.row.kind == "merged"
     ]
     assert shown.address.endswith(f"{task.name}/#delivered")
     assert [told(person, "merged") for person in (world.admin, world.operator)] == [[], []]

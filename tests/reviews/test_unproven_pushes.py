@@ -10,7 +10,7 @@ from pipelines import engine
 from pipelines.models import GateVisit, Repository, Task, VisitCommit
 from pipelines.work.host_notifications.texts import status_of
 from reviews.models import Notification
-from reviews.review.detail import dossier
+from reviews.review.detail import build_review_detail
 from tests.factories import World
 from tests.reviews.conftest import gated
 
@@ -33,8 +33,8 @@ def pushed(world: World, *, by_host: bool) -> Task:
         base="0" * 40, head="1" * 40, tree="2" * 40, created_at=timezone.now(),
     )  # fmt: skip
     Notification.objects.all().delete()
-    said = engine.Pushed("3" * 40, "somebody", (world.operator.pk,) if by_host else (), 1, by_host)
-    assert engine.take_over(task.pk, said) == "taken"
+    said = engine.ObservedPush("3" * 40, "somebody", (world.operator.pk,) if by_host else (), 1, by_host)
+    assert engine.record_push_visit(task.pk, said) == "taken"
     world.report(task)
     task.refresh_from_db()
     return task
@@ -60,11 +60,11 @@ def test_whoever_may_give_the_approval_more_is_told(
 def test_a_review_shows_what_was_pushed_before_it_and_nothing_later(world: World) -> None:
     task = pushed(world, by_host=False)
     asked = world.visit(task)
-    said = engine.Pushed("4" * 40, "somebody", (), 2, False)
-    assert engine.take_over(task.pk, said) == "taken"
+    said = engine.ObservedPush("4" * 40, "somebody", (), 2, False)
+    assert engine.record_push_visit(task.pk, said) == "taken"
     world.report(task)
     shown = [
-        [each.commit[0] for each in dossier(visit, world.admin).pushes]
+        [each.commit[0] for each in build_review_detail(visit, world.admin).pushes]
         for visit in (GateVisit.objects.get(pk=asked.pk), world.visit(task))
     ]
     assert shown == [["3"], ["3", "4"]]

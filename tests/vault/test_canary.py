@@ -25,7 +25,7 @@ from pipelines.work.transport.local.orders import orders_of
 from pipelines.work.transport.protocol import NO_VALUES
 from reviews.models import Mail, Remark
 from reviews.review.reports import masked_report
-from reviews.tasks import send
+from reviews.tasks import deliver_mail
 from tests.factories import World, document, station
 from tests.pages.conftest import at, client_of
 from tests.vault.conftest import Put
@@ -129,7 +129,7 @@ def test_the_mail_and_the_page_of_a_review_show_the_mask(world: World, put: Put,
     # What a file of before holds becomes a secret later.
     put(world.project, "API", CANARY[::-1], by=world.admin)
     assert world.status(task) == "awaiting_review", text_of(done(task, "tell"))
-    send(Mail.objects.get(address="lead@example.com").pk)
+    deliver_mail(Mail.objects.get(address="lead@example.com").pk)
     (sent,) = mail.outbox
     visit = task.gate_visits.get()
     address, client = reverse("gate-visit", args=[visit.pk]), client_of(world.reviewer)
@@ -227,4 +227,4 @@ def test_a_job_waits_for_no_worker_when_its_secret_is_stored(world: World, put: 
     assert unoffered.count() == 1
     put(world.project.owner, "API", CANARY, by=world.admin)
     assert unoffered.count() == 0
-    assert unoffered.without_a_worker(task, {world.token(task).pk: world.job(task)}) == {}
+    assert unoffered.unclaimed_sentences(task, {world.token(task).pk: world.job(task)}) == {}

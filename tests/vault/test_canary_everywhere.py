@@ -23,7 +23,7 @@ from config.embedded import binaries
 from pipelines.people import accounts, invitations
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
-from reviews.tasks import invite
+from reviews.tasks import deliver_invitation
 from tests.access.place import Place
 from tests.access.test_matrix import PAGES
 from tests.factories import World, document, station
@@ -124,7 +124,7 @@ def test_no_secret_stands_anywhere_but_where_it_is_used(
         "the key of the model was used"
     )
     assert world.status(task) == "completed", text_of(done(task, "tell"))
-    invite(place.invitation.pk)
+    deliver_invitation(place.invitation.pk)
     secrets["invitation by mail"] = invitations.secret_of(place.invitation)
     Client().post(reverse("account_reset_password"), {"email": world.viewer.email})
     assert [each.headers["x-key"] for each in server.asked] == [STORED["HEADER"]], "it was used"

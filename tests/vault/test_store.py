@@ -39,7 +39,7 @@ def test_the_nearest_counts(world: World, put: Put) -> None:
     elsewhere = make_project("elsewhere")
 
     def value(project: int, line: int | None) -> str:
-        found = finding.Reach(owner.pk, project, line).nearest("secret", ["API"])
+        found = finding.ValueScope(owner.pk, project, line).nearest("secret", ["API"])
         return finding.decrypted(found)["API"]
 
     assert value(world.project.pk, line.pk) == "of the line"
@@ -50,7 +50,7 @@ def test_the_nearest_counts(world: World, put: Put) -> None:
 def test_a_nearer_variable_hides_a_secret(world: World, put: Put) -> None:
     put(world.project.owner, "API", CANARY, by=world.admin)
     put(world.project, "API", "plain", kind="variable", by=world.admin)
-    reach = finding.Reach(world.project.owner_id, world.project.pk)
+    reach = finding.ValueScope(world.project.owner_id, world.project.pk)
     assert reach.nearest("secret", ["API"]) == {}
     assert reach.names("variable") == ["API"]
 
@@ -79,8 +79,8 @@ def test_a_variable_never_becomes_a_secret_under_its_name(world: World, put: Put
     put(world.project, "API", "was shown", kind="variable", by=world.admin)
     with pytest.raises(Conflict):
         put(world.project, "API", CANARY, by=world.admin)
-    assert store.remove(store.Place(world.project), "API", by=world.admin, now=timezone.now())
-    assert not store.remove(store.Place(world.project), "API", by=world.admin, now=timezone.now())
+    assert store.remove(store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now())
+    assert not store.remove(store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now())
     assert put(world.project, "API", CANARY, by=world.admin).kind == "secret"
 
 
@@ -89,7 +89,7 @@ def test_who_changed_what_is_recorded_without_the_value(world: World, put: Put) 
     put(line, "API", CANARY, by=world.admin)
     put(line, "API", f"{CANARY} again", by=world.admin)
     put(world.project.owner, "REGION", CANARY, kind="variable", by=world.admin)
-    store.remove(store.Place(line), "API", by=world.admin, now=timezone.now())
+    store.remove(store.ValuePlace(line), "API", by=world.admin, now=timezone.now())
     store.rotate(timezone.now())
     by = f"person:{world.admin.pk}"
     shared = (by, "variable.created", "REGION", {"owner": world.project.owner.name})
@@ -119,10 +119,10 @@ def test_a_value_has_one_place(world: World) -> None:
 def test_its_last_use_is_noted_once_a_minute(world: World, put: Put) -> None:
     stored = put(world.project, "API", CANARY, by=world.admin)
     now = timezone.now()
-    finding.used([stored], now)
-    finding.used([StoredValue.objects.get()], now + finding.USE_NOTED / 2)
+    finding.record_use([stored], now)
+    finding.record_use([StoredValue.objects.get()], now + finding.USE_NOTED / 2)
     assert StoredValue.objects.get().last_used_at == now
-    finding.used([StoredValue.objects.get()], now + finding.USE_NOTED * 2)
+    finding.record_use([StoredValue.objects.get()], now + finding.USE_NOTED * 2)
     assert StoredValue.objects.get().last_used_at == now + finding.USE_NOTED * 2
 
 
@@ -208,7 +208,7 @@ def test_the_api_stores_lists_and_deletes(world: World, put: Put) -> None:
 def test_another_project_never_gets_it(world: World, put: Put) -> None:
     put(world.project, "API", CANARY, by=world.admin)
     foreign = make_project("app", owner="globex")
-    reach = finding.Reach(foreign.owner_id, foreign.pk)
+    reach = finding.ValueScope(foreign.owner_id, foreign.pk)
     assert reach.names("secret") == []
     stored = StoredValue.objects.get()
     admin = make_member(foreign, "admin")

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Line, LineVersion, Repository, RepositoryProtection, User
-from pipelines.queries.protections import place_of
+from pipelines.queries.protections import canonical_address
 from tests.api.conftest import Api
 from tests.factories import World, make_member, station
 from tests.pages.conftest import client_of
@@ -48,7 +48,7 @@ class Pair:
 
     def protect(self) -> None:
         RepositoryProtection.objects.create(
-            owner=self.world.project.owner, place=place_of(FOLDER), rules={"four_eyes": True}
+            owner=self.world.project.owner, place=canonical_address(FOLDER), rules={"four_eyes": True}
         )
 
     def as_(self, user: User) -> Api:

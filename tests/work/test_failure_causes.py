@@ -20,7 +20,7 @@ from pipelines.models import Task
 from pipelines.queries.failure_causes import first_error
 from pipelines.work.handlers.missing_module import missing_module
 from reviews.models import Notification
-from reviews.tasks import notify
+from reviews.tasks import deliver_notification
 from tests.factories import World, station
 from tests.fixtures.mailbox import Mailbox
 from tests.pages.conftest import at, client_of
@@ -85,7 +85,7 @@ def test_a_failed_task_names_the_error_and_its_mail_goes_out_at_once(
     )
     row = Notification.objects.get(user=task.requester, kind="failed")
     assert row.state == "queued", "told at once, not in a digest"
-    notify(row.pk)
+    deliver_notification(row.pk)
     ((_to, message),) = mailbox.received
     for kind in ("plain", "html"):
         body = message.get_body((kind,))
@@ -223,7 +223,7 @@ def test_the_cause_in_events_of_an_agent_is_their_text(
     banner = page_of(world, task).partition("Fix failed")[2].partition("Read the log")[0]
     assert "Oops! Something went wrong" in banner and "TypeError: prepareStackTrace" in banner
     assert '"type"' not in banner and "{" not in banner
-    notify(Notification.objects.get(user=task.requester, kind="failed").pk)
+    deliver_notification(Notification.objects.get(user=task.requester, kind="failed").pk)
     ((_to, message),) = mailbox.received
     for kind in ("plain", "html"):
         body = message.get_body((kind,))

@@ -18,7 +18,7 @@ from playwright.sync_api import BrowserContext, Page
 from pipelines.models import Artifact, Blob, LineVersion, Task, Upload, User
 from pipelines.work import storage
 from reviews.models import Mail
-from reviews.tasks import send
+from reviews.tasks import deliver_mail
 from tests.factories import World, document, station
 from tests.pages.conftest import at, client_of
 from tests.work.conftest import artifacts_here
@@ -151,7 +151,7 @@ def test_no_place_that_shows_or_serves_a_file_runs_it(
     for address in (at(world, "tasks"), reverse("needs-me"), reverse("home"), f"{reverse('palette')}?q=file"):
         checked(client, address, faults)
     for each in Mail.objects.all():
-        send(each.pk)
+        deliver_mail(each.pk)
     for message in mail.outbox:
         assert "\n" not in message.subject
         faults += [f"mail: {found}" for body, _ in message.alternatives for found in active(body)]  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines.models import GateVisit, Job, Vote, Worker
-from pipelines.queries.workers import unprotected
+from pipelines.queries.workers import protection_gaps
 from pipelines.work import logs
 from pipelines.work.processes.isolation import places, way_to
 from tests.factories import World, document, station
@@ -97,7 +97,7 @@ def test_a_station_cannot_steal_or_approve_its_own_gate(
 
 
 def open_workers(world: World) -> list[str]:
-    return unprotected(timezone.now(), world.project.pk).isolation
+    return protection_gaps(timezone.now(), world.project.pk).isolation
 
 
 @pytest.mark.wide

@@ -18,7 +18,7 @@ from pipelines.errors import Forbidden
 from pipelines.formats import native
 from pipelines.lines import comparing, history, publishing
 from pipelines.models import Job, LineVersion, Role, Task, Worker
-from pipelines.queries.workers import unenforced
+from pipelines.queries.workers import network_gaps
 from pipelines.routing.document.line import read_line
 from pipelines.web.lines.overview import overview_of
 from pipelines.work.config import WorkerConfig
@@ -128,7 +128,7 @@ def test_the_page_of_a_line_names_the_hosts_and_who_does_not_enforce_them(world:
         ({"cuts_network": True, "limits_hosts": True}, "example.com"),
     ):
         Worker.objects.update(**facts)
-        assert overview_of(line, unenforced(timezone.now(), world.project.pk))[0].network == words
+        assert overview_of(line, network_gaps(timezone.now(), world.project.pk))[0].network == words
 
 
 def test_an_open_network_needs_the_permission_execute(world: World) -> None:
@@ -154,7 +154,7 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
     assert network_in(exported) == "open"
     publishing.save_draft(line, reaches("pass"), world.admin, line.draft_number)
     line.refresh_from_db()
-    apart = comparing.apart(comparing.named(line, "live"), comparing.named(line, "draft"))
+    apart = comparing.compare_documents(comparing.find_side(line, "live"), comparing.find_side(line, "draft"))
     assert apart.changes, "publishing the same text again takes the network away, and says so"
     newer = publishing.publish(line, user=world.admin, based_on=line.draft_number, over=before.number)
     assert network_in(newer.document) == "none"

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Job, Task, Worker
-from pipelines.ports.leases import Claim, able
+from pipelines.ports.leases import Claim, answerable_evaluations
 from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.queries import unoffered
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, required_offers
@@ -83,7 +83,7 @@ def test_a_worker_silent_for_a_lease_is_counted_on_nowhere(world: World) -> None
         assert ("jobs_without_worker" not in Client().get("/healthz").json()) is alive
         assert ("No active runner serves" not in signed_in.get(page).content.decode()) is alive
         assert ("Nothing isolates" in signed_in.get(runners).content.decode()) is alive
-        assert ("model" in able(task.project.owner.key, task.project.pk)) is alive
+        assert ("model" in answerable_evaluations(task.project.owner.key, task.project.pk)) is alive
 
 
 def test_one_that_can_takes_it_then(world: World, bench: Bench) -> None:
@@ -121,15 +121,16 @@ def test_what_a_person_chooses_or_a_station_names_needs_no_default_model() -> No
 def test_labels_owners_and_a_worker_of_before_count(world: World) -> None:
     task = started(world, CHAT, labels=["gpu"])
     Worker.objects.update(labels=["cpu"])
-    assert "label gpu" in str(unoffered.without_a_worker(task, last(task)).popitem()[1].text)
+    assert "label gpu" in str(unoffered.unclaimed_sentences(task, last(task)).popitem()[1].text)
     Worker.objects.update(labels=["gpu"], owners=["somebody"])
-    assert "serves this project" in unoffered.without_a_worker(task, last(task)).popitem()[1].text
+    assert "serves this project" in unoffered.unclaimed_sentences(task, last(task)).popitem()[1].text
     Worker.objects.update(owners=None)
-    assert unoffered.without_a_worker(task, last(task)) == {}
+    assert unoffered.unclaimed_sentences(task, last(task)) == {}
     Worker.objects.update(offers=["kind:chat", MODEL_SERVER])
     make_worker(offers=["kind:chat", MODEL_SERVER, DEFAULT_MODEL])
     assert (
-        "everything that this station needs" in unoffered.without_a_worker(task, last(task)).popitem()[1].text
+        "everything that this station needs"
+        in unoffered.unclaimed_sentences(task, last(task)).popitem()[1].text
     )
     assert unoffered.count() == 1
 
@@ -158,5 +159,5 @@ def test_counting_costs_the_same_for_many_jobs(world: World) -> None:
 
 def test_a_claim_of_everything_takes_everything(world: World) -> None:
     line = read_line(document([station("a", **CALL)]))
-    assert Claim(world.worker.pk).can("anybody", line.stations[0])
-    assert not Claim(world.worker.pk, offers=frozenset({"kind:http"})).can("anybody", line.stations[0])
+    assert Claim(world.worker.pk).can_do("anybody", line.stations[0])
+    assert not Claim(world.worker.pk, offers=frozenset({"kind:http"})).can_do("anybody", line.stations[0])

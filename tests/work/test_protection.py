@@ -21,7 +21,7 @@ from pipelines.models import (
     Task,
 )
 from pipelines.ports.vault.signing import receipt_key
-from pipelines.queries.protections import place_of
+from pipelines.queries.protections import canonical_address
 from tests.api.conftest import Api
 from tests.factories import World, make_project
 from tests.pages.conftest import client_of
@@ -222,13 +222,13 @@ def test_one_person_alone_works_as_before_without_a_protection(siege: Siege, ben
     ],
 )
 def test_one_place_has_one_name_however_it_is_addressed(address: str) -> None:
-    assert place_of(address) == "host.example/team/app"
+    assert canonical_address(address) == "host.example/team/app"
 
 
 def test_another_name_of_a_public_host_is_the_same_place() -> None:
-    plain = place_of("https://github.com/team/app")
-    assert place_of("ssh://git@ssh.github.com:443/team/app.git") == plain
-    assert place_of("https://www.github.com/team/app") == plain
+    plain = canonical_address("https://github.com/team/app")
+    assert canonical_address("ssh://git@ssh.github.com:443/team/app.git") == plain
+    assert canonical_address("https://www.github.com/team/app") == plain
 
 
 @pytest.mark.parametrize("address", ["https://host.example/team/%61pp", "https://host.example/team/x/../app"])
@@ -237,7 +237,7 @@ def test_another_spelling_of_its_address_leaves_a_repository_protected(siege: Si
     plain = "https://host.example/team/app"
     Repository.objects.update(address=plain)
     RepositoryProtection.objects.create(
-        owner=siege.world.project.owner, place=place_of(plain), rules={"approvals": 1}
+        owner=siege.world.project.owner, place=canonical_address(plain), rules={"approvals": 1}
     )
     who = siege.as_(siege.mallory)
     assert who.send("PUT", "/repositories/app", {"address": address, "pushing": "execute"}).status_code == 200
@@ -248,7 +248,7 @@ def test_another_spelling_of_its_address_leaves_a_repository_protected(siege: Si
 def test_a_folder_has_one_name_behind_its_links(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "real").mkdir()
-    assert place_of(f"{tmp_path}/link/") == place_of(f"{tmp_path}/real")
+    assert canonical_address(f"{tmp_path}/link/") == canonical_address(f"{tmp_path}/real")
 
 
 @pytest.mark.smoke(6)

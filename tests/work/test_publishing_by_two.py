@@ -25,12 +25,12 @@ from pipelines.models import (
 )
 from pipelines.queries import versions
 from pipelines.queries.four_eyes import published_by_two
-from pipelines.queries.protections import place_of
+from pipelines.queries.protections import canonical_address
 from pipelines.routing.guarantees.protection import Protection
 from pipelines.web.setup import templates
 from pipelines.work.transport.local.delivery_approvals import Involved, missing_delivery_approvals
 from reviews.models import Notification
-from reviews.tasks import notify
+from reviews.tasks import deliver_notification
 from tests.api.conftest import Api
 from tests.factories import World, make_member, make_project, station
 from tests.fixtures.mailbox import Mailbox, mailbox
@@ -62,7 +62,7 @@ def test_by_the_api_one_asks_and_another_publishes(pair: Pair, mailbox: Mailbox)
     assert pair.as_(pair.world.viewer).get("/lines/line/publish").json()["draft"] == line.draft_number
     told = Notification.objects.filter(kind="publishing")
     assert {row.user for row in told} >= {pair.ann} and pair.mallory not in {row.user for row in told}
-    notify(told.get(user=pair.ann).pk)
+    deliver_notification(told.get(user=pair.ann).pk)
     ((receivers, message),) = mailbox.received
     assert receivers == [pair.ann.email] and "asks for publishing Line" in str(message["Subject"])
     done = pair.publish(pair.ann, line)
@@ -325,7 +325,9 @@ def test_another_repository_under_the_same_name_is_published_for_anew(pair: Pair
     assert begin().status_code == 201
     who, other = pair.as_(pair.mallory), "https://code.example/team/other"
     owner = pair.world.project.owner
-    RepositoryProtection.objects.create(owner=owner, place=place_of(other), rules={"four_eyes": True})
+    RepositoryProtection.objects.create(
+        owner=owner, place=canonical_address(other), rules={"four_eyes": True}
+    )
     lead(who, other)
     refused = begin()
     assert refused.status_code == 400 and "two people" in refused.content.decode()

@@ -15,7 +15,7 @@ from django.urls import reverse
 from pipelines import engine
 from pipelines.models import Job, Role, Task, Worker
 from pipelines.people import projects
-from pipelines.queries.unoffered import without_a_worker
+from pipelines.queries.unoffered import unclaimed_sentences
 from pipelines.work.config import WorkerConfig
 from pipelines.work.processes.isolation import Isolation, places, way_to
 from pipelines.work.transport.local.worker_claim import WorkerClaim
@@ -65,7 +65,7 @@ def waits(world: World, task: Task) -> str:
     """Why its program is not started, as its page says it."""
     job = Job.objects.filter(task=task).order_by("-pk").first()
     assert job is not None
-    sentence = without_a_worker(task, {job.token_id: job}).get(job.token_id)
+    sentence = unclaimed_sentences(task, {job.token_id: job}).get(job.token_id)
     return str(sentence.text) if sentence else ""
 
 

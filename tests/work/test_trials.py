@@ -152,13 +152,13 @@ def test_a_recorded_run_gives_its_inputs_files_and_context(world: World, bench: 
             bench, trials.start(line, world.admin, asked(line, source=source.pk, inputs={"who": "Bob"}))
         )
     assert text_of(trial) == "['Ada'] ['made'] 1\n"
-    assert [each.pk for each in trials.recorded(line, "build")] == [source.pk]
+    assert [each.pk for each in trials.recorded_runs(line, "build")] == [source.pk]
     with pytest.raises(NotFound):
         trials.start(line, world.admin, asked(line, source=done(task, "first").pk))
 
 
 def test_a_stored_secret_reaches_the_station_and_is_hidden(world: World, bench: Bench) -> None:
-    place, now = store.Place(world.project), clock.now()
+    place, now = store.ValuePlace(world.project), clock.now()
     store.put(place, "API_TOKEN", "sesame-open-now", kind="secret", by=world.admin, now=now)
     program = "import os; print(os.environ['TOKEN'][::-1], os.environ['TOKEN'])"
     work = {"env": {"TOKEN": {"secret": "API_TOKEN"}}}

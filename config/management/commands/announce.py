@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from config.first_start import prepare
-from config.links import sign_in_address, stays_private
+from config.links import is_private_output, sign_in_address
 from config.setup.steps import SetupStep
 from config.wiring.checks import REFERENCES
 from pipelines.management import printing
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             pipe.write(f"{settings.WORKERS}\n")
         with SetupStep("Web and worker") as start:
             start.show()
-            _await_both(host, port, before)
+            _await_web_and_worker(host, port, before)
         self._say(self._line(port, newcomer))
         # Nobody waits for this one: it loads every page.
         os.nice(10)
@@ -65,7 +65,7 @@ class Command(BaseCommand):
         isolation = (
             Worker.objects.filter(stopped_at=None).order_by("-started_at").values_list("isolation", flat=True)
         )
-        if not stays_private(sys.stdout.fileno(), isolation.first() or "", station_places()):
+        if not is_private_output(sys.stdout.fileno(), isolation.first() or "", station_places()):
             return f"Gateline runs at {address} · stations can read this file: for a link run manage.py sign_in_link"
         link = sign_in_address(newcomer, timezone.now(), port)
         return f"Gateline runs at {address} · sign in once, within ten minutes: {link}"
@@ -75,16 +75,16 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _await_both(host: str, port: int, before: Collection[Any]) -> None:
+def _await_web_and_worker(host: str, port: int, before: Collection[Any]) -> None:
     """Returns once web answers; after `PATIENCE` also where the worker or something else is still down."""
     late = time.monotonic() + PATIENCE
     while not (state := _health(host, port)) or (
-        time.monotonic() < late and not (state == 200 and one_besides(before))
+        time.monotonic() < late and not (state == 200 and has_new_worker(before))
     ):
         time.sleep(LOOK_EVERY)
 
 
-def one_besides(before: Collection[Any]) -> bool:
+def has_new_worker(before: Collection[Any]) -> bool:
     """Return whether a worker has started since."""
     return Worker.objects.filter(stopped_at=None).exclude(pk__in=before).exists()
 

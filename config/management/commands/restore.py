@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 
 from config.backup import archive, database, state
 from config.embedded.errors import LauncherError
-from config.first_start import alone
+from config.first_start import exclusive_start
 from pipelines.management import printing
 
 
@@ -30,17 +30,17 @@ class Command(printing.Command):
     def handle(self, *, file: Path, replace: bool, **options: Any) -> None:
         home = Path(settings.DATA_DIR)
         fresh = home / "restore.new"
-        refuse_installation(replace)
+        check_installation(replace)
         shutil.rmtree(fresh, ignore_errors=True)
         try:
             manifest = archive.unpack(file, fresh)
-            refuse_archive(manifest)
+            check_archive(manifest)
             # No start may migrate the database meanwhile.
-            with alone():
+            with exclusive_start():
                 # First, since it is all or nothing: where it fails, the files are as they were.
                 database.load(fresh / archive.DATABASE, replace=replace)
-                state.replace(home, fresh / archive.STATE)
-                database.allow_restored(home)
+                state.replace_state(home, fresh / archive.STATE)
+                database.allow_restored_folders(home)
         except OSError as error:
             raise CommandError(f"{error.filename or file}: {error.strerror or error}.") from error
         except archive.DamagedArchive as error:
@@ -60,20 +60,20 @@ class Command(printing.Command):
             )
 
 
-def refuse_installation(replace: bool) -> None:
+def check_installation(replace: bool) -> None:
     """Raises CommandError where this installation is not empty or runs."""
     if not replace and not (database.is_empty() and state.is_empty(Path(settings.DATA_DIR))):
         raise CommandError(
             "This installation is not empty. Name an empty folder in GATELINE_HOME (and an empty database in "
             "DATABASE_URL, if you set that), or add --replace: it deletes what is here."
         )
-    if programs := database.others():
+    if programs := database.other_connections():
         raise CommandError(f"The database is in use by {', '.join(programs)}. Stop Gateline, then restore.")
 
 
-def refuse_archive(manifest: dict[str, Any]) -> None:
+def check_archive(manifest: dict[str, Any]) -> None:
     """Raises CommandError where the archive asks for more than this installation is."""
-    steps = database.unknown(manifest["migrations"])
+    steps = database.unknown_migrations(manifest["migrations"])
     if manifest["format"] > archive.FORMAT or steps:
         reason = f"its database has {', '.join(steps[:3])}" if steps else f"format {manifest['format']}"
         raise CommandError(f"The backup is of a newer Gateline ({reason}). Update Gateline, then restore.")

@@ -22,7 +22,7 @@ from config.door import BoundedServer
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
 from config.wiring.checks import REFERENCES
-from pipelines.ports.collector import settle_down
+from pipelines.ports.collector import freeze_loaded
 
 log = structlog.get_logger(__name__)
 PATIENCE = 3.0
@@ -52,16 +52,16 @@ class Command(BaseCommand):
             server_name="gateline",
         )
         get_resolver().url_patterns  # noqa: B018  # pages are loaded before the first is asked for
-        settle_down()
+        freeze_loaded()
         server.run()
         log.info("web_stopped")
-        twisted_loop.run_until_complete(_end_what_is_under_way())
+        twisted_loop.run_until_complete(_cancel_running_tasks())
         # It never came to listen: a start that failed, although the port was free before.
         if not server.listening_addresses:
             sys.exit(1)
 
 
-async def _end_what_is_under_way() -> None:
+async def _cancel_running_tasks() -> None:
     """A thread whose request still waits for this loop would wait for ever, and the end of the process for it."""
     for _ in range(int(PATIENCE / 0.05)):
         under_way = asyncio.all_tasks() - {asyncio.current_task()}

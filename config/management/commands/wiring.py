@@ -16,12 +16,12 @@ class Command(printing.Command):
 
     def handle(self, **options: Any) -> None:
         contents = {
-            "files": record.files(),
+            "files": record.required_files(),
             "settings": record.names_of_settings(),
             "paths_of_settings": {
                 path
                 for path in record.paths_of_settings()
-                if record.resolves(path) and not path.startswith(record.VARYING_PATHS)
+                if record.is_resolvable(path) and not path.startswith(record.VARYING_PATHS)
             },
             "routes": references.routes(),
             "tasks": references.tasks(),

@@ -11,7 +11,7 @@ from pipelines.engine.core.agent_capacity import wake
 from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves.agent_suspension import audit, locked
+from pipelines.engine.moves.agent_suspension import lock_agent, record_agent_event
 from pipelines.models import Agent, Project
 from pipelines.ports import observers
 from pipelines.ports.clock import now
@@ -43,7 +43,7 @@ def _register(project: Project, key: str, values: Mapping[str, Any], actor: Acto
     )
     if not made:
         raise Conflict("An agent with this key already exists.")
-    audit(agent, actor, "added", **{name: _said(getattr(agent, name)) for name in FIELDS})
+    record_agent_event(agent, actor, "added", **{name: _json_value(getattr(agent, name)) for name in FIELDS})
     _tell_owner(agent, actor)
     wake(project.pk, key)
     return agent
@@ -55,13 +55,15 @@ def change_agent(agent_id: int, values: Mapping[str, Any], *, actor: Actor) -> A
 
 
 def _change(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Agent:
-    agent = locked(agent_id)
+    agent = lock_agent(agent_id)
     changed = {name: value for name, value in values.items() if getattr(agent, name) != value}
     if changed:
         for name, value in changed.items():
             setattr(agent, name, value)
         agent.save(update_fields=[name.removesuffix("_id") for name in changed])
-        audit(agent, actor, "changed", **{name: _said(value) for name, value in changed.items()})
+        record_agent_event(
+            agent, actor, "changed", **{name: _json_value(value) for name, value in changed.items()}
+        )
         if "owner_id" in changed:
             _tell_owner(agent, actor)
         wake(agent.project_id, agent.key)
@@ -72,8 +74,8 @@ def _tell_owner(agent: Agent, actor: Actor) -> None:
     """Tell the owner, unless they assigned the agent to themselves."""
     if str(actor) != f"person:{agent.owner_id}":
         name = agent.name or agent.key
-        observers.tell(observers.AgentHandedOver(agent.pk, name, agent.project_id, agent.owner_id, now()))
+        observers.emit(observers.AgentHandedOver(agent.pk, name, agent.project_id, agent.owner_id, now()))
 
 
-def _said(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value

@@ -28,7 +28,7 @@ class RoleAnswer:
         return Actor.person(self.user)
 
 
-def asked(
+def check_role_answer(
     record: Answerable | None, answer: RoleAnswer, words: Collection[str], offered: Collection[str]
 ) -> Answerable:
     """Return the row that is answered. `words`: every known word; `offered`: those allowed here. Raises NotFound (no

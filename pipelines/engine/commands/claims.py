@@ -40,7 +40,7 @@ def start_all(job_ids: Collection[int], claim: Claim) -> list[Job]:
 def _start(job_ids: Collection[int], claim: Claim) -> list[Job]:
     batch = Batch.of_jobs(job_ids)
     jobs = [batch.jobs[job_id] for job_id in job_ids if job_id in batch.jobs]
-    begun = [job for job in jobs if _begun(batch, job, claim)]
+    begun = [job for job in jobs if _try_start(batch, job, claim)]
     for job in begun:
         job.lease_key = uuid4()
         batch.grant_lease(job, claim)
@@ -49,7 +49,7 @@ def _start(job_ids: Collection[int], claim: Claim) -> list[Job]:
     return begun
 
 
-def _begun(batch: Batch, job: Job, claim: Claim) -> bool:
+def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
     """Start the job in memory, without its lease; return whether it starts."""
     if job.state != Job.State.QUEUED or job.kind in UNLEASED:
         return False
@@ -66,11 +66,11 @@ def _begun(batch: Batch, job: Job, claim: Claim) -> bool:
         watch(batch, task, token, job)
     # As they were locked: whoever writes the orders of the job asks for neither again
     job.task, job.token = task, token
-    batch.job_changed(job)
+    batch.mark_job_changed(job)
     return True
 
 
-def lose(job_id: int, attempt: int, lease: UUID) -> str:
+def expire_lease(job_id: int, attempt: int, lease: UUID) -> str:
     """Handle an expired lease. Returns `requeued` (attempt + 1, with a new ticket), `ended` (that was the last
     attempt: the outcome is cancelled with `lease_lost` and routed like any other) or `kept` (renewed or reported in
     the meantime)."""
@@ -88,7 +88,7 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: 
     job = batch.jobs.get(job_id)
     if job is None or (job.state, job.attempt, job.lease_key) != (Job.State.RUNNING, attempt, lease):
         return "kept"
-    if not _took(job_id, lease, expired):
+    if not _take_lease(job_id, lease, expired):
         return "kept"
     # law §1: the outcome is then cancelled with `lease_lost`, and routed like any other.
     if expired and attempt >= MAX_ATTEMPTS:
@@ -103,9 +103,9 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: 
         token.status = Status.QUEUED
         unwatch(batch, batch.tasks[job.task_id], token)
     job.not_before = batch.now + timedelta(seconds=after) if after else None
-    batch.job_changed(job)
+    batch.mark_job_changed(job)
     if job.not_before is None:
-        batch.ticket(token)
+        batch.add_ticket(token)
     else:
         queue.drive([token.pk], queue.queue_of(job), not_before=job.not_before)
     _tell(batch, job, "job.lost" if expired else "job.returned", ENGINE)
@@ -113,7 +113,7 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: 
     return "requeued"
 
 
-def _took(job_id: int, lease: UUID, expired: bool) -> bool:
+def _take_lease(job_id: int, lease: UUID, expired: bool) -> bool:
     """Take the lease away; return whether that happened. A worker renews without locking the task, so the row
     itself settles whether the lease has expired."""
     return execute(TAKE_LEASE_BACK + (IF_EXPIRED if expired else ""), [job_id, lease]) == 1
@@ -121,8 +121,8 @@ def _took(job_id: int, lease: UUID, expired: bool) -> bool:
 
 def _tell(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
-    batch.changed(token)
-    batch.settle_status(task)
+    batch.mark_token_changed(token)
+    batch.derive_status(task)
     batch.event(
         task,
         kind,

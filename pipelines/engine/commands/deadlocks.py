@@ -10,10 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
-from pipelines.engine.commands.answers import RoleAnswer, asked, refuse_second
+from pipelines.engine.commands.answers import RoleAnswer, check_role_answer, refuse_second
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, settle, situation
+from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
 from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.expected_times import is_late
 from pipelines.engine.core.state import job_ref
@@ -22,7 +22,7 @@ from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.deadlock_records import new_record, open_record, party_of
-from pipelines.engine.moves.pausing import hold, is_paused_by, let_go, pause
+from pipelines.engine.moves.pausing import hold, let_go, pause, paused_by_test
 from pipelines.engine.moves.releases import DEPENDENCY, close
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
 from pipelines.queries import versions
@@ -36,11 +36,14 @@ WORDS = ("output", "context", "escalate", "cancel")
 # Found
 
 
-def work_is_late(batch: Batch, due: Due) -> None:
-    """Handle due times of kind `deadlock`: a job has run for more than twice its expected time. A token that waits
-    for people by then is bound by their due times instead."""
+def handle_late_work(batch: Batch, due: Due) -> None:
+    """Handle a due time of kind `deadlock`: a job runs for more than twice its expected time. A token that
+    waits
+
+    for people by then is left to their own due times.
+    """
     task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
-    job = batch.open_job(token)
+    job = batch.open_job_of(token)
     if job is None or token.status != Status.RUNNING:
         return
     # Where it is not, it has set the due time anew, which has to be written.
@@ -53,7 +56,7 @@ def work_is_late(batch: Batch, due: Due) -> None:
         batch.flush()
 
 
-def found_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
+def record_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     """Record a circle of tasks that wait for each other; all of them are locked. Does nothing if there is none, or if
     it is already recorded and unresolved."""
     open_ones = Deadlock.objects.filter(tasks=task.pk, kind=CIRCULAR, state=Deadlock.State.OPEN)
@@ -67,9 +70,11 @@ def found_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     open_record(batch, deadlock, [party_of(*party) for party in parties])
 
 
-def questions(project_id: int) -> Iterator[tuple[int, int]]:
-    """Tasks that asked another task a question, by a signal `hold` whose `meta.task` names it. A task that asks a
-    person is never part of a circle."""
+def question_edges(project_id: int) -> Iterator[tuple[int, int]]:
+    """Return the pairs (asking task, asked task) of a project: tasks whose signal `hold` names another task in
+
+    `meta.task`. A task that asks a person is not among them.
+    """
     asking = Token.objects.filter(task__project=project_id, status=Status.BLOCKED, wait__has_key="question")
     for token in asking.select_related("task__project"):
         job = token.jobs.filter(state=Job.State.DONE).order_by("-pk").first()
@@ -96,16 +101,16 @@ def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, o
     stops waiting for the others. `escalate`: to the Solution Architect, who must resolve it before any work
     continues. `cancel`: cancels the task where it was found. Raises NotFound, Forbidden (asked of another role),
     Invalid (path `word` or `reason`), Conflict (already resolved)."""
-    answer = DeadlockAnswer(user, word, payload.text(reason, "reason").strip(), output)
+    answer = DeadlockAnswer(user, word, payload.checked_text(reason, "reason").strip(), output)
     if output is not None:
-        payload.accept({"output": output}, "outcome")
+        payload.checked_digest({"output": output}, "outcome")
     return run(partial(_resolve, deadlock_id, answer))
 
 
 def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     known = Deadlock.objects.select_related("task").filter(pk=deadlock_id).first()
     offered = WORDS if known is None or known.kind == TIMEOUT else WORDS[1:]
-    deadlock = asked(known, answer, WORDS, offered)
+    deadlock = check_role_answer(known, answer, WORDS, offered)
     if deadlock.escalation_id is not None:
         raise Conflict("Branches contradict each other. Resolve the escalation of it.")
     batch = Batch.of_tasks(*deadlock.tasks.values_list("pk", flat=True))
@@ -115,12 +120,12 @@ def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     refuse_second(deadlock)
     deadlock.resolved_by, deadlock.answer = answer.user, answer.reason
     close(batch, deadlock, answer.word)
-    _told(batch, deadlock, answer)
+    _record_resolution(batch, deadlock, answer)
     paused = [
         (member, token)
         for member in batch.tasks.values()
         for token in batch.living(member)
-        if any(map(is_paused_by(deadlock.pk), flatten_holds(token.wait)))
+        if any(map(paused_by_test(deadlock.pk), flatten_holds(token.wait)))
     ]
     ACTS[answer.word](batch, deadlock, task, paused, answer)
     batch.flush()
@@ -130,7 +135,7 @@ def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     return task
 
 
-def _told(batch: Batch, deadlock: Deadlock, answer: DeadlockAnswer) -> None:
+def _record_resolution(batch: Batch, deadlock: Deadlock, answer: DeadlockAnswer) -> None:
     for task in batch.tasks.values():
         batch.event(
             task,
@@ -146,12 +151,12 @@ def _told(batch: Batch, deadlock: Deadlock, answer: DeadlockAnswer) -> None:
 PausedTokens = Sequence[tuple[Task, Token]]
 
 
-def _output(
+def _complete_with_output(
     batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
 ) -> None:
     """Complete the station with the output that a person chose; it is routed like any outcome."""
     for member, token in paused:
-        job = batch.open_job(token)
+        job = batch.open_job_of(token)
         assert job is not None
         outcome = {"result": "success", "output": answer.output, "summary": answer.reason}
         finish_job(batch, job, outcome, str(answer.actor))
@@ -168,23 +173,23 @@ def _output(
             outcome={"result": job.result},
         )
         turn = DecisionContext(batch, member, token, job, answer.actor, cause, cause)
-        effects.apply(turn, settle(turn, situation(turn)))
+        effects.apply(turn, decide_and_store(turn, situation(turn)))
 
 
-def _context(
+def _rerun_with_reason(
     batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
 ) -> None:
     if deadlock.kind == CIRCULAR:
         parties = [party["task"] for party in deadlock.parties]
         Dependency.objects.filter(task=task, on__in=parties).delete()
         batch.set_due(DEPENDENCY, task, batch.now, key=str(deadlock.pk))
-        _answered(batch, task, answer)
+        _answer_question(batch, task, answer)
     for member, token in paused:
         if member.pk == task.pk and _had_begun(token, deadlock):
             _begin_anew(batch, task, token, answer)
             continue
         feedback = answer.reason if member.pk == task.pk else ""
-        let_go(batch, member, token, answer.actor, is_paused_by(deadlock.pk), feedback=feedback)
+        let_go(batch, member, token, answer.actor, paused_by_test(deadlock.pk), feedback=feedback)
 
 
 def _had_begun(token: Token, deadlock: Deadlock) -> bool:
@@ -192,13 +197,13 @@ def _had_begun(token: Token, deadlock: Deadlock) -> bool:
     return any(
         wait.get("was") == Status.RUNNING
         for wait in flatten_holds(token.wait)
-        if is_paused_by(deadlock.pk)(wait)
+        if paused_by_test(deadlock.pk)(wait)
     )
 
 
 def _begin_anew(batch: Batch, task: Task, token: Token, answer: DeadlockAnswer) -> None:
     """End the running job and start a new visit that gets the reason. Other holds on the task apply to it as well."""
-    job = batch.open_job(token)
+    job = batch.open_job_of(token)
     assert job is not None
     finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(answer.actor))
     why = f"deadlock:{answer.word}"
@@ -207,9 +212,9 @@ def _begin_anew(batch: Batch, task: Task, token: Token, answer: DeadlockAnswer) 
     )
 
 
-def _answered(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
-    """Answer the question it asked another task with the reason of the person who resolves the circle."""
-    asking = {pk for pk, _ in questions(task.project_id)}
+def _answer_question(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
+    """Answer the question that the task asked another one, with the reason of whoever resolves the circle."""
+    asking = {pk for pk, _ in question_edges(task.project_id)}
     for token in batch.living(task) if task.pk in asking else ():
         if token.status == Status.BLOCKED and token.wait.get("question"):
             question = str(token.wait["question"])
@@ -227,9 +232,9 @@ def _escalate(
         batch, task, line, "deadlock", answer.actor, role=ARCHITECT, reason=answer.reason
     )
     for member, token in paused:
-        job = batch.open_job(token)
+        job = batch.open_job_of(token)
         if job and member.pk == task.pk:
-            others = [wait for wait in flatten_holds(token.wait) if not is_paused_by(deadlock.pk)(wait)]
+            others = [wait for wait in flatten_holds(token.wait) if not paused_by_test(deadlock.pk)(wait)]
             hold(
                 batch,
                 member,
@@ -239,23 +244,28 @@ def _escalate(
                 nest_holds([pause_hold(str(opened.pk), opened.trigger), *others]),
             )
         else:
-            let_go(batch, member, token, answer.actor, is_paused_by(deadlock.pk))
+            let_go(batch, member, token, answer.actor, paused_by_test(deadlock.pk))
 
 
-def _cancel(
+def _release_other_parties(
     batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
 ) -> None:
     """Release the other parties; the caller then cancels the task itself."""
     for member, token in paused:
-        let_go(batch, member, token, answer.actor, is_paused_by(deadlock.pk))
+        let_go(batch, member, token, answer.actor, paused_by_test(deadlock.pk))
 
 
-ACTS = {"output": _output, "context": _context, "escalate": _escalate, "cancel": _cancel}
+ACTS = {
+    "output": _complete_with_output,
+    "context": _rerun_with_reason,
+    "escalate": _escalate,
+    "cancel": _release_other_parties,
+}
 
 
-def may_go_on(batch: Batch, due: Due) -> None:
+def handle_resume(batch: Batch, due: Due) -> None:
     """Handle due times of kind `resume`: a deadlock is over because another party ended."""
     task = batch.tasks[due.task_id]
     for token in batch.living(task):
-        let_go(batch, task, token, ENGINE, is_paused_by(due.key))
+        let_go(batch, task, token, ENGINE, paused_by_test(due.key))
     batch.flush()

@@ -25,8 +25,12 @@ from pipelines.routing.decide.holds import LOST, dependency_hold, flatten_holds,
 MOST = 50
 
 
-def named(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
-    """The tasks of the project with these names, `WI-app-7`. Raises Invalid with the place."""
+def find_tasks(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
+    """Return the tasks of the project with these names, such as `WI-app-7`. Raises Invalid with the place of
+    the
+
+    one that does not exist.
+    """
     if len(names) > MOST:
         raise Invalid.at(path, f"more than {MOST} tasks are listed")
     tasks = []
@@ -47,7 +51,7 @@ def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
     Raises NotFound, Conflict (it has ended), Invalid (path `depends_on[…]`).
     """
     task = existing(Task.objects.select_related("project").filter(pk=task_id))
-    others = named(task.project, names)
+    others = find_tasks(task.project, names)
     if any(other.pk == task.pk for other in others):
         raise Invalid.at("depends_on", "a task cannot wait for itself")
     return run(partial(_depend, task, others, actor))
@@ -55,15 +59,15 @@ def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
 
 def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
     # house §2: before any task is locked
-    _one_at_a_time(task.project_id)
+    _lock_dependencies(task.project_id)
     circle_ids = _circle(task.project_id, task.pk, *others)
     batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *circle_ids)
     task = batch.tasks[task.pk]
     if task.status in ENDED:
         raise Conflict("This task has already ended.", at=task.ended_at)
     # Read under the lock: a task read earlier may be completed by now and would no longer release anybody.
-    begin(batch, task, [batch.tasks[other.pk] for other in others], actor)
-    deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
+    record_dependencies(batch, task, [batch.tasks[other.pk] for other in others], actor)
+    deadlocks.record_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     batch.flush()
     return task
 
@@ -75,11 +79,13 @@ def _circle(project_id: int, task_id: int, *others: Task) -> list[int]:
     return [int(pk) for pk in find_cycle(waits, str(task_id))]
 
 
-def parties(task_id: int) -> list[int]:
-    """The other tasks that `look_for_circle` needs to lock. A circle that closes in the meantime is found by the
-    transaction that closes it."""
+def circle_party_ids(task_id: int) -> list[int]:
+    """Return the ids of the other tasks that `look_for_circle` has to lock. A circle that closes meanwhile is
+
+    detected by the transaction that closes it.
+    """
     project_id = Task.objects.values_list("project_id", flat=True).get(pk=task_id)
-    _one_at_a_time(project_id)
+    _lock_dependencies(project_id)
     return _circle(project_id, task_id)
 
 
@@ -88,27 +94,27 @@ def look_for_circle(batch: Batch, due: Due) -> None:
     task = batch.tasks[due.task_id]
     circle_ids = _circle(task.project_id, task.pk)
     if set(circle_ids) <= set(batch.tasks):
-        deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
+        deadlocks.record_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     else:
         # The circle changed before its tasks were locked: look again, with all of them.
         batch.set_due(CIRCLE, task, batch.now)
     batch.flush()
 
 
-def _one_at_a_time(project_id: int) -> None:
+def _lock_dependencies(project_id: int) -> None:
     """Serialise changes of dependencies, so that two that close a circle together see each other. Call before locking
     any task."""
     execute(LOCK_DEPENDENCIES, [project_id])
 
 
-def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> None:
-    """Write the dependency rows and hold every job of the task that has not started."""
+def record_dependencies(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> None:
+    """Write the dependency rows, and hold every job of the task that has not started."""
     rows = [Dependency(task=task, on=other, made_at=batch.now) for other in others]
     Dependency.objects.bulk_create(rows, ignore_conflicts=True)
     new = {other.name: str(other.status) for other in others if other.status != Status.COMPLETED}
     names = {**batch.unmet.get(task.pk, {}), **new}
     for token in batch.living(task) if new else ():
-        job = batch.open_job(token)
+        job = batch.open_job_of(token)
         # law §12: a job that runs goes on to its end while a dependency is open.
         if job is not None and (job.state == Job.State.QUEUED or job.kind in UNLEASED):
             _hold(batch, task, token, job, actor, names)
@@ -123,15 +129,15 @@ def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names:
         others = [wait for wait in flatten_holds(token.wait) if not is_dependency(wait)]
         hold(batch, task, token, job, actor, nest_holds([*others, dependency_hold(names)]))
     if LOST in dependency_hold(names):
-        batch.tell(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
+        batch.emit(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
 
 
-def may_be_met(batch: Batch, due: Due) -> None:
+def handle_dependency_due(batch: Batch, due: Due) -> None:
     """Handle due times of kind `dependency`: a task that this one waits for has ended, or is no longer waited for."""
     task = batch.tasks[due.task_id]
     names = batch.unmet.get(task.pk)
     for token in batch.living(task):
-        job = batch.open_job(token)
+        job = batch.open_job_of(token)
         if not names:
             let_go(batch, task, token, ENGINE, is_dependency)
         elif job and any(map(is_dependency, flatten_holds(token.wait))):
@@ -145,6 +151,6 @@ def graph(project_id: int) -> defaultdict[str, set[str]]:
     edges: defaultdict[str, set[str]] = defaultdict(set)
     for waits, on in rows.exclude(on__status__in=ENDED).values_list("task_id", "on_id"):
         edges[str(waits)].add(str(on))
-    for waits, on in deadlocks.questions(project_id):
+    for waits, on in deadlocks.question_edges(project_id):
         edges[str(waits)].add(str(on))
     return edges

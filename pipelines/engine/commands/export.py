@@ -23,7 +23,7 @@ AT_ONCE = 50
 
 
 @dataclass
-class _Told:
+class _ExportState:
     """State of a task while its events are exported: the version at that moment, and since when each position is
     where it is."""
 
@@ -38,23 +38,31 @@ class _Told:
         return versions.by_id(self.pinned)
 
 
-def exported(task: Task, *, transitions: bool = False) -> Iterator[dict[str, Any]]:
-    """Every event of the task, oldest first; `transitions`: only those that lead from one state to another."""
-    return exported_of([task], transitions=transitions)
+def export_task(task: Task, *, transitions: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield every event of the task in the exchange format, oldest first. `transitions`: only those that lead
+    from
+
+    one state to another.
+    """
+    return export_chunk([task], transitions=transitions)
 
 
-def exported_all(
+def export_tasks(
     tasks: QuerySet[Task], *, since: datetime | None = None, transitions: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """The events of many tasks, one task after the other, each in its sequence; `since`: those from then on."""
+    """Yield the events of many tasks in the exchange format, task after task, each in its sequence. `since`:
+    only
+
+    events from then on.
+    """
     rows = tasks.select_related("project").order_by("project_id", "number")
     changed = rows.filter(changed_at__gte=since) if since else rows
     stream = changed.iterator(chunk_size=AT_ONCE)
     while chunk := list(islice(stream, AT_ONCE)):
-        yield from exported_of(chunk, since=since, transitions=transitions)
+        yield from export_chunk(chunk, since=since, transitions=transitions)
 
 
-def exported_of(
+def export_chunk(
     tasks: Sequence[Task], *, since: datetime | None = None, transitions: bool = False
 ) -> Iterator[dict[str, Any]]:
     by_id = {task.pk: task for task in tasks}
@@ -64,10 +72,10 @@ def exported_of(
     for visit in visits:
         words.setdefault(visit.task_id, {})[str(visit.pk)] = visit
     for pk, events in groupby(_events(list(by_id)), key=lambda event: event.task_id):
-        history = _Told(by_id[pk], words.get(pk, {}), firsts[pk])
+        history = _ExportState(by_id[pk], words.get(pk, {}), firsts[pk])
         for event in events:
             # Also of what is left out, since versions and durations follow from every event.
-            entry = _one(history, event)
+            entry = _export_event(history, event)
             if (since is None or event.at >= since) and (not transitions or event.kind in TRANSITIONS):
                 yield entry
 
@@ -84,7 +92,7 @@ def _first_versions(tasks: Iterable[Task]) -> dict[int, int]:
     return pinned | {event.task_id: int(event.data["was"]) for event in migrated}
 
 
-def _one(history: _Told, event: Event) -> dict[str, Any]:
+def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
     history.pinned = event.data.get("pinned", history.pinned)
     moved = event.kind in TRANSITIONS
     source, target = _agents(history.line, event.source), _agents(history.line, _target(event))
@@ -113,14 +121,14 @@ def _one(history: _Told, event: Event) -> dict[str, Any]:
 
 
 def _target(event: Event) -> str:
-    """The states after it: of a fork all, with commas between them."""
+    """Return the states that the event leads to: of a fork all of them, separated by commas."""
     if event.kind != "token.forked":
         return event.target
     # The first is the forked token itself, the others are its branches.
     return ",".join(str(child["station"]) for child in event.data.get("tokens", ())[1:]) or event.target
 
 
-def _duration(history: _Told, event: Event, moved: bool) -> int:
+def _duration(history: _ExportState, event: Event, moved: bool) -> int:
     """Return how long the position was in the state that a transition leaves; for other events the time since
     the previous event."""
     began = history.since.get(event.token_id or 0, history.before) if moved else history.before
@@ -132,7 +140,7 @@ def _duration(history: _Told, event: Event, moved: bool) -> int:
 
 def handoff_id(source: str, target: str, at: datetime) -> str:
     """`HO-{source}-{target}-{YYYYMMDDTHHMMSS}`, UTC."""
-    return f"HO-{_plain(source)}-{_plain(target)}-{_utc(at):%Y%m%dT%H%M%S}"
+    return f"HO-{_id_part(source)}-{_id_part(target)}-{_utc(at):%Y%m%dT%H%M%S}"
 
 
 def _handoff(event: Event, source: str | None, target: str | None) -> str | None:
@@ -160,7 +168,7 @@ def _trigger(event: Event) -> str:
     return gate_results.trigger(event.decision) if event.kind in TRANSITIONS and event.decision else ""
 
 
-def _gate_results(history: _Told, event: Event) -> dict[str, str]:
+def _gate_results(history: _ExportState, event: Event) -> dict[str, str]:
     if event.kind == "gate.decided":
         visit = history.visits.get(str(event.data.get("visit")))
         return {visit.gate: gate_results.verdict(visit.word == "approve")} if visit else {}
@@ -169,7 +177,7 @@ def _gate_results(history: _Told, event: Event) -> dict[str, str]:
     return gate_results.results(event.decision)
 
 
-def _approval(history: _Told, event: Event) -> dict[str, Any] | None:
+def _approval(history: _ExportState, event: Event) -> dict[str, Any] | None:
     """Return who decided, for the event of the decision and for the transition it led to."""
     visit = None
     if event.kind == "gate.decided":
@@ -184,13 +192,13 @@ def _approval(history: _Told, event: Event) -> dict[str, Any] | None:
         "by": str(visit.decided_by or DUE_TIME),
         "reason": visit.reason,
         "evidence_digest": visit.evidence_digest,
-        **_in_place_of(visit),
+        **_stand_in_field(visit),
         **({"self_approved": True} if visit.self_approved else {}),
         **({"overridden": True} if visit.overridden else {}),
     }
 
 
-def _in_place_of(visit: GateVisit) -> dict[str, str]:
+def _stand_in_field(visit: GateVisit) -> dict[str, str]:
     """Return for whom the deciding vote stood in."""
     for vote in visit.votes.all():
         if vote.stands_for_id and vote.user_id == visit.decided_by_id:
@@ -198,7 +206,7 @@ def _in_place_of(visit: GateVisit) -> dict[str, str]:
     return {}
 
 
-def _plain(name: str) -> str:
+def _id_part(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "-", name)
 
 

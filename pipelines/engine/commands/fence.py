@@ -16,8 +16,8 @@ from pipelines.models.plumbing.compiled import fetch
 Key = tuple[int, int, str]
 
 
-def check(batch: Batch, report: Report, digest: str) -> ReportResult | None:
-    """None if the report is to be recorded. Otherwise the answer to give; nothing moves."""
+def fence_answer(batch: Batch, report: Report, digest: str) -> ReportResult | None:
+    """Return None if the report is to be recorded; otherwise the answer to give, and nothing moves."""
     job = batch.jobs.get(report.job_id)
     if job is None:
         return ReportResult("not_found", 404, "There is no such job.")
@@ -62,7 +62,7 @@ def first_answer(job: Job) -> ReportResult:
 
 
 def answer_of(result: ReportResult) -> dict[str, Any]:
-    """The answer for a repeated report."""
+    """Return the answer as it is stored with the job, for a report that is repeated."""
     return {
         "decision": result.decision,
         "next_job_id": result.next_job_id,
@@ -70,15 +70,19 @@ def answer_of(result: ReportResult) -> dict[str, Any]:
     }
 
 
-def keep_evidence(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
-    """An event `job.ignored` once per job, attempt and digest, then only a counter."""
+def record_ignored(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
+    """Record reports that are ignored: an event `job.ignored` once per job, attempt and digest, after that only
+    a
+
+    counter.
+    """
     counts: dict[Key, int] = {}
     by: dict[Key, str] = {}
     for report, digest in ignored:
         key = (report.job_id, report.attempt, digest)
         counts[key] = counts.get(key, 0) + 1
         by.setdefault(key, report.by)
-    for key in sorted(_first_times(counts)):
+    for key in sorted(_count_ignored(counts)):
         job = batch.jobs[key[0]]
         batch.event(
             batch.tasks[job.task_id],
@@ -93,7 +97,7 @@ def keep_evidence(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
         )
 
 
-def _first_times(counts: dict[Key, int]) -> list[Key]:
+def _count_ignored(counts: dict[Key, int]) -> list[Key]:
     if not counts:
         return []
     columns = [list(column) for column in zip(*counts, strict=True)]

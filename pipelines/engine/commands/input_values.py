@@ -41,7 +41,7 @@ def fault_of(field: Input, value: Any) -> str:
     return CHECKS[field.type](field, value)
 
 
-def _text(field: Input, value: Any) -> str:
+def _text_fault(field: Input, value: Any) -> str:
     if not isinstance(value, str):
         return "has to be a text"
     if field.minimum is not None and len(value) < field.minimum:
@@ -53,7 +53,7 @@ def _text(field: Input, value: Any) -> str:
     return ""
 
 
-def _number(field: Input, value: Any) -> str:
+def _number_fault(field: Input, value: Any) -> str:
     # To Python a bool is an int.
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
         return "has to be a number"
@@ -64,15 +64,15 @@ def _number(field: Input, value: Any) -> str:
     return ""
 
 
-def _yes_no(field: Input, value: Any) -> str:
+def _yes_no_fault(field: Input, value: Any) -> str:
     return "" if isinstance(value, bool) else "has to be yes or no: true or false"
 
 
-def _choice(field: Input, value: Any) -> str:
+def _choice_fault(field: Input, value: Any) -> str:
     return "" if value in field.choices else f"has to be one of: {', '.join(field.choices)}"
 
 
-def _date(field: Input, value: Any) -> str:
+def _date_fault(field: Input, value: Any) -> str:
     try:
         # Python also reads 20260101 and 2026-W01-1.
         return "" if date.fromisoformat(value).isoformat() == value else "has to be a date like 2026-12-31"
@@ -80,7 +80,7 @@ def _date(field: Input, value: Any) -> str:
         return "has to be a date like 2026-12-31"
 
 
-def _repository(field: Input, value: Any) -> str:
+def _repository_fault(field: Input, value: Any) -> str:
     """A folder, the name of a connected repository, or an https or ssh address. Whether the folder is allowed is known
     to `inputs`; which hosts may be reached is checked where they are reached (house §5)."""
     if not isinstance(value, str):
@@ -92,15 +92,19 @@ def _repository(field: Input, value: Any) -> str:
     return str(NO_REPOSITORY)
 
 
-def _revision(field: Input, value: Any) -> str:
+def _revision_fault(field: Input, value: Any) -> str:
     """Check a revision: what git takes for the name of a branch or tag, or a commit; never an option or an
     expression."""
     match = isinstance(value, str) and len(value) <= REVISION and REVISIONS.match(value)
     return "" if match and ".." not in value else "has to be a branch, a tag or a commit"
 
 
-def _file(field: Input, value: Any) -> str:
-    """`{name, digest}` of an uploaded file; its size may be there, and is not believed (`size_fault`)."""
+def _file_fault(field: Input, value: Any) -> str:
+    """Return what is wrong with a reference `{name, digest}` to an uploaded file, or "". A size in it is
+    ignored;
+
+    `size_fault` checks the stored one.
+    """
     stored = isinstance(value, dict) and {"name", "digest"} <= set(value) <= {"name", "digest", "size"}
     if not stored or not _is_name(value["name"]) or not DIGEST.match(str(value["digest"])):
         return "has to be an uploaded file: {name, digest}"
@@ -128,21 +132,21 @@ def _is_name(name: Any) -> bool:
     return isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()
 
 
-def _secret(field: Input, value: Any) -> str:
+def _secret_fault(field: Input, value: Any) -> str:
     """The name of a stored secret, never the secret itself: a value that is not a known name is not repeated in the
     answer."""
     return "" if isinstance(value, str) and NAME.match(value) else str(NO_SECRET)
 
 
 CHECKS: dict[str, Callable[[Input, Any], str]] = {
-    "text": _text,
-    "long_text": _text,
-    "number": _number,
-    "choice": _choice,
-    "yes_no": _yes_no,
-    "date": _date,
-    "repository": _repository,
-    "revision": _revision,
-    "file": _file,
-    "secret": _secret,
+    "text": _text_fault,
+    "long_text": _text_fault,
+    "number": _number_fault,
+    "choice": _choice_fault,
+    "yes_no": _yes_no_fault,
+    "date": _date_fault,
+    "repository": _repository_fault,
+    "revision": _revision_fault,
+    "file": _file_fault,
+    "secret": _secret_fault,
 }

@@ -22,7 +22,7 @@ from pipelines.engine.commands.input_values import (
 )
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Project, Repository, Upload
-from pipelines.ports.vault.finding import SECRET, Reach
+from pipelines.ports.vault.finding import SECRET, ValueScope
 from pipelines.queries.allowed_folders import fault_of_folder
 from pipelines.routing.basics.hidden_characters import shorten
 from pipelines.routing.document.inputs import Input
@@ -39,7 +39,7 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[“\"'(]?[A-ZÀ-Þ])")
 def fill(
     fields: Iterable[Input],
     values: Mapping[str, Any],
-    reach: Reach,
+    reach: ValueScope,
     at: str = "inputs",
     connected: Iterable[Repository] | None = None,
 ) -> dict[str, Any]:
@@ -49,7 +49,9 @@ def fill(
     fields = tuple(fields)
     known = known_secrets(fields, reach)
     known_repositories = list(repositories_for(fields, reach) if connected is None else connected)
-    problems = [_unknown(at, key) for key in values if key not in {field.key for field in fields}]
+    problems = [
+        _unknown_input_problem(at, key) for key in values if key not in {field.key for field in fields}
+    ]
     filled: dict[str, Any] = {}
     for field in fields:
         value = values.get(field.key)
@@ -58,7 +60,7 @@ def fill(
         if value is None:
             problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
             continue
-        fault = fault_of(field, value) or unknown_secret(field, value, known)
+        fault = fault_of(field, value) or secret_fault(field, value, known)
         fault = fault or repository_fault(field, value, reach, known_repositories)
         value = value if fault else stored_repository(field, value, known_repositories)
         problems += [Problem(f"{at}.{field.key}", fault, field.help)] if fault else []
@@ -75,8 +77,8 @@ def default_of(field: Input, known: Collection[str]) -> Any:
     return field.default
 
 
-def known_secrets(fields: Iterable[Input], reach: Reach) -> Sequence[str]:
-    """The names that a field of type secret accepts; read only when there is such a field."""
+def known_secrets(fields: Iterable[Input], reach: ValueScope) -> Sequence[str]:
+    """Return the names that a field of type secret accepts. They are read only if there is such a field."""
     return reach.names(SECRET) if any(field.type == "secret" for field in fields) else ()
 
 
@@ -88,14 +90,14 @@ def connected_repositories(line: ParsedLine | None, project: Project) -> list[Re
     return list(Repository.objects.filter(project=project).order_by("name"))
 
 
-def repositories_for(fields: Iterable[Input], reach: Reach) -> list[Repository]:
-    """The connected ones, which an input may name; read only when there is such an input."""
+def repositories_for(fields: Iterable[Input], reach: ValueScope) -> list[Repository]:
+    """Return the connected repositories that an input may name. They are read only if there is such an input."""
     if all(field.type != "repository" for field in fields):
         return []
     return list(Repository.objects.filter(project=reach.project).order_by("name"))
 
 
-def repository_fault(field: Input, value: Any, reach: Reach, connected: Iterable[Repository]) -> str:
+def repository_fault(field: Input, value: Any, reach: ValueScope, connected: Iterable[Repository]) -> str:
     """Say what is wrong with the name or folder of a repository, or ""."""
     if field.type != "repository" or not isinstance(value, str):
         return ""
@@ -116,10 +118,14 @@ def stored_repository(field: Input, value: Any, connected: Iterable[Repository])
     return repository.title if repository else value
 
 
-def not_connected(
+def unconnected_problems(
     line: ParsedLine, filled: Mapping[str, Any], connected: Iterable[Repository]
 ) -> list[Problem]:
-    """A task would only fail at its first station."""
+    """Return a problem if the repository that the inputs name is not connected to the project: the task would
+    only
+
+    fail at its first station.
+    """
     key = line.workspace.input_key if line.workspace else ""
     if not key or not filled.get(key) or filled[key] in {repository.title for repository in connected}:
         return []
@@ -127,7 +133,7 @@ def not_connected(
     return [Problem(f"inputs.{key}", message, "Connect it under Settings, Repositories.")]
 
 
-def unknown_secret(field: Input, value: Any, known: Collection[str]) -> str:
+def secret_fault(field: Input, value: Any, known: Collection[str]) -> str:
     return str(NO_SECRET) if field.type == "secret" and value not in known else ""
 
 
@@ -155,8 +161,8 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
     return problems
 
 
-def expired(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int) -> list[str]:
-    """The names of input files of a task that have expired."""
+def expired_files(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int) -> list[str]:
+    """Return the names of the task's input files that are no longer stored."""
     values = [inputs.get(field.key) for field in fields if field.type == "file"]
     files = [value for value in values if isinstance(value, Mapping)]
     if not files:
@@ -169,13 +175,13 @@ def expired(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int)
 def default_title(name: str, fields: Iterable[Input], filled: Mapping[str, Any]) -> str:
     """The title of a task without one: its line and the first input that distinguishes tasks, such as “Repository
     check: app”. What the name of the line says already is not said twice."""
-    words = (_telling(field, filled[field.key]) for field in fields if filled.get(field.key))
+    words = (_title_part(field, filled[field.key]) for field in fields if filled.get(field.key))
     summary = next(filter(None, words), "")
     mention = re.search(rf"(?<!\w){re.escape(summary)}(?!\w)", name, re.IGNORECASE)
     return (f"{name}: {summary}" if summary and not mention else name)[:TITLE]
 
 
-def _telling(field: Input, value: Any) -> str:
+def _title_part(field: Input, value: Any) -> str:
     """Return the text of a value that describes its task in a title, "" if nothing does: numbers, dates, yes
     or no, and secrets need a label."""
     if field.type == "file" and isinstance(value, Mapping):
@@ -197,7 +203,7 @@ def form_of(station: Station) -> tuple[Input, ...]:
     return kind.form(station) if kind else ()
 
 
-def moment(text: str, at: str = "due_at") -> datetime | None:
+def parse_time(text: str, at: str = "due_at") -> datetime | None:
     """A time as people write it, `2026-12-31T17:00`, in the current time zone unless it names one; "" is none. Raises
     `InputError`."""
     if not text.strip():
@@ -211,5 +217,5 @@ def moment(text: str, at: str = "due_at") -> datetime | None:
     return timezone.make_aware(parsed) if timezone.is_naive(parsed) else parsed
 
 
-def _unknown(at: str, key: Any) -> Problem:
+def _unknown_input_problem(at: str, key: Any) -> Problem:
     return Problem(f"{at}.{key}", "is not an input of this line", "Remove it.")

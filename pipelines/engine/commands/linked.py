@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from pipelines.engine.commands.inputs import expired
-from pipelines.engine.commands.submit import DESCRIPTION, begin, numbered, unprotected
+from pipelines.engine.commands.inputs import expired_files
+from pipelines.engine.commands.submit import DESCRIPTION, begin, create_numbered_task, protection_problems
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Conflict, Invalid
@@ -38,7 +38,7 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     old = existing(Task.objects.select_related("project", "line", "pinned").filter(pk=task_id))
     if old.status not in ENDED:
         raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
-    gone = expired(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
+    gone = expired_files(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:
         raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")
     last = _last_visit(old, station)
@@ -52,7 +52,7 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
         visits={station: 1},
         **{name: getattr(old, name) for name in COPIED},
     )
-    return run(partial(_retry, old, new, station, actor, payload.text(reason, "reason")))
+    return run(partial(_retry, old, new, station, actor, payload.checked_text(reason, "reason")))
 
 
 def follow_up(task_id: int) -> Task | None:
@@ -85,21 +85,21 @@ def follow_up(task_id: int) -> Task | None:
         visits={start: 1},
         **{name: getattr(old, name) for name in REQUESTED},
     )
-    if problems := unprotected(pinned, old.inputs):
+    if problems := protection_problems(pinned, old.inputs):
         raise Conflict(f"{old.name} is not followed up: {problems[0]}")
     return run(partial(_follow_up, old, new, start))
 
 
 def _follow_up(old: Task, new: Task, start: str) -> Task:
     # house §2: the counter of numbers is locked before any task.
-    task = numbered(new)
+    task = create_numbered_task(new)
     # The lock on the ended task lets one at a time look for another.
     Batch.of_tasks(old.pk)
     if Event.objects.filter(task__follows=old, seq=1, trigger=FOLLOW_UP).exists():
         raise Conflict(f"{old.name} is followed up already.")
     batch = begin(task, start, ENGINE, trigger=FOLLOW_UP, follows=new.followed_name)
     # law §8: two may follow each other so; the next one is held and escalated.
-    if _in_a_row(old) >= IN_A_ROW:
+    if _count_follow_ups(old) >= IN_A_ROW:
         line = versions.by_id(task.pinned_id)
         role = next((budget.role for budget in line.named_limits if budget.kind == "restart"), None)
         reason = (
@@ -109,12 +109,12 @@ def _follow_up(old: Task, new: Task, start: str) -> Task:
         opened = escalations.open_one(batch, task, line, RETRY_LIMIT, ENGINE, role=role or "", reason=reason)
         # Fail closed: else each would end as the last one did, without end.
         escalation_actions.ACTIONS["block"](batch, task, opened)
-        batch.settle_status(task)
+        batch.derive_status(task)
     batch.flush()
     return batch.tasks[task.pk]
 
 
-def _in_a_row(task: Task | None) -> int:
+def _count_follow_ups(task: Task | None) -> int:
     """Count the tasks up to this one that ends started, one after the other; no more than matter."""
     number = 0
     while task and number < IN_A_ROW and task.events.filter(seq=1, trigger=FOLLOW_UP).exists():
@@ -150,7 +150,7 @@ def _last_visit(old: Task, station: str) -> Job:
 
 def _retry(old: Task, new: Task, station: str, actor: Actor, reason: str) -> Task:
     # house §2: the counter of numbers is locked before any task.
-    task = numbered(new)
+    task = create_numbered_task(new)
     # The lock on the ended task lets one retry at a time look for another.
     locked = Batch.of_tasks(old.pk).tasks[old.pk]
     open_one = Task.objects.filter(follows=locked, retry_of__station=station, ended_at=None).exclude(

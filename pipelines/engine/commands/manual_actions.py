@@ -11,7 +11,7 @@ from pipelines.engine.commands import inputs as forms
 from pipelines.engine.commands.report import report
 from pipelines.engine.core import payload, sampling, version_mapping
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import settle
+from pipelines.engine.core.decision_context import decide_and_store
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.transaction import run
@@ -21,11 +21,11 @@ from pipelines.engine.moves import effects, evaluations
 from pipelines.engine.moves.completion import Ending, end, finish_job
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.pausing import let_go
-from pipelines.engine.moves.releases import answered, wait_no_longer
+from pipelines.engine.moves.releases import release_circles, wait_no_longer
 from pipelines.errors import existing
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.ports import observers
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.decide.holds import flatten_holds, is_dependency
 from pipelines.routing.decide.transitions import CANCELLED, TokenPlace, rerun_transition
@@ -62,7 +62,7 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
     output, chooses = outcome.get("output", {}), KINDS[station.kind].chooses
     if chooses and "eval" in outcome:
         output = {fields[0].key: outcome["eval"], **output}
-    filled = forms.fill(fields, output, Reach.of(job.task), "outcome.output")
+    filled = forms.fill(fields, output, ValueScope.of(job.task), "outcome.output")
     if chooses:
         # The input passes through: a person only adds the label (dialects B12).
         rest = {key: value for key, value in outcome.items() if key != "output"}
@@ -76,7 +76,7 @@ def answer(token_id: int, *, user: User, token_version: int, text: str = "", fac
     agentic question may be answered while a machine is asked, too: the machine's job is closed.
 
     Raises NotFound, Conflict (not blocked any more), Invalid (path `fact` or `text`)."""
-    return run(partial(_answer, token_id, user, token_version, payload.text(text, "text"), fact))
+    return run(partial(_answer, token_id, user, token_version, payload.checked_text(text, "text"), fact))
 
 
 def _answer(token_id: int, user: User, token_version: int, text: str, fact: str) -> Task:
@@ -91,7 +91,7 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
         if not text.strip():
             raise Invalid.at("text", "is missing or blank", "Enter what the station needs to know.")
         question = str(token.wait.get("question") or "")
-        answered(batch, task, user, text)
+        release_circles(batch, task, user, text)
         run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
     batch.flush()
     return task
@@ -105,28 +105,31 @@ def _fact(evaluation: dict[str, Any], fact: str) -> str:
 
 
 def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
-    """Decide the same Situation plus the answer (law §3). A question still open with a machine is closed."""
-    evaluation, job = token.wait["evaluation"], batch.open_job(token)
+    """Decide the same situation again with the answer added (law §3). A question that a machine still has to
+
+    answer is closed.
+    """
+    evaluation, job = token.wait["evaluation"], batch.open_job_of(token)
     if job:
         finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
     answered_evaluation = {**evaluation, "answer": fact, **({"text": text} if text else {})}
     cause = f"answer:{token.pk}.{token.version}"
-    turn, situation = evaluations.decide_with(batch, token, actor, cause, answered_evaluation)
-    effects.apply(turn, settle(turn, situation))
+    turn, situation = evaluations.situation_with_answer(batch, token, actor, cause, answered_evaluation)
+    effects.apply(turn, decide_and_store(turn, situation))
 
 
 def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:
     """Run the station of a token again that waits with checks which failed or timed out: whoever does it asks the host
     first to run what failed again. Raises NotFound, Conflict (also where there are no such checks)."""
     actor = user if isinstance(user, Actor) else Actor.person(user)
-    clean_reason = payload.text(reason, "reason")
+    clean_reason = payload.checked_text(reason, "reason")
     return run(partial(_rerun_checks, token_id, actor, token_version, clean_reason))
 
 
 def _rerun_checks(token_id: int, actor: Actor, token_version: int, reason: str) -> Task:
     batch, task, token = locked(token_id, token_version, RETRIED)
     last = last_job(token)
-    if batch.open_job(token) or not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
+    if batch.open_job_of(token) or not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
         raise Conflict("No checks of a host failed or timed out here.")
     run_again(batch, task, token, actor, CHECKS_RERUN, **repeated(token), reason=reason)
     batch.flush()
@@ -164,14 +167,14 @@ def run_again(
     token's own."""
     source = token.station
     here = TokenPlace(
-        versions.by_id(task.pinned_id), source if at else _where(task, token), token.origin or None
+        versions.by_id(task.pinned_id), source if at else _current_station(task, token), token.origin or None
     )
     change = rerun_transition(here, at, feedback)
     [entry], count = change.entries, merge_counts(task, change.count)
-    effects.stand(batch, token, entry)
+    effects.place_token(batch, token, entry)
     job = open_job(batch, task, token, feedback=entry.feedback, asked=asked)
-    batch.changed(token)
-    batch.settle_status(task)
+    batch.mark_token_changed(token)
+    batch.derive_status(task)
     batch.event(
         task,
         "token.moved",
@@ -188,14 +191,18 @@ def run_again(
         by="hand",
         breaks=list(breaks),
     )
-    effects.meet(batch, task, actor, why)
+    effects.merge_joins(batch, task, actor, why)
 
 
-def _where(task: Task, token: Token) -> str:
-    """The token's station, under its name in the version the task was migrated to since. Raises Conflict."""
+def _current_station(task: Task, token: Token) -> str:
+    """Return the token's station by its key in the version that the task was migrated to since. Raises Conflict
+    if
+
+    it is gone.
+    """
     last = last_job(token)
     place = (
-        version_mapping.station(versions.by_id(task.pinned_id), last, token.station)
+        version_mapping.mapped_station_key(versions.by_id(task.pinned_id), last, token.station)
         if last
         else token.station
     )
@@ -210,17 +217,17 @@ def _where(task: Task, token: Token) -> str:
 
 def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
     """Keep a queued token from starting until somebody releases it. Raises NotFound, Conflict."""
-    return run(partial(_hold, token_id, user, token_version, payload.text(reason, "reason")))
+    return run(partial(_hold, token_id, user, token_version, payload.checked_text(reason, "reason")))
 
 
 def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
     batch, task, token = locked(token_id, token_version, (Status.QUEUED,))
-    if not batch.open_job(token):
+    if not batch.open_job_of(token):
         raise Conflict("This branch waits for others at a join. Put those on hold.")
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
     token.status = Status.HELD
-    batch.stays(task, token, "token.waits", Actor.person(user), "hold", wait=token.wait)
-    batch.tell(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now, held_by=user.pk))
+    batch.record_stay(task, token, "token.waits", Actor.person(user), "hold", wait=token.wait)
+    batch.emit(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now, held_by=user.pk))
     batch.flush()
     return task
 
@@ -233,7 +240,7 @@ def release(token_id: int, *, user: User, token_version: int) -> Task:
 
 def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = locked(token_id, token_version, (Status.HELD,))
-    if not batch.open_job(token) or "paused_by" in token.wait:
+    if not batch.open_job_of(token) or "paused_by" in token.wait:
         raise Conflict("Nobody put this task on hold. See what it waits for.")
     if any(map(is_dependency, flatten_holds(token.wait))):
         wait_no_longer(batch, task)
@@ -248,11 +255,11 @@ def _may_be_released(wait: dict[str, Any]) -> bool:
 
 def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
     """End the task and everything that is open in it; never routed (law §5). Raises NotFound, Conflict."""
-    return run(partial(_cancel, task_id, actor, payload.text(reason, "reason")))
+    return run(partial(_cancel, task_id, actor, payload.checked_text(reason, "reason")))
 
 
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
-    batch, task = of_living(task_id)
+    batch, task = lock_open_task(task_id)
     # Also before its first decision, which whoever cancels may have worked out.
     sampling.remember_drawn(task, sampling.samples(versions.by_id(task.pinned_id), task, {}))
     how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
@@ -262,8 +269,8 @@ def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
     return task
 
 
-def of_living(task_id: int) -> tuple[Batch, Task]:
-    """The task under its lock. Raises NotFound, Conflict (it has ended)."""
+def lock_open_task(task_id: int) -> tuple[Batch, Task]:
+    """Return the batch and the task, locked. Raises NotFound, Conflict (it has ended)."""
     batch = Batch.of_tasks(task_id)
     task = batch.tasks.get(task_id)
     if task is None:

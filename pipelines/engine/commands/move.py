@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from pipelines.engine.commands.manual_actions import locked, repeated, run_again
-from pipelines.engine.commands.report import Checked, checked, record
+from pipelines.engine.commands.report import CheckedReport, checked, record
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import past_of
@@ -116,8 +116,8 @@ def _request(
         token_version,
         actor,
         person,
-        payload.text(to, "to"),
-        payload.text(reason, "reason"),
+        payload.checked_text(to, "to"),
+        payload.checked_text(reason, "reason"),
         accepts,
     )
 
@@ -137,7 +137,7 @@ def _plan(request: MoveRequest) -> MovePlan:
         broken = _broken(task, token, request)
         visits = batch.open_visits(token) if token.status == Status.AWAITING_REVIEW else []
         votes = Vote.objects.filter(visit__in=[visit.pk for visit in visits]).count()
-        job, spent = batch.open_job(token), float(cost_of_task(task.pk))
+        job, spent = batch.open_job_of(token), float(cost_of_task(task.pk))
         work = job.station if job and job.state == Job.State.RUNNING else ""
         _do(batch, task, token, request, [name for name, _sentence in broken])
         plan = _described(batch, task, token)
@@ -154,7 +154,7 @@ def _described(batch: Batch, task: Task, token: Token) -> dict[str, Any]:
     own = [other for other in living if other.pk == token.pk or other.parent_id == token.pk]
     here = [other for other in own if not other.forked]
     gates = [gate for other in here for gate in other.wait.get("gates", ())]
-    stations = [line.stations_by_key[other.station] for other in here if batch.open_job(other)]
+    stations = [line.stations_by_key[other.station] for other in here if batch.open_job_of(other)]
     targets = [target for station in stations for rule in station.rules for target in rule.to]
     caps = [station.limits.cost_usd for station in stations if station.limits.cost_usd is not None]
     return {
@@ -180,7 +180,7 @@ def _do(batch: Batch, task: Task, token: Token, request: MoveRequest, broken: Co
             "to", "is not a station of this line", f"Use one of: {', '.join(line.stations_by_key)}."
         )
     stays = request.to in ("", token.station)
-    job = batch.open_job(token)
+    job = batch.open_job_of(token)
     if stays and job and job.state == Job.State.QUEUED and job.purpose == Purpose.STATION:
         raise Conflict("Its work has not begun. Release it if it is on hold.")
     again = repeated(token) if stays else {"feedback": ""}
@@ -208,13 +208,13 @@ def _skip(batch: Batch, task: Task, token: Token, request: MoveRequest) -> None:
         raise Conflict(
             "People are asked here, and their decision leads on. Move it to a station to take it away."
         )
-    job = batch.open_job(token)
+    job = batch.open_job_of(token)
     if job is None or job.purpose != Purpose.STATION:
         # What its last visit left stands as it was recorded: a visit of its own is skipped.
         close_work(batch, task, token, request.actor, SKIPPED)
         run_again(batch, task, token, request.actor, SKIPPED, **repeated(token), reason=request.reason)
-        batch.a_moment_later()
-        job = batch.open_job(token)
+        batch.advance_clock()
+        job = batch.open_job_of(token)
         assert job is not None
     by = request.actor.name or str(request.actor)
     signal = {"verdict": "proceed", "reason": SKIPPED}
@@ -225,7 +225,7 @@ def _skip(batch: Batch, task: Task, token: Token, request: MoveRequest) -> None:
         "summary": f"Skipped by {by}." + (f" {request.reason}" if request.reason else ""),
     }
     report = checked(Report(job.pk, job.attempt, job.lease_key, outcome, str(request.actor)), {})
-    assert isinstance(report, Checked)
+    assert isinstance(report, CheckedReport)
     record(batch, report)
 
 
@@ -243,7 +243,7 @@ def _broken(task: Task, token: Token, request: MoveRequest) -> list[tuple[str, s
         (guarantee.id, line_guarantee_sentence(line, guarantee)) for guarantee in unkept(line, target, past)
     ]
     if line.workspace is not None and delivers(line):
-        repository = environments.named(task.project_id, line, task.inputs)
+        repository = environments.find_repository(task.project_id, line, task.inputs)
         protection = protection_of(repository) if repository else None
         if repository and protection:
             sentence = unprotected(line, target, repository.name, protection)

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from pipelines.engine.commands.vote import decide_visit, tell
-from pipelines.engine.commands.vote_request import VoteRequest, filled, still_shown, too_late
+from pipelines.engine.commands.vote import decide_visit, record_gate_event
+from pipelines.engine.commands.vote_request import VoteRequest, filled, require_current_token, too_late_error
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Forbidden, Invalid, NotFound
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import VoteResult
-from pipelines.engine.moves.entitlement import EntitledPerson, barred, person_of
+from pipelines.engine.moves.entitlement import EntitledPerson, bar_reason, person_of
 from pipelines.engine.moves.gate_visits import visit_of
 from pipelines.engine.moves.gates import policy_of
 from pipelines.models import GateVisit, Role, User, Word
@@ -49,38 +49,40 @@ def override(
 def _override(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteResult:
     visit = visit_of(visit_id)
     # Before any lock, so that a stranger holds up nobody
-    may_override(visit, request.user)
+    require_administrator(visit, request.user)
     if visit.state != GateVisit.State.OPEN:
-        raise too_late(visit)
+        raise too_late_error(visit)
     _check(visit, request, confirm)
     batch = Batch.of_tasks(visit.task_id)
     task, visit = batch.tasks[visit.task_id], visit_of(visit_id)
     # Again under the lock: roles and votes may have changed meanwhile.
-    person = may_override(visit, request.user)
-    token = still_shown(batch, visit, request)
+    person = require_administrator(visit, request.user)
+    token = require_current_token(batch, visit, request)
     request = replace(request, fields=filled(visit, request))
-    tell(batch, task, visit, request, "gate.overridden", entitled_as=person.to_dict(), via=request.via)
+    record_gate_event(
+        batch, task, visit, request, "gate.overridden", entitled_as=person.to_dict(), via=request.via
+    )
     answer = decide_visit(batch, task, token, visit, request)
     batch.flush()
     return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
 
-def may_override(visit: GateVisit, user: User | None) -> EntitledPerson:
-    """The administrator who may. Raises NotFound, Forbidden."""
+def require_administrator(visit: GateVisit, user: User | None) -> EntitledPerson:
+    """Return the administrator who overrides the gate. Raises NotFound, Forbidden."""
     person = person_of(visit.task.project_id, user) if user else None
     if person is None:
         raise NotFound()
     if Role.ADMIN not in person.roles:
         raise Forbidden("Only an administrator of the project can override a gate.")
     policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
-    why = barred(person, visit.task, visit, policy)
+    why = bar_reason(person, visit.task, visit, policy)
     if why:
         raise Forbidden(why)
     return person
 
 
 def _check(visit: GateVisit, request: VoteRequest, confirm: str) -> None:
-    payload.text(request.reason, "comment")
+    payload.checked_text(request.reason, "comment")
     if not request.reason.strip():
         raise Invalid.at("comment", "A comment is needed.", "It is stored and shown ever after.")
     if confirm.strip() != visit.task.name:

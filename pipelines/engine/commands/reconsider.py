@@ -6,7 +6,12 @@ from functools import partial
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, fresh, of_now, settle
+from pipelines.engine.core.decision_context import (
+    DecisionContext,
+    current_facts,
+    decide_and_store,
+    with_current_agents,
+)
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import effects
@@ -32,43 +37,50 @@ def _reconsider(task_id: int, actor: Actor) -> list[int]:
     changed = []
     for token in batch.living(task):
         # A token before it may have ended the whole task.
-        if token.status == Status.HELD and token.wait.get("missing") and _again(batch, task, token, actor):
+        if (
+            token.status == Status.HELD
+            and token.wait.get("missing")
+            and _decide_again(batch, task, token, actor)
+        ):
             changed.append(token.pk)
     batch.flush()
     return changed
 
 
-def once_more(
+def reconsidered_situation(
     batch: Batch, task: Task, token: Token, actor: Actor, why: str
 ) -> tuple[DecisionContext, dict[str, Any], Decision]:
-    """The decision context of a held token, its situation with the current facts, and the decision that holds it."""
+    """Return the decision context of a held token, its situation with the current facts, and the decision that
+
+    holds it.
+    """
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
     cause = f"{why}:{token.pk}.{token.version}"
     turn = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
     situation = {
         **before.situation,
-        "facts": consequences.refreshed_facts(before.situation["facts"], of_now(turn)),
+        "facts": consequences.refreshed_facts(before.situation["facts"], current_facts(turn)),
     }
-    return turn, fresh(turn, situation), before
+    return turn, with_current_agents(turn, situation), before
 
 
-def _again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
-    turn, situation, before = once_more(batch, task, token, actor, "facts")
-    if _same(turn, before, situation):
+def _decide_again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
+    turn, situation, before = reconsidered_situation(batch, task, token, actor, "facts")
+    if _is_same_hold(turn, before, situation):
         return False
-    effects.apply(turn, settle(turn, situation))
+    effects.apply(turn, decide_and_store(turn, situation))
     return True
 
 
-def facts_changed(batch: Batch, due: Due) -> None:
-    """Handle the due time of a token that is held for an agent, which may be free by now."""
+def handle_changed_facts(batch: Batch, due: Due) -> None:
+    """Handle the due time of a token that is held for an agent which may be free by now."""
     token = batch.tokens.get(due.token_id or 0)
     if token is not None and token.status == Status.HELD and token.wait.get("missing"):
-        _again(batch, batch.tasks[due.task_id], token, ENGINE)
+        _decide_again(batch, batch.tasks[due.task_id], token, ENGINE)
     batch.flush()
 
 
-def _same(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
+def _is_same_hold(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
     """Return whether the new decision would hold the token for the same reason."""
-    return stored_answer(decide_again(turn.judged_by, situation)) == before.answer
+    return stored_answer(decide_again(turn.judging_line, situation)) == before.answer

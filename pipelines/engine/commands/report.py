@@ -14,7 +14,7 @@ from django.db import OperationalError
 from pipelines.engine.commands import fence
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, judgement, settle, situation
+from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, judgement, situation
 from pipelines.engine.core.errors import Invalid
 from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.transaction import run
@@ -35,7 +35,7 @@ Known = dict[OutcomeKey, tuple[str, Outcome]]
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedReport:
     """A report with a well-formed payload. `kept`: the outcome as it is recorded."""
 
     report: Report
@@ -60,9 +60,9 @@ def report(reports: Sequence[Report]) -> list[ReportResult]:
 def _chunk(chunk: Sequence[Report]) -> list[ReportResult]:
     passing_through = settings.PASS_THROUGH
     if len(chunk) == 1 and not passing_through:
-        return run(partial(_together, chunk))
+        return run(partial(_record_together, chunk))
     try:
-        return run(partial(_together, chunk, passing_through=passing_through))
+        return run(partial(_record_together, chunk, passing_through=passing_through))
     except Exception as error:
         # The database is away or busy, which no station that was passed through is to blame for.
         if len(chunk) == 1 and isinstance(error, OperationalError):
@@ -74,18 +74,22 @@ def _chunk(chunk: Sequence[Report]) -> list[ReportResult]:
 def _one_by_one(chunk: Sequence[Report]) -> list[ReportResult]:
     """An error of one member must not affect the others (house §2); replayed alone, each reports its own. And an error
     at a station that would be passed through must not lose what was reported of the one before."""
-    return run(partial(_together, chunk)) if len(chunk) == 1 else [_alone(job_report) for job_report in chunk]
+    return (
+        run(partial(_record_together, chunk))
+        if len(chunk) == 1
+        else [_record_alone(job_report) for job_report in chunk]
+    )
 
 
-def _alone(job_report: Report) -> ReportResult:
+def _record_alone(job_report: Report) -> ReportResult:
     try:
-        return run(partial(_together, [job_report]))[0]
+        return run(partial(_record_together, [job_report]))[0]
     except Exception:
         log.exception("report_failed", job=job_report.job_id)
         return ReportResult("error", 500, "Something unexpected happened; nothing was changed.")
 
 
-def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list[ReportResult]:
+def _record_together(chunk: Sequence[Report], *, passing_through: bool = False) -> list[ReportResult]:
     known: Known = {}
     # Read and checked before the tasks are locked
     members = [checked(job_report, known) for job_report in chunk]
@@ -97,12 +101,12 @@ def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list
             results.append(member)
             continue
         # law §5 step 1: fence
-        refusal = fence.check(batch, member.report, member.digest)
+        refusal = fence.fence_answer(batch, member.report, member.digest)
         # Of a repeat there is the record already, and what names no job has no task to be kept with
         if refusal and refusal.status in ("conflict", "ignored"):
             ignored.append((member.report, member.digest))
         results.append(refusal or record(batch, member))
-    fence.keep_evidence(batch, ignored)
+    fence.record_ignored(batch, ignored)
     if passing_through:
         _pass_through(batch, chunk, results, known)
     batch.flush()
@@ -122,39 +126,39 @@ def _pass_through(batch: Batch, chunk: Sequence[Report], results: list[ReportRes
         if not going:
             return
         # house §2: `now` grows by a microsecond a station, so that the events keep their order.
-        batch.a_moment_later()
+        batch.advance_clock()
         for place, next_report in going.items():
             member = checked(next_report, known)
-            assert isinstance(member, Checked)
+            assert isinstance(member, CheckedReport)
             result = record(batch, member)
             # The decision stays that of the report; what follows is that of the last station.
             results[place] = replace(result, decision=results[place].decision)
             batch.jobs[chunk[place].job_id].report_answer = fence.answer_of(results[place])
 
 
-def checked(job_report: Report, known: Known) -> Checked | ReportResult:
+def checked(job_report: Report, known: Known) -> CheckedReport | ReportResult:
     """`known`: what was read of the batch. Work that does nothing says the same each time."""
     try:
-        _in_range(job_report)
+        _check_range(job_report)
         # law §13: facts that Gateline did not observe are kept as a claim.
         stored_outcome = job_report.outcome if job_report.observed_by else as_claim(job_report.outcome)
-        key = _plain(stored_outcome) if job_report.observed_by else None
+        key = _outcome_key(stored_outcome) if job_report.observed_by else None
         if key is not None and key in known:
-            return Checked(job_report, *known[key], stored_outcome)
+            return CheckedReport(job_report, *known[key], stored_outcome)
         outcome = read_outcome(stored_outcome, "outcome")
-        _exit_code(outcome)
+        _check_exit_code(outcome)
         # Of what was sent, by which the fence knows an identical repeat
-        digest = payload.accept(job_report.outcome, "outcome")
+        digest = payload.checked_digest(job_report.outcome, "outcome")
         if key is not None:
             known[key] = (digest, outcome)
-        return Checked(job_report, digest, outcome, stored_outcome)
+        return CheckedReport(job_report, digest, outcome, stored_outcome)
     except Invalid as fault:
         return ReportResult("invalid", 400, fault.message, fault.path)
     except OutcomeError as fault:
         return ReportResult("invalid", 400, fault.message, fault.path)
 
 
-def _plain(outcome: Any) -> OutcomeKey | None:
+def _outcome_key(outcome: Any) -> OutcomeKey | None:
     """A short outcome of nothing but texts, as a key; None of any other."""
     if type(outcome) is not dict or len(outcome) > SHORT:
         return None
@@ -163,7 +167,7 @@ def _plain(outcome: Any) -> OutcomeKey | None:
     return tuple(outcome.items())
 
 
-def _witnessed(member: Checked, job: Job) -> dict[str, Any]:
+def _witnessed(member: CheckedReport, job: Job) -> dict[str, Any]:
     """The outcome as received, with the observer of each group of facts (law §13)."""
     facts = member.outcome.facts
     if not facts:
@@ -173,27 +177,27 @@ def _witnessed(member: Checked, job: Job) -> dict[str, Any]:
     return {**member.kept, "facts": with_source(facts, source)}
 
 
-def _in_range(job_report: Report) -> None:
+def _check_range(job_report: Report) -> None:
     if not 0 < job_report.job_id < 2**63:
         raise Invalid.at("job", "not the number of a job")
     if not 0 < job_report.attempt < 2**31:
         raise Invalid.at("attempt", "not the number of an attempt")
 
 
-def _exit_code(outcome: Outcome) -> None:
+def _check_exit_code(outcome: Outcome) -> None:
     # The column has 32 bits: a larger number would roll back the batch of all who report with it
     if outcome.exit_code is not None and abs(outcome.exit_code) >= 2**31:
         raise Invalid.at("outcome.exit_code", "is not an exit code")
 
 
-def record(batch: Batch, member: Checked) -> ReportResult:
+def record(batch: Batch, member: CheckedReport) -> ReportResult:
     """Steps 2 to 9 of law §5 for one outcome."""
     job_report, job = member.report, batch.jobs[member.report.job_id]
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     # law §5 step 2: record
     # Over before it is decided: what goes on at the same agent takes the place that becomes free
     finish_job(batch, job, _witnessed(member, job), job_report.by)
-    _show(job, member.outcome)
+    _store_list_fields(job, member.outcome)
     job.report_digest = member.digest
     cause = f"report:{job.pk}.{job.attempt}"
     batch.event(
@@ -216,9 +220,9 @@ def record(batch: Batch, member: Checked) -> ReportResult:
         )
         facts = situation(turn)
     else:
-        turn, facts = evaluations.answered(batch, job, job_report.by, cause, job_report.claim_next)
+        turn, facts = evaluations.situation_after_job(batch, job, job_report.by, cause, job_report.claim_next)
     # law §5 steps 3 to 8: decide
-    answer = settle(turn, facts)
+    answer = decide_and_store(turn, facts)
     # law §5 step 9: effects
     effects.apply(turn, answer)
     result = _accepted(batch, turn, answer)
@@ -227,7 +231,7 @@ def record(batch: Batch, member: Checked) -> ReportResult:
 
 
 def _tell_faulty_signals(
-    batch: Batch, task: Task, token: Token, job: Job, member: Checked, cause: str
+    batch: Batch, task: Task, token: Token, job: Job, member: CheckedReport, cause: str
 ) -> None:
     """Emit an event for each signal with an unknown verdict. It is recorded with the outcome and decides nothing
     (D20)."""
@@ -250,7 +254,7 @@ def _tell_faulty_signals(
     )
 
 
-def _show(job: Job, outcome: Outcome) -> None:
+def _store_list_fields(job: Job, outcome: Outcome) -> None:
     """Store what lists show of an outcome, so that they need not read it."""
     judged = judgement(job, outcome) if job.purpose == Purpose.STATION else outcome
     job.result, job.exit_code = derive(judged).result, outcome.exit_code
@@ -269,7 +273,7 @@ def _titles(blockers: Sequence[Any]) -> str:
 
 def _accepted(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
     # House §2: after a fork or a join its worker goes on with the job of another token
-    following = batch.went_on(turn.after) or batch.open_job(turn.token)
+    following = batch.lease_successor(turn.reported_job) or batch.open_job_of(turn.token)
     return ReportResult(
         "accepted",
         200,

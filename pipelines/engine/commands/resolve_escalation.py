@@ -9,11 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
-from pipelines.engine.commands.answers import RoleAnswer, asked, refuse_second
+from pipelines.engine.commands.answers import RoleAnswer, check_role_answer, refuse_second
 from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, of_now, settle
+from pipelines.engine.core.decision_context import DecisionContext, current_facts, decide_and_store
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
@@ -42,7 +42,10 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
 
     Raises NotFound, Invalid (path `trigger` or `reason`), Conflict (it has ended).
     """
-    trigger, reason = payload.text(trigger, "trigger").strip(), payload.text(reason, "reason").strip()
+    trigger, reason = (
+        payload.checked_text(trigger, "trigger").strip(),
+        payload.checked_text(reason, "reason").strip(),
+    )
     if not trigger or len(trigger) > LONGEST:
         raise Invalid.at(
             "trigger",
@@ -55,7 +58,7 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
 
 
 def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation:
-    batch, task = manual_actions.of_living(task_id)
+    batch, task = manual_actions.lock_open_task(task_id)
     line = versions.by_id(task.pinned_id)
     opened = escalations.open_one(batch, task, line, trigger, Actor.person(user), reason=reason)
     batch.flush()
@@ -71,13 +74,13 @@ def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: s
     Raises NotFound (none such, or a stranger), Forbidden (for another role), Invalid (path `word`, `reason` or
     `route`), Conflict (resolved already; or the same would come out again).
     """
-    answer = EscalationAnswer(user, word, payload.text(reason, "reason").strip(), route)
+    answer = EscalationAnswer(user, word, payload.checked_text(reason, "reason").strip(), route)
     return run(partial(_resolve, escalation_id, answer))
 
 
 def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     known = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
-    escalation = asked(known, answer, WORDS_TO_RESOLVE, WORDS_TO_RESOLVE)
+    escalation = check_role_answer(known, answer, WORDS_TO_RESOLVE, WORDS_TO_RESOLVE)
     if answer.route and answer.word not in ROUTED:
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
     batch = Batch.of_tasks(escalation.task_id)
@@ -85,7 +88,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     # Once more, under the lock: somebody else may have resolved it meanwhile.
     escalation = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
     refuse_second(escalation)
-    _go(batch, task, escalation, answer)
+    _carry_out(batch, task, escalation, answer)
     batch.flush()
     if answer.word == "cancel":
         # Only after the flush, since it reads the task in a batch of its own
@@ -96,8 +99,8 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     return task
 
 
-def _go(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnswer) -> None:
-    token = held_by(batch, escalation)
+def _carry_out(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnswer) -> None:
+    token = token_on_hold(batch, escalation)
     if answer.word in ("retry", "route") and token is None:
         raise Invalid.at("word", "it holds no station", "Let it continue, or cancel the task.")
     target = _target(task, token, answer.route) if token and answer.word == "route" else ""
@@ -118,7 +121,7 @@ def _go(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnsw
         batch.set_due(CIRCLE, task, batch.now)
     if chosen:
         task.context = {**task.context, **chosen}
-        batch.task_changed(task, "context")
+        batch.mark_task_changed(task, "context")
     if token is None or answer.word == "cancel":
         return
     # Where branches of a join contradict each other, it starts with the values written last.
@@ -133,8 +136,11 @@ def _go(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnsw
     )
 
 
-def held_by(batch: Batch, escalation: Escalation) -> Token | None:
-    """The position it holds, because its decision was to escalate. Others only cannot move forward."""
+def token_on_hold(batch: Batch, escalation: Escalation) -> Token | None:
+    """Return the position that the escalation holds because its decision was to escalate; None if it only keeps
+
+    branches from moving forward.
+    """
     token = batch.tokens.get(escalation.token_id) if escalation.token_id else None
     holds = token is not None and token.wait.get("escalation") == str(escalation.pk)
     return token if holds and token is not None and token.status == Status.HELD else None
@@ -170,9 +176,9 @@ def _decide_again(
     job = Job.objects.get(pk=before.job_id)
     cause = f"escalation:{escalation.pk}"
     turn = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
-    situation = {**before.situation, "facts": refreshed_facts(before.situation["facts"], of_now(turn))}
-    if stored_answer(decide_again(turn.judged_by, situation)).get("decision") == "escalate":
+    situation = {**before.situation, "facts": refreshed_facts(before.situation["facts"], current_facts(turn))}
+    if stored_answer(decide_again(turn.judging_line, situation)).get("decision") == "escalate":
         raise Conflict(
             "The same would be escalated again. Run the station again, send the task on, or cancel it."
         )
-    effects.apply(turn, settle(turn, situation))
+    effects.apply(turn, decide_and_store(turn, situation))

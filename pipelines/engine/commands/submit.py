@@ -18,10 +18,10 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import NEXT_NUMBER
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
 from pipelines.models.plumbing.compiled import fetch
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import environments, versions
 from pipelines.queries.four_eyes import published_by_two
-from pipelines.queries.protections import protection_of, proved_of
+from pipelines.queries.protections import protection_of, protection_proofs
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.document.line import Problem
 from pipelines.routing.guarantees.protection import delivers
@@ -59,15 +59,15 @@ def submit(
     problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
     try:
         of = version.line.project
-        reach = Reach(of.owner_id, of.pk, version.line_id)
+        reach = ValueScope(of.owner_id, of.pk, version.line_id)
         connected = forms.repositories_for(line.inputs, reach)
         filled = forms.fill(line.inputs, inputs or {}, reach, connected=connected)
-        problems += forms.not_connected(line, filled, connected)
-        problems += unprotected(version, filled)
+        problems += forms.unconnected_problems(line, filled, connected)
+        problems += protection_problems(version, filled)
     except InputError as fault:
         problems += fault.problems
     try:
-        others = dependencies.named(version.line.project, depends_on) if depends_on else []
+        others = dependencies.find_tasks(version.line.project, depends_on) if depends_on else []
     except Invalid as fault:
         problems += fault.problems
     if problems:
@@ -93,12 +93,12 @@ def submit(
     return run(partial(_submit, task, line.start, actor, others))
 
 
-def unprotected(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem]:
+def protection_problems(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem]:
     """Problems of a line that does not keep what its repository asks for (law §14)."""
     line, project = versions.parsed(version), version.line.project
     if line.workspace is None or not delivers(line):
         return []
-    repository = environments.named(project.pk, line, inputs)
+    repository = environments.find_repository(project.pk, line, inputs)
     protection = protection_of(repository) if repository else None
     if repository is None or not protection:
         return []
@@ -114,7 +114,7 @@ def unprotected(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem
         problems.append(Problem(path, alone % words, "Ask another designer to publish the line."))
     return problems + [
         Problem(path, message % {"repository": repository.name, "promise": answer.sentence}, hint)
-        for answer in proved_of(version.pk, repository.name, protection)
+        for answer in protection_proofs(version.pk, repository.name, protection)
         if answer.answer == REFUTED
     ]
 
@@ -122,7 +122,7 @@ def unprotected(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem
 def _moment(due_at: datetime | str | None) -> tuple[datetime | None, list[Problem]]:
     """The time, and what is wrong with how it is written."""
     try:
-        return (forms.moment(due_at), []) if isinstance(due_at, str) else (due_at, [])
+        return (forms.parse_time(due_at), []) if isinstance(due_at, str) else (due_at, [])
     except InputError as fault:
         return None, list(fault.problems)
 
@@ -202,10 +202,12 @@ def _storable(text: str) -> bool:
 
 
 def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Task:
-    task = numbered(blank)
+    task = create_numbered_task(blank)
     batch = begin(task, start, actor, *others, trigger="submit", follows=blank.followed_name)
     if others:
-        dependencies.begin(batch, batch.tasks[task.pk], [batch.tasks[other.pk] for other in others], actor)
+        dependencies.record_dependencies(
+            batch, batch.tasks[task.pk], [batch.tasks[other.pk] for other in others], actor
+        )
     batch.flush()
     return batch.tasks[task.pk]
 
@@ -222,8 +224,8 @@ def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **m
     job = open_job(batch, task, token)
     if task.due_at and task.due_at > batch.now:
         batch.set_due(TASK_DUE, task, task.due_at)
-    batch.changed(token)
-    batch.settle_status(task)
+    batch.mark_token_changed(token)
+    batch.derive_status(task)
     inherited = {name: value for name in INHERITED if (value := getattr(task, name))}
     batch.event(
         task,
@@ -242,7 +244,7 @@ def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **m
     return batch
 
 
-def numbered(blank: Task) -> Task:
+def create_numbered_task(blank: Task) -> Task:
     """The number counter is locked before any task (house §2). Raises Conflict where the line or its project is
     archived: looked at after the row of the task has locked the key of its line, which whoever archives waits for."""
     [(number, now)] = fetch(NEXT_NUMBER, [blank.project_id])

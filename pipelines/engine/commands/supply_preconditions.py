@@ -12,13 +12,18 @@ from pipelines.engine.commands.inputs import (
     known_secrets,
     repositories_for,
     repository_fault,
+    secret_fault,
     stored_repository,
-    unknown_secret,
 )
-from pipelines.engine.commands.reconsider import once_more
+from pipelines.engine.commands.reconsider import reconsidered_situation
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, fresh, of_now, settle
+from pipelines.engine.core.decision_context import (
+    DecisionContext,
+    current_facts,
+    decide_and_store,
+    with_current_agents,
+)
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.handoffs import worker_of
 from pipelines.engine.core.transaction import run
@@ -26,7 +31,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import effects
 from pipelines.errors import existing
 from pipelines.models import Handoff, Status, Task, Token, User
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.routing.decide import effects as consequences
 from pipelines.routing.document.handoffs import handoff_faults
 from pipelines.routing.document.line import Input, ParsedLine, Problem
@@ -36,30 +41,30 @@ from pipelines.routing.document.preconditions import HANDOFF, METADATA
 def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -> Task:
     """Store the document and decide the task again. Raises NotFound, Invalid (every schema fault with its path),
     Conflict (no longer held for a handoff)."""
-    payload.accept(document, "handoff")
+    payload.checked_digest(document, "handoff")
     return run(partial(_hand_over, token_id, user, token_version, document))
 
 
 def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> Task:
-    batch, task, token = _held(token_id, token_version)
-    if not waits_for_it(token):
+    batch, task, token = _lock_token(token_id, token_version)
+    if not waits_for_handoff(token):
         raise Conflict(str(CHANGED))
-    turn, situation = _once_more(batch, task, token, user, "handoff")
-    problems = handoff_faults(document, turn.judged_by.handoff_schema(token.station))
+    turn, situation = _reconsidered_situation(batch, task, token, user, "handoff")
+    problems = handoff_faults(document, turn.judging_line.handoff_schema(token.station))
     if problems:
         raise Invalid(problems)
-    source = worker_of(turn.judged_by, token.station)
+    source = worker_of(turn.judging_line, token.station)
     # Without a name, which a handoff gets from the move that takes it along
     Handoff.objects.create(
         task=task, job=turn.job, source=source, document=document, by=str(turn.actor), at=batch.now
     )
     batch.event(task, "handoff.added", turn.actor, token=token, source=token.station, trigger=turn.cause)
-    effects.apply(turn, settle(turn, fresh(turn, situation)))
+    effects.apply(turn, decide_and_store(turn, with_current_agents(turn, situation)))
     batch.flush()
     return task
 
 
-def waits_for_it(token: Token) -> bool:
+def waits_for_handoff(token: Token) -> bool:
     return token.status == Status.HELD and HANDOFF in token.wait.get("missing", ())
 
 
@@ -68,26 +73,26 @@ def supply(token_id: int, *, user: User, token_version: int, values: Mapping[str
     becomes an input, checked as there; anything else is stored as text in the task's context. Whatever is still
     missing holds the task as before. Raises NotFound, Invalid (path `metadata.<name>`; no path if nothing is given),
     Conflict (it no longer waits for any of these)."""
-    payload.accept(dict(values), "metadata")
+    payload.checked_digest(dict(values), "metadata")
     entered = {name: value for name, value in values.items() if value is not None and str(value).strip()}
     return run(partial(_supply, token_id, user, token_version, entered))
 
 
 def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any]) -> Task:
-    batch, task, token = _held(token_id, token_version)
+    batch, task, token = _lock_token(token_id, token_version)
     if not values:
         raise Invalid.at("", "Fill in at least one field.")
-    turn, situation = _once_more(batch, task, token, user, "metadata")
-    fields = {field.key: field for field in metadata(turn.judged_by, token)}
+    turn, situation = _reconsidered_situation(batch, task, token, user, "metadata")
+    fields = {field.key: field for field in metadata_inputs(turn.judging_line, token)}
     if not fields.keys() >= values.keys():
         raise Conflict(str(CHANGED))
-    reach = Reach.of(task)
+    reach = ValueScope.of(task)
     known, connected = known_secrets(fields.values(), reach), repositories_for(fields.values(), reach)
     problems = [
         Problem(
             f"metadata.{key}",
             fault_of(fields[key], value)
-            or unknown_secret(fields[key], value, known)
+            or secret_fault(fields[key], value, known)
             or repository_fault(fields[key], value, reach, connected),
             "",
         )
@@ -96,23 +101,23 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
     if any(problem.message for problem in problems):
         raise Invalid(problem for problem in problems if problem.message)
     values = {key: stored_repository(fields[key], value, connected) for key, value in values.items()}
-    input_keys = {field.key for field in turn.judged_by.inputs}
+    input_keys = {field.key for field in turn.judging_line.inputs}
     inputs = {key: value for key, value in values.items() if key in input_keys}
     rest = {key: value for key, value in values.items() if key not in input_keys}
     task.inputs, task.context = {**task.inputs, **inputs}, {**task.context, **rest}
-    batch.task_changed(task, "inputs", "context")
+    batch.mark_task_changed(task, "inputs", "context")
     details: dict[str, Any] = {"given": sorted(values), "inputs": inputs, "context": rest}
     batch.event(
         task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **details
     )
     # Once more, since inputs and context have just changed
-    now = {**situation, "facts": consequences.refreshed_facts(situation["facts"], of_now(turn))}
-    effects.apply(turn, settle(turn, fresh(turn, now)))
+    now = {**situation, "facts": consequences.refreshed_facts(situation["facts"], current_facts(turn))}
+    effects.apply(turn, decide_and_store(turn, with_current_agents(turn, now)))
     batch.flush()
     return task
 
 
-def metadata(line: ParsedLine, token: Token) -> tuple[Input, ...]:
+def metadata_inputs(line: ParsedLine, token: Token) -> tuple[Input, ...]:
     """The fields for what this held token is missing: from the line's start form, or else a text field with that
     name."""
     known = {field.key: field for field in line.inputs if field.type != "file"}
@@ -124,7 +129,7 @@ def metadata(line: ParsedLine, token: Token) -> tuple[Input, ...]:
 CHANGED = "This task changed after you opened the page. Reload the page."
 
 
-def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
+def _lock_token(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
     """The token, read under its task's lock, if it has not changed since the person saw it."""
     task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
     batch = Batch.of_tasks(task_id)
@@ -134,8 +139,8 @@ def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
     return batch, batch.tasks[task_id], token
 
 
-def _once_more(
+def _reconsidered_situation(
     batch: Batch, task: Task, token: Token, user: User, why: str
 ) -> tuple[DecisionContext, dict[str, Any]]:
-    turn, situation, _before = once_more(batch, task, token, Actor.person(user), why)
+    turn, situation, _before = reconsidered_situation(batch, task, token, Actor.person(user), why)
     return turn, situation

@@ -7,7 +7,7 @@ from functools import partial
 
 from django.db.models import Q
 
-from pipelines.engine.commands.manual_actions import of_living, run_again
+from pipelines.engine.commands.manual_actions import lock_open_task, run_again
 from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run
@@ -24,7 +24,7 @@ PUSH = "push"
 
 
 @dataclass(frozen=True)
-class Pushed:
+class ObservedPush:
     """Push to a branch. `who`: as the host or the commits name them. `people`: members of the project that
     this is or may be. `job`: of the delivery that detected it; 0: the host reported it. `by_host`: the
     host itself names these people, and not what their commits say."""
@@ -36,30 +36,33 @@ class Pushed:
     by_host: bool = False
 
 
-def take_over(task_id: int, push: Pushed) -> str:
-    """Send the task on as after a visit of whoever pushed: to the station that changed the files last, whose visit a
-    worker makes of the pushed commit. What was open is closed, votes among it. Returns "taken"; or why nothing moved:
-    "known" (it is ours, or was seen already), "ended", "side_by_side" (branches are to meet first), "held",
-    "delivering" (it may be our own push), "nowhere" (no station of the version works on the branch)."""
-    return run(partial(_take_over, task_id, push))
+def record_push_visit(task_id: int, push: ObservedPush) -> str:
+    """Continue the task as after a visit of whoever pushed: at the station that last changed the files, where a
+
+    worker takes over the pushed commit. Whatever was open is closed, votes included. Returns "taken"; or why
+    nothing moved: "known" (it is ours, or was recorded before), "ended", "side_by_side" (branches have to join
+    first), "held", "delivering" (it may be our own push), "nowhere" (no station of the version works on the
+    branch).
+    """
+    return run(partial(_record_push_visit, task_id, push))
 
 
-def _take_over(task_id: int, push: Pushed) -> str:
+def _record_push_visit(task_id: int, push: ObservedPush) -> str:
     try:
-        batch, task = of_living(task_id)
+        batch, task = lock_open_task(task_id)
     except (Conflict, NotFound):
         return "ended"
-    if _known(task, push):
+    if _is_known_push(task, push):
         return "known"
     # A forked token is no position: its branches are.
     positions = [position for position in batch.living(task) if not position.forked]
     if len(positions) != 1:
         return "side_by_side"
     [token] = positions
-    job = batch.open_job(token)
+    job = batch.open_job_of(token)
     if token.status == Status.HELD and (job is not None or token.wait.get("escalation")):
         return "held"
-    if job is not None and job.kind == DELIVER.key and job.pk != push.job and _cleared(job):
+    if job is not None and job.kind == DELIVER.key and job.pk != push.job and _has_open_delivery(job):
         return "delivering"
     station = _station(versions.by_id(task.pinned_id), task)
     if not station:
@@ -78,10 +81,13 @@ def _take_over(task_id: int, push: Pushed) -> str:
     return "taken"
 
 
-def _known(task: Task, push: Pushed) -> bool:
-    """Return whether the push is known already: such a push makes no second visit. The host's naming replaces
-    that of its commits, which their author chose: it frees people who were only named there, and bars the
-    pusher. People whom the host named are never freed: somebody else may push the same commit again."""
+def _is_known_push(task: Task, push: ObservedPush) -> bool:
+    """Return whether the push was recorded before; then it makes no second visit. The names that the host gives
+
+    replace those of the commits, which their authors chose themselves: that frees people who were only named
+    there, and bars the pusher. People whom the host named are never freed: somebody else may push the same
+    commit again.
+    """
     recorded_push = BranchPush.objects.filter(task=task, commit=push.commit).first()
     if recorded_push is not None:
         if push.by_host and not recorded_push.by_host:
@@ -95,30 +101,34 @@ def _known(task: Task, push: Pushed) -> bool:
     return ours.exists() or delivered.exists()
 
 
-def _cleared(job: Job) -> bool:
+def _has_open_delivery(job: Job) -> bool:
     return Delivery.objects.filter(job=job, landed_at=None).exists()
 
 
 def _station(line: ParsedLine, task: Task) -> str:
-    """The one that changed the files last, under its name in the version of now; else the first that worked there."""
+    """Return the station that changed the files last, by its key in the current version; otherwise the first
+    that
+
+    worked there.
+    """
     rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE, job__purpose=Purpose.STATION)
     jobs = [row.job for row in rows.select_related("job").order_by("job__ended_at", "job_id")]
-    changed = [job for job in jobs if _changed(job)]
+    changed = [job for job in jobs if _has_changed_files(job)]
     for job in (*reversed(changed), *jobs):
-        if station := version_mapping.station(line, job, job.station):
+        if station := version_mapping.mapped_station_key(line, job, job.station):
             return station
     return ""
 
 
-def _changed(job: Job) -> bool:
+def _has_changed_files(job: Job) -> bool:
     source = (((job.outcome or {}).get("facts") or {}).get("git") or {}).get("source") or {}
     return bool(source.get("before")) and source.get("before") != source.get("tree")
 
 
-def _sent_on(batch: Batch, task: Task, token: Token, actor: Actor, station: str, push: Pushed) -> Job:
+def _sent_on(batch: Batch, task: Task, token: Token, actor: Actor, station: str, push: ObservedPush) -> Job:
     run_again(
         batch, task, token, actor, PUSH, feedback="", reason=f"{push.who}: {push.commit[:7]}", at=station
     )
-    visit = batch.open_job(token)
+    visit = batch.open_job_of(token)
     assert visit is not None
     return visit

@@ -10,14 +10,14 @@ from typing import Any
 from pipelines.engine.commands.vote_request import (
     VoteRequest,
     check_free,
+    checked_seat,
     filled,
-    may_say,
-    still_shown,
-    too_late,
+    require_current_token,
+    too_late_error,
 )
 from pipelines.engine.core import sampling
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, moment, settle
+from pipelines.engine.core.decision_context import DecisionContext, current_task_facts, decide_and_store
 from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.state import merge_counts
 from pipelines.engine.core.transaction import run
@@ -27,14 +27,20 @@ from pipelines.engine.moves.absences import Seat
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.completion import close_visit, drop_times
 from pipelines.engine.moves.entitlement import (
-    asked_of_all,
-    counted,
     decides_alone,
-    person_in,
+    person_from_rows,
     person_of,
-    question_of,
+    person_query,
+    tally_of_votes,
+    unanimous_voters,
 )
-from pipelines.engine.moves.gate_visits import asked_with, decide, this_one, visit_of, votes_on
+from pipelines.engine.moves.gate_visits import (
+    asked_with,
+    find_visit,
+    store_visit_decision,
+    visit_of,
+    votes_on,
+)
 from pipelines.engine.moves.gates import gate_of, policy_at
 from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
 from pipelines.models.plumbing import rows
@@ -92,20 +98,20 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
         # No lock for a late vote: a closed visit never opens again.
         visit = visit_of(stale_visit.pk)
         # For what it refuses: a stranger, or who may not vote here, is not told who decided
-        may_say(visit, request, list(visit.votes.all()), person_of(project_id, request.user))
-        raise too_late(visit)
+        checked_seat(visit, request, list(visit.votes.all()), person_of(project_id, request.user))
+        raise too_late_error(visit)
     # law §12: entitlement is what holds when the vote is cast, so it is read after the lock.
-    batch, (together, votes, memberships) = Batch.of_task_and(
+    batch, (together, votes, memberships) = Batch.of_task_with(
         task_id,
-        asked_with.question(visit=stale_visit.pk),
-        votes_on.question(visit=stale_visit.pk),
-        question_of(project_id, request.user),
+        asked_with.bind(visit=stale_visit.pk),
+        votes_on.bind(visit=stale_visit.pk),
+        person_query(project_id, request.user),
     )
-    visit = this_one(stale_visit.pk, together)
+    visit = find_visit(stale_visit.pk, together)
     task = visit.task = batch.tasks[task_id]
-    seat, policy = may_say(visit, request, votes, person_in(request.user, memberships))
+    seat, policy = checked_seat(visit, request, votes, person_from_rows(request.user, memberships))
     request = replace(request, fields=filled(visit, request))
-    token = still_shown(batch, visit, request, votes)
+    token = require_current_token(batch, visit, request, votes)
     # law §12: refused here, and the gate stays open.
     if request.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(f"This was already sent back {policy.max_rounds} times. Approve or reject it.")
@@ -116,7 +122,7 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
         and request.word == Word.APPROVE
         and decides_alone(seat.person, task, visit, policy)
     )
-    cast = _cast(batch, task, visit, request, seat, _marked(alone))
+    cast = _cast(batch, task, visit, request, seat, _self_approval_data(alone))
     votes.append(cast)
     decides = _settled(task, visit, policy, votes)
     answer = decide_visit(batch, task, token, visit, request, votes, together) if decides else {}
@@ -126,14 +132,14 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
 
 def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
     """Return whether the votes decide the visit, by the people who are asked at this moment."""
-    return counted(policy, votes, asked_of_all(task, visit, policy)).word is not None
+    return tally_of_votes(policy, votes, unanimous_voters(task, visit, policy)).word is not None
 
 
 def _cast(
     batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, seat: Seat, marks: dict[str, bool]
 ) -> Vote:
     assert request.user is not None
-    cast = rows.new(
+    cast = rows.new_row(
         Vote,
         visit=visit,
         user=request.user,
@@ -152,21 +158,21 @@ def _cast(
         at=batch.now,
     )
     # At once and not with the batch: the event names the vote by its id
-    rows.add([cast])
+    rows.insert_rows([cast])
     instead = {"stands_for": seat.person.username} if seat.stands_in else {}
     instead |= {"chat": request.chat.name} if request.chat else {}
-    tell(
+    record_gate_event(
         batch,
         task,
         visit,
         request,
         "gate.voted",
         vote=cast.pk,
-        **_marked(cast.self_approved),
+        **_self_approval_data(cast.self_approved),
         **instead,
-        **_unopened(request),
+        **_unopened_data(request),
     )
-    batch.tell(observers.VoteCast(visit.pk, task.pk, request.user.pk, batch.now))
+    batch.emit(observers.VoteCast(visit.pk, task.pk, request.user.pk, batch.now))
     return cast
 
 
@@ -183,20 +189,20 @@ def decide_visit(
     decision tool; nothing while not everything that was asked is settled: after an approval, when another gate is open.
     `votes`: all that were cast here, in their order, `together`: this visit and those that
     were asked with it, if they are known."""
-    _swap(batch, visit, request)
+    _store_decision(batch, visit, request)
     approvals = [] if request.word != Word.APPROVE else _approvals(visit, votes)
     drop_times(batch, task, visit)
-    escalations.close_those_of(batch, task, visit, request.actor)
+    escalations.close_for_visit(batch, task, visit, request.actor)
     if request.word == Word.APPROVE and request.user:
         sampling.forget_request(gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate), task)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
     variables = _variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}
     alone = any(approval.self_approved for approval in approvals)
-    marks: dict[str, Any] = _marked(alone) | ({"overridden": True} if request.overrides else {})
-    marks |= _unanimous(task, visit, request) | ({} if request.user else {"by": DUE_TIME})
-    tell(batch, task, visit, request, "gate.decided", count=count, **marks, **variables)
+    marks: dict[str, Any] = _self_approval_data(alone) | ({"overridden": True} if request.overrides else {})
+    marks |= _unanimity_data(task, visit, request) | ({} if request.user else {"by": DUE_TIME})
+    record_gate_event(batch, task, visit, request, "gate.decided", count=count, **marks, **variables)
     pk, email = (request.user.pk, request.user.email) if request.user else (None, "")
-    batch.tell(observers.GateDecided(visit.pk, task.pk, request.word, pk, email, batch.now))
+    batch.emit(observers.GateDecided(visit.pk, task.pk, request.word, pk, email, batch.now))
     if together is None:
         together = asked_with(visit=visit.pk)
     others = [sibling for sibling in together if sibling.state == GateVisit.State.OPEN]
@@ -206,15 +212,16 @@ def decide_visit(
     # law §5: the first word other than approve decides at once.
     for other in others:
         close_visit(batch, task, other, request.actor, "decided_elsewhere")
-    return _go_on(batch, task, token, visit, request, together)
+    return _decide_again(batch, task, token, visit, request, together)
 
 
-def _unanimous(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
-    """Return, for the event of an approval by all who are asked, who they were."""
+def _unanimity_data(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
+    """Return the user names of everybody who was asked, for the event of a unanimous approval; otherwise
+    nothing."""
     policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
     if request.word != Word.APPROVE or request.overrides or not policy.is_unanimous:
         return {}
-    return {"everyone": sorted(voter.person for voter in asked_of_all(task, visit, policy) or ())}
+    return {"everyone": sorted(voter.person for voter in unanimous_voters(task, visit, policy) or ())}
 
 
 def _approvals(visit: GateVisit, votes: Sequence[Vote] | None) -> list[Vote]:
@@ -231,11 +238,11 @@ def _variables(batch: Batch, task: Task, approvals: Iterable[Vote], request: Vot
     if not variables:
         return {}
     task.variables = {**task.variables, **variables}
-    batch.task_changed(task, "variables")
+    batch.mark_task_changed(task, "variables")
     return {"variables": variables}
 
 
-def _swap(batch: Batch, visit: GateVisit, request: VoteRequest) -> None:
+def _store_decision(batch: Batch, visit: GateVisit, request: VoteRequest) -> None:
     decided = {
         # As it is read from its row: a choice of an enumeration is no plain text.
         "word": str(request.word),
@@ -246,11 +253,11 @@ def _swap(batch: Batch, visit: GateVisit, request: VoteRequest) -> None:
         "overridden": request.overrides,
     }
     # house §4: one conditional UPDATE on gate visit and version; the loser gets 409.
-    if not decide(visit, decided, request.token_version):
+    if not store_visit_decision(visit, decided, request.token_version):
         raise Conflict()
 
 
-def _go_on(
+def _decide_again(
     batch: Batch,
     task: Task,
     token: Token,
@@ -274,26 +281,28 @@ def _go_on(
         asked_rule=decision.answer.get("rule"),
         under=decision.pinned_id,
     )
-    facts = with_votes(decision.situation["facts"], moment(turn), _words(together))
-    answer = settle(turn, {**decision.situation, "facts": facts})
+    facts = with_votes(decision.situation["facts"], current_task_facts(turn), _words(together))
+    answer = decide_and_store(turn, {**decision.situation, "facts": facts})
     effects.apply(turn, answer)
     return answer.to_stored_dict()
 
 
 def _words(together: Iterable[GateVisit]) -> dict[str, dict[str, str]]:
-    """The decisions of the gates that were asked together."""
-    return {visit.gate: visit.decided_words for visit in together if visit.state == GateVisit.State.DECIDED}
+    """Return the votes decided at the gates that were asked together, by gate."""
+    return {visit.gate: visit.decision_fields for visit in together if visit.state == GateVisit.State.DECIDED}
 
 
-def _marked(self_approved: bool) -> dict[str, bool]:
+def _self_approval_data(self_approved: bool) -> dict[str, bool]:
     return {"self_approved": True} if self_approved else {}
 
 
-def _unopened(request: VoteRequest) -> dict[str, int]:
+def _unopened_data(request: VoteRequest) -> dict[str, int]:
     return {"unopened": request.unopened} if request.unopened else {}
 
 
-def tell(batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, kind: str, **more: Any) -> None:
+def record_gate_event(
+    batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, kind: str, **more: Any
+) -> None:
     batch.event(
         task,
         kind,

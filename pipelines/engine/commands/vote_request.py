@@ -16,7 +16,7 @@ from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import EntitledPerson, meets_any
 from pipelines.engine.moves.gates import gate_of, policy_at
 from pipelines.models import GateVisit, Token, User, Vote, Word
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.document.gates import OFFERS
 from pipelines.routing.document.inputs import Input
@@ -51,11 +51,13 @@ class VoteRequest:
         return Actor.person(self.user) if self.user else ENGINE
 
 
-def may_say(
+def checked_seat(
     visit: GateVisit, request: VoteRequest, votes: Sequence[Vote], person: EntitledPerson | None
 ) -> tuple[Seat, Approval]:
-    """Return the seat in which somebody votes, and the policy. `person`: who they are in the project. Raises
-    NotFound, Forbidden, Invalid."""
+    """Return the seat in which somebody votes, and the policy of the visit. `person`: their membership of the
+
+    project. Raises NotFound, Forbidden, Invalid.
+    """
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_at(visit, line)
     assert request.user is not None
@@ -80,13 +82,13 @@ def _seat(
     usable_seats = usable(matching, visit, policy, votes) or usable(matching, visit, policy, ())
     if not usable_seats:
         eligible = next((seat for seat in matching if meets_any(seat.person, policy.who)), None)
-        why = eligible.barred(visit.task, visit, policy) if eligible else ""
+        why = eligible.bar_reason(visit.task, visit, policy) if eligible else ""
         raise Forbidden(why or "This gate does not ask you to review.")
     return usable_seats[0]
 
 
 def check_free(votes: Sequence[Vote], seat: Seat) -> None:
-    """Nobody's place is taken twice. Raises Conflict."""
+    """Check that nobody has voted for this seat yet. Raises Conflict."""
     for vote in votes:
         if vote.seat_id == seat.person.user_id:
             who = {"who": str(vote.user), "name": seat.person.username}
@@ -107,7 +109,7 @@ def _check_words(line: ParsedLine, gate: Gate | None, request: VoteRequest, *, r
             f"“{request.word}” is not offered here",
             f"Use one of {', '.join(offers)}.",
         )
-    payload.text(request.reason, "reason")
+    payload.checked_text(request.reason, "reason")
     # law §6: a reason is always needed to reject and to send back.
     if (reason_required or request.word in NEEDS_REASON) and not request.reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
@@ -122,8 +124,10 @@ def _check_words(line: ParsedLine, gate: Gate | None, request: VoteRequest, *, r
 
 
 def filled(visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
-    """The values of the gate's fields with an approval; any other word fills in nothing. A box that has to be ticked
-    is. Raises Invalid (path `fields.<key>`)."""
+    """Return the values of the gate's fields that come with an approval; other votes have none. A box that is
+
+    required has to be ticked. Raises Invalid (path `fields.<key>`).
+    """
     gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
     fields = gate.fields if gate and request.word == Word.APPROVE else ()
     if not fields and not request.fields:
@@ -132,7 +136,7 @@ def filled(visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
         key: None if value is False and _has_to_be_ticked(fields, key) else value
         for key, value in request.fields.items()
     }
-    return fill(fields, values, Reach.of(visit.task), "fields")
+    return fill(fields, values, ValueScope.of(visit.task), "fields")
 
 
 def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
@@ -141,11 +145,16 @@ def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
     )
 
 
-def still_shown(batch: Batch, visit: GateVisit, request: VoteRequest, votes: Sequence[Vote] = ()) -> Token:
-    """The token, if the visit is open, the vote is about what is shown there now, and none of these is theirs (law
-    §6)."""
+def require_current_token(
+    batch: Batch, visit: GateVisit, request: VoteRequest, votes: Sequence[Vote] = ()
+) -> Token:
+    """Return the token if the visit is open, the vote is about its current evidence, and the person has no vote
+    in
+
+    `votes` (law §6). Raises Conflict.
+    """
     if visit.state != GateVisit.State.OPEN:
-        raise too_late(visit)
+        raise too_late_error(visit)
     token = batch.tokens.get(visit.token_id)
     # law §6: a review is bound to the visit, the version of the token and the evidence.
     current = (visit.token_version, visit.evidence_digest)
@@ -160,7 +169,7 @@ def still_shown(batch: Batch, visit: GateVisit, request: VoteRequest, votes: Seq
     return token
 
 
-def too_late(visit: GateVisit) -> Conflict:
+def too_late_error(visit: GateVisit) -> Conflict:
     by = str(visit.decider or "")
     what = f"{by} said “{visit.word_display}” here first." if visit.word else "This review is closed."
     return Conflict(what, by=by, at=visit.decided_at)

@@ -30,7 +30,7 @@ def work_item(task: Task) -> Item:
 
 
 def work_items(tasks: QuerySet[Task]) -> Iterator[Item]:
-    """Ordered by number; each fifty need the same few statements."""
+    """Yield the tasks in the exchange format, ordered by number; a few statements for each fifty."""
     rows = tasks.select_related("project").order_by("project_id", "number").iterator(chunk_size=AT_ONCE)
     while chunk := list(islice(rows, AT_ONCE)):
         yield from _items(chunk)
@@ -50,7 +50,7 @@ def _items(tasks: Sequence[Task]) -> Iterator[Item]:
         line = versions.by_id(task.pinned_id)
         known = {key: agent for (project, key), agent in agents.items() if project == task.project_id}
         raised = escalations[task.pk]
-        history = [_stage(line, job, raised, handoffs) for job in _in_order(visits[task.pk])]
+        history = [_stage(line, job, raised, handoffs) for job in _jobs_with_next(visits[task.pk])]
         yield {
             "id": task.name,
             "title": task.title,
@@ -92,7 +92,7 @@ def _jobs(ids: Sequence[int]) -> QuerySet[Job]:
     return rows.annotate(verdict=KT("outcome__verdict")).only(*names)
 
 
-def _in_order(jobs: Sequence[Job]) -> Iterator[tuple[Job, Job | None]]:
+def _jobs_with_next(jobs: Sequence[Job]) -> Iterator[tuple[Job, Job | None]]:
     """Yield each job with the next job of its token."""
     following: dict[int, Job] = {}
     pairs = []
@@ -119,7 +119,11 @@ def _stage(
 
 
 def _result(job: Job, following: Job | None, raised: Sequence[Escalation]) -> str | None:
-    """`pass`, `fail` or `escalate`; nothing while it is open. Escalated: it is blocked, or what it left was raised."""
+    """Return `pass`, `fail` or `escalate`; None while the job is open. `escalate`: it is blocked, or an
+    escalation
+
+    was opened after it.
+    """
     if job.ended_at is None:
         return None
     verdict = getattr(job, "verdict", None)
@@ -162,16 +166,16 @@ def _reworks(line: ParsedLine, task: Task) -> int:
 
 
 def _risk_tier(task: Task) -> int | None:
-    tier = str(_said(task, "risk_tier"))
+    tier = str(_task_value(task, "risk_tier"))
     return int(tier) if tier in TIERS else None
 
 
 def _classification(task: Task) -> str | None:
-    classification = str(_said(task, "data_classification")).lower()
+    classification = str(_task_value(task, "data_classification")).lower()
     return classification if classification in CLASSES else None
 
 
-def _said(task: Task, key: str) -> Any:
+def _task_value(task: Task, key: str) -> Any:
     """An input of the line; or metadata that somebody supplied, which is in the context."""
     return task.inputs.get(key, task.context.get(key))
 

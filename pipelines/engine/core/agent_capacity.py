@@ -52,7 +52,7 @@ class Agents:
             state = "no_contract"
         if agent.capacity is None:
             return {"state": state}
-        return {"state": state, "free": max(0, agent.capacity - self._open(name))}
+        return {"state": state, "free": max(0, agent.capacity - self._count_open(name))}
 
     def may_start(self, task: Task, job: Job) -> bool:
         """Return whether the job's agent may begin another job: not while it is suspended or party to a
@@ -60,7 +60,7 @@ class Agents:
         if not job.agent:
             return True
         name = (task.project_id, job.agent)
-        if _is_locked(*name):
+        if _is_deadlocked(*name):
             return False
         self._load([name])
         agent = self._rows[name]
@@ -69,17 +69,17 @@ class Agents:
             return True
         if agent.suspended_at is not None:
             return False
-        return agent.capacity is None or self._running(name) < agent.capacity
+        return agent.capacity is None or self._count_running(name) < agent.capacity
 
-    def frees(self, task: Task, job: Job) -> None:
-        """The job is over: somebody else may have its place."""
+    def free_place(self, task: Task, job: Job) -> None:
+        """Give back the place that the job took at its agent: somebody else may have it."""
         if job.agent:
             name = (task.project_id, job.agent)
             self._load([name])
             self._freed.add(name)
 
-    def may_begin_again(self, project: int, keys: Iterable[str]) -> None:
-        """They were party to a deadlock, and got no work as long as it was open."""
+    def release_from_deadlock(self, project: int, keys: Iterable[str]) -> None:
+        """Mark agents as free whose deadlock is resolved; they got no work while it was open."""
         self._freed.update((project, key) for key in keys)
 
     def trust(self, task: Task, key: str, station: str) -> int | None:
@@ -92,19 +92,22 @@ class Agents:
         return agent.trust_at(station) if agent is not None else None
 
     def flush(self, opened: Collection[int]) -> None:
-        """Decide again for everybody who waits for an agent that has a place now, a branch of the same task,
-        too. `opened`: jobs of this batch, which are offered already."""
+        """Decide again for everybody who waits for an agent that is free now, branches of the same task
+        included.
+
+        `opened`: jobs of this batch, which are offered already.
+        """
         for project, key in sorted(self._freed):
             wake(project, key, opened)
 
-    def _open(self, name: Name) -> int:
+    def _count_open(self, name: Name) -> int:
         project, key = name
         here = (job for job in self.batch.jobs.values() if job.agent == key and job.state != Job.State.DONE)
         return self._elsewhere[name] + sum(
             self.batch.tasks[job.task_id].project_id == project for job in here
         )
 
-    def _running(self, name: Name) -> int:
+    def _count_running(self, name: Name) -> int:
         project, key = name
         running = Job.objects.filter(agent=key, task__project=project, state=Job.State.RUNNING)
         here = (
@@ -143,14 +146,17 @@ class Agents:
                 yield task.project_id, key
 
 
-def _is_locked(project: int, key: str) -> bool:
+def _is_deadlocked(project: int, key: str) -> bool:
     deadlocks = Deadlock.objects.filter(state=Deadlock.State.OPEN, agents__contains=[key])
     return deadlocks.filter(task__project=project).exists()
 
 
 def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
-    """Tokens that are held for this agent are decided again soon, and its jobs that nobody could take are offered
-    anew. `opened`: jobs that are offered already."""
+    """Decide the tokens again that are held for this agent, and offer its queued jobs again. `opened`: jobs
+    that
+
+    are offered already.
+    """
     execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
     queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
     offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")

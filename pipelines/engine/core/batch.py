@@ -16,13 +16,13 @@ from django.db import transaction
 
 from pipelines.engine.core import due_times, loading
 from pipelines.engine.core.agent_capacity import Agents
-from pipelines.engine.core.handed_leases import HandOn, handing_on
+from pipelines.engine.core.handed_leases import LeaseTransfer, transfer_statement
 from pipelines.engine.core.loading import Loaded
 from pipelines.engine.core.state import token_state
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.models.plumbing import rows
-from pipelines.models.plumbing.compiled import Question
+from pipelines.models.plumbing.compiled import BoundQuery
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
@@ -112,7 +112,7 @@ class Batch:
         self._handoffs: list[Handoff] = []
         self.agents = Agents(self)
         self._over: set[int] = set()
-        self._handed_on: dict[int, list[HandOn]] = {}
+        self._handed_on: dict[int, list[LeaseTransfer]] = {}
         self._granted: dict[leases.Claim, list[Job]] = {}
         self.consequences: list[observers.Consequence] = []
 
@@ -121,7 +121,7 @@ class Batch:
         return cls(loading.of_tasks(ids))
 
     @classmethod
-    def of_task_and(cls, pk: int, *besides: Question[Any]) -> tuple[Batch, list[list[Any]]]:
+    def of_task_with(cls, pk: int, *besides: BoundQuery[Any]) -> tuple[Batch, list[list[Any]]]:
         """Return the batch of a task and the answers to further questions, in the same round trip and after
         the lock."""
         loaded = loading.of_tasks([pk], besides)
@@ -146,7 +146,7 @@ class Batch:
         living = [token for token in self._tokens_of.get(task.id, ()) if token.status not in ENDED]
         return sorted(living, key=BY_ID) if len(living) > 1 else living
 
-    def open_job(self, token: Token) -> Job | None:
+    def open_job_of(self, token: Token) -> Job | None:
         """The token's job that is queued or running."""
         for job in self._jobs_of.get(token.id, ()):
             if job.state != Job.State.DONE:
@@ -160,9 +160,9 @@ class Batch:
 
     # What happens
 
-    def a_moment_later(self) -> None:
-        """Advance the clock: what follows comes after everything in this transaction so far, by its time,
-        too."""
+    def advance_clock(self) -> None:
+        """Advance the clock by one tick, so that what follows is later than everything in this transaction so
+        far."""
         self.now += TICK
 
     def next_job_id(self) -> int:
@@ -177,12 +177,12 @@ class Batch:
         self._new_jobs[job.id] = job
 
     def add_token(self, token: Token) -> Token:
-        """A branch. Written at once: events name tokens by id."""
+        """Add a branch. It is written at once, because events name tokens by their ids."""
         return self.add_tokens([token])[0]
 
     def add_tokens(self, tokens: Sequence[Token]) -> Sequence[Token]:
         """Add all branches of a fork, by one statement."""
-        rows.add(tokens)
+        rows.insert_rows(tokens)
         for token in tokens:
             self._know_token(token)
         return tokens
@@ -204,24 +204,24 @@ class Batch:
     def add_decision(self, decision: Decision) -> None:
         self._decisions.append(decision)
 
-    def changed(self, token: Token) -> None:
-        """The token's row is about to be another one: its version grows (house §4)."""
+    def mark_token_changed(self, token: Token) -> None:
+        """Mark the token as changed: its row is written at `flush`, and its version grows (house §4)."""
         token.version += 1
         token.changed_at = self.now
         self._changed_tokens[token.id] = token
 
-    def job_changed(self, job: Job) -> None:
+    def mark_job_changed(self, job: Job) -> None:
         # A new one is inserted as it is in the end
         if job.id not in self._new_jobs:
             self._changed_jobs[job.id] = job
 
-    def task_changed(self, task: Task, *extra: str) -> None:
+    def mark_task_changed(self, task: Task, *extra: str) -> None:
         """`extra` names of columns that are not always written: context, variables, pinned."""
         self._extra.update(extra)
         self._changed_tasks[task.id] = task
 
-    def ticket(self, token: Token) -> None:
-        """A queue job “drive this token”."""
+    def add_ticket(self, token: Token) -> None:
+        """Add a ticket of the queue that drives this token."""
         self._tickets.append(token)
 
     def grant_lease(self, job: Job, claim: leases.Claim) -> None:
@@ -258,8 +258,8 @@ class Batch:
             )
         )
 
-    def due_at_once(self, kind: str, task: Task, key: str) -> Due | None:
-        """A due time that was set in this transaction and that had come when it was set."""
+    def immediate_due(self, kind: str, task: Task, key: str) -> Due | None:
+        """Return a due time that was set in this transaction and was over when it was set."""
         due_key = (task.pk, kind, key)
         at_once = (due for due in self._new_dues if due.due_at <= due.set_at)
         return next((due for due in at_once if (due.task_id, due.kind, due.key) == due_key), None)
@@ -274,17 +274,17 @@ class Batch:
         self._over |= {due.pk for due in self.dues.values() if (due.task_id, due.kind, due.key) == due_key}
         self._new_dues = [due for due in self._new_dues if (due.task_id, due.kind, due.key) != due_key]
 
-    def went_on(self, job: Job) -> Job | None:
-        """The job to which this one's lease went, if nothing has ended it since."""
+    def lease_successor(self, job: Job) -> Job | None:
+        """Return the job to which this job's lease was handed on, if it is still open."""
         heirs = (self.jobs[transfer.new] for transfer in self._handed_on.get(job.id, ()))
         return next((heir for heir in heirs if heir.state != Job.State.DONE), None)
 
-    def hand_lease_on(self, hand_on: HandOn) -> None:
+    def hand_lease_on(self, hand_on: LeaseTransfer) -> None:
         self._handed_on.setdefault(hand_on.old, []).append(hand_on)
         # Finishing the old job has dropped its lease, which goes on in place of that
         self._dropped.discard(hand_on.old)
 
-    def tell(self, consequence: observers.Consequence) -> None:
+    def emit(self, consequence: observers.Consequence) -> None:
         self.consequences.append(consequence)
 
     def event(
@@ -304,8 +304,8 @@ class Batch:
         """Append to the task's gapless sequence. `data`: what folding needs, see `fold.py`."""
         task.seq += 1
         task.changed_at = self.now
-        self.task_changed(task)
-        event = rows.new(
+        self.mark_task_changed(task)
+        event = rows.new_row(
             Event,
             task=task,
             seq=task.seq,
@@ -323,12 +323,12 @@ class Batch:
         self._events.append(event)
         return event
 
-    def stays(
+    def record_stay(
         self, task: Task, token: Token, kind: str, actor: Actor | str, trigger: str, **data: Any
     ) -> None:
-        """The token is at the same station, in another state."""
-        self.changed(token)
-        self.settle_status(task)
+        """Record that the token stays at its station in another state."""
+        self.mark_token_changed(token)
+        self.derive_status(task)
         at, state = token.station, [token_state(token)]
         self.event(
             task, kind, actor, token=token, source=at, target=at, trigger=trigger, tokens=state, **data
@@ -338,30 +338,30 @@ class Batch:
         """Return the events of this transaction so far."""
         return [event for event in self._events if event.task_id == task.pk]
 
-    def settle_status(self, task: Task) -> None:
-        """The status of a task that has not ended, from its positions."""
+    def derive_status(self, task: Task) -> None:
+        """Derive the status of a task that has not ended from its positions."""
         tokens = self._tokens_of.get(task.id, ())
         positions = [token.status for token in tokens if token.status not in ENDED and not token.forked]
         # Without any the task has ended, and its status is that of its end (`completion`)
         if positions:
             task.status = task_status(positions)
-            self.task_changed(task)
+            self.mark_task_changed(task)
 
     # What is written
 
     def flush(self) -> None:
         """Write everything, tell the observers, enqueue the tickets, and promise the hints."""
         # What changes comes first: a token has one open job, and a lease that went on may be over.
-        send([*self._changes(), *self._news()])
+        send([*self._update_statements(), *self._insert_statements()])
         # Behind the rows: from them it reads who waits for an agent, and which jobs are queued
         self.agents.flush(self._new_jobs.keys())
         # Also where none is new: the move may have ended what a stored one waits for
         if self._new_dues or self._over or self.dues:
             due_times.write(self, self._new_dues, self._over)
-        observers.tell(*self.consequences)
+        observers.emit(*self.consequences)
         tickets: dict[str, list[int]] = {}
         for token in self._tickets:
-            tickets.setdefault(outbox.queue_of(self.open_job(token)), []).append(token.pk)
+            tickets.setdefault(outbox.queue_of(self.open_job_of(token)), []).append(token.pk)
         for queue, tokens in tickets.items():
             outbox.drive(tokens, queue)
         if self._events:
@@ -369,23 +369,24 @@ class Batch:
             hints = self._hints()
             transaction.on_commit(lambda: observers.publish_hints(hints), robust=True)
 
-    def _changes(self) -> Iterator[Statement]:
-        """Yield one statement for each table; unwritten tables are left out."""
+    def _update_statements(self) -> Iterator[Statement]:
+        """Yield one update statement for each table with changed rows, and those that grant or hand on leases."""
         changed: tuple[tuple[dict[int, Any], tuple[str, ...]], ...] = (
             (self._changed_jobs, JOB),
             (self._changed_tokens, TOKEN),
             # Sorted: the same columns make the same text, and that the server has prepared
             (self._changed_tasks, (*TASK, *sorted(self._extra))),
         )
-        yield from (rows.updating([*which.values()], names) for which, names in changed if which)
+        yield from (rows.update_statement([*which.values()], names) for which, names in changed if which)
         if self._handed_on:
-            yield handing_on([transfer for heirs in self._handed_on.values() for transfer in heirs])
+            yield transfer_statement([transfer for heirs in self._handed_on.values() for transfer in heirs])
         for claim, jobs in self._granted.items():
             keys = [job.lease_key for job in jobs]
             yield Statement(GRANT_LEASES, [claim.worker, claim.seconds, [job.id for job in jobs], keys])
 
-    def _news(self) -> Iterator[Statement]:
-        """The same, and the leases that are over, also those that were handed on before."""
+    def _insert_statements(self) -> Iterator[Statement]:
+        """Yield one insert statement for each table with new rows, and the one that drops the leases which are
+        over."""
         new: tuple[Collection[Any], ...] = (
             self._decisions,
             self._new_jobs.values(),
@@ -393,7 +394,7 @@ class Batch:
             self._events,
             self._handoffs,
         )
-        yield from (rows.insert([*which]) for which in new if which)
+        yield from (rows.insert_statement([*which]) for which in new if which)
         if self._dropped:
             yield Statement(DROP_LEASES, [list(self._dropped)])
 

@@ -17,7 +17,7 @@ from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.models.plumbing import rows
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.queries.standing_approvals import gates_that_stand, standing_approval
+from pipelines.queries.standing_approvals import same_patch_approval, version_same_patch_gates
 from pipelines.queries.usage import cost_of_task
 from pipelines.routing.analysis.redecide.stored_trace import compact_entries
 from pipelines.routing.basics.outcome import Outcome, read_outcome
@@ -58,18 +58,22 @@ class DecisionContext:
     outcome: Outcome | None = None
 
     @property
-    def judge(self) -> int:
-        """The id of the version under which the job started, unless told otherwise (law §1, LineVersion)."""
+    def judge_version_id(self) -> int:
+        """The id of the version that decides: the one under which the job started, unless `under` names another
+        (law
+
+        §1, LineVersion).
+        """
         return self.under or self.job.pinned_id
 
     @property
-    def after(self) -> Job:
-        """The job that has just been reported, by whose worker the next one may be taken at once."""
+    def reported_job(self) -> Job:
+        """The job that was just reported; its worker may go on with the next one at once."""
         return self.holder or self.job
 
     @cached_property
-    def judged_by(self) -> ParsedLine:
-        return versions.by_id(self.judge)
+    def judging_line(self) -> ParsedLine:
+        return versions.by_id(self.judge_version_id)
 
     @property
     def line(self) -> ParsedLine:
@@ -77,10 +81,10 @@ class DecisionContext:
         return versions.by_id(self.task.pinned_id)
 
     @cached_property
-    def about(self) -> DecisionSubject:
+    def subject(self) -> DecisionSubject:
         """Subject by which the consequences of a decision are counted. The token has not moved yet."""
         return DecisionSubject(
-            self.judged_by,
+            self.judging_line,
             self.token.station,
             self.token.origin,
             self.outcome or read_outcome(self.job.outcome),
@@ -109,13 +113,13 @@ def situation(turn: DecisionContext) -> dict[str, Any]:
         "station": token.station,
         "outcome": turn.job.outcome,
         "facts": {
-            **of_now(turn),
+            **current_facts(turn),
             "signal_reworks": token.signal_reworks,
             "origin": token.origin or None,
-            **_spent(turn.judged_by, turn.job),
-            **_across(turn),
+            **_spent(turn.judging_line, turn.job),
+            **_station_facts(turn),
             **_samples(turn),
-            **_stands(turn),
+            **_approval_facts(turn),
         },
     }
 
@@ -128,10 +132,9 @@ def _spent(line: ParsedLine, job: Job) -> dict[str, Any]:
     return {"spent": spent} if spent else {}
 
 
-def _across(turn: DecisionContext) -> dict[str, Any]:
-    """Return what was observed of other stations in the token's own past, where the line reads that (law
-    §13)."""
-    if not turn.judged_by.reads_stations or turn.job.outcome is None:
+def _station_facts(turn: DecisionContext) -> dict[str, Any]:
+    """Return what was observed at other stations in the token's own past, if the line reads that (law §13)."""
+    if not turn.judging_line.reads_stations or turn.job.outcome is None:
         return {}
     tokens = list(turn.task.tokens.values_list("pk", "parent_id", "joined_id"))
     part = past_of(turn.token.pk, tokens)
@@ -145,18 +148,22 @@ def _across(turn: DecisionContext) -> dict[str, Any]:
 
 def _samples(turn: DecisionContext) -> dict[str, Any]:
     """Return the samples drawn at gates that ask about a sample."""
-    drawn = samples(turn.judged_by, turn.task, turn.job.outcome or {})
+    drawn = samples(turn.judging_line, turn.task, turn.job.outcome or {})
     if DRAWN in drawn.values():
         # From here on it can be read on the page of the task.
         remember_drawn(turn.task, drawn)
     return {"samples": drawn} if drawn else {}
 
 
-def _stands(turn: DecisionContext) -> dict[str, Any]:
-    """The gates whose approval stands for this tree, because the change is the same on a base that moved (law §15)."""
+def _approval_facts(turn: DecisionContext) -> dict[str, Any]:
+    """Return the gates whose approval holds for this tree as well, because the same change was put on a base
+    that
+
+    moved (law §15).
+    """
     approvals = {}
-    for gate in gates_that_stand(turn.judge):
-        stands = standing_approval(turn.judged_by, turn.job, gate)
+    for gate in version_same_patch_gates(turn.judge_version_id):
+        stands = same_patch_approval(turn.judging_line, turn.job, gate)
         if stands is not None:
             approvals[gate] = {"rule": stands.rule, "approved": stands.approved, "tree": stands.tree}
     return {"stands": approvals} if approvals else {}
@@ -189,24 +196,30 @@ def judgement(job: Job, outcome: Outcome) -> Outcome:
     return judge_outcome(line, station, outcome, _spent(line, job).get("spent", 0)).outcome
 
 
-def of_now(turn: DecisionContext) -> dict[str, Any]:
-    """Return what may differ when the same outcome is decided again: everything about the task but what the
-    token itself brought along."""
-    words = {"words": last_words(turn.task)} if turn.judged_by.reads_gate_words else {}
-    return {**moment(turn), **words}
+def current_facts(turn: DecisionContext) -> dict[str, Any]:
+    """Return the facts that may differ when the same outcome is decided again: all about the task, but not what
+
+    the token brought along.
+    """
+    words = {"words": last_words(turn.task)} if turn.judging_line.reads_gate_words else {}
+    return {**current_task_facts(turn), **words}
 
 
-def moment(turn: DecisionContext) -> dict[str, Any]:
-    """The same without the words at gates: what step 7 reads after a word or an answer (law §12)."""
+def current_task_facts(turn: DecisionContext) -> dict[str, Any]:
+    """Return the current facts of the task without the votes at gates: what step 7 reads after a vote or an
+    answer
+
+    (law §12).
+    """
     task = turn.task
     return {
         **counts(task),
         "context": dict(task.context),
         "variables": dict(task.variables),
         "inputs": dict(task.inputs),
-        "task": about(task),
+        "task": task_fields(task),
         **({"unreadable": dict(task.unreadable)} if task.unreadable else {}),
-        **beside(turn.batch, task, turn.token, turn.judged_by),
+        **parallel_stations(turn.batch, task, turn.token, turn.judging_line),
     }
 
 
@@ -216,16 +229,18 @@ def last_words(task: Task) -> dict[str, str]:
     return dict(decided.values_list("gate", "word"))
 
 
-def beside(batch: Batch, task: Task, token: Token, line: ParsedLine) -> dict[str, Any]:
-    """The stations in which other tokens stand, where the line forbids some to run in parallel. What waits at a join
-    does not run there."""
+def parallel_stations(batch: Batch, task: Task, token: Token, line: ParsedLine) -> dict[str, Any]:
+    """Return the stations where other tokens of the task are, if the line forbids some stations to run in
+
+    parallel. Tokens that wait at a join do not count.
+    """
     if not line.forbidden_parallel:
         return {}
     others = [other for other in batch.living(task) if other.pk != token.pk and not other.forked]
     return {"beside": [other.station for other in others if "join" not in other.wait]}
 
 
-def about(task: Task) -> dict[str, Any]:
+def task_fields(task: Task) -> dict[str, Any]:
     """The fields of the task that conditions, checks and templates may read: `task.title`, …"""
     return {
         "name": task.name,
@@ -239,10 +254,13 @@ def about(task: Task) -> dict[str, Any]:
     }
 
 
-def fresh(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
-    """Return the situation with how free the line's agents are at this moment, whatever it was before: a free
-    place is used by the move itself (law §8). Includes the handoff that a person added since."""
-    line, facts = turn.judged_by, situation["facts"]
+def with_current_agents(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
+    """Return the situation with the current state of the line's agents: a free place is taken by the move
+    itself
+
+    (law §8). Includes a handoff that a person added since.
+    """
+    line, facts = turn.judging_line, situation["facts"]
     if line.agents:
         facts = {**facts, "agents": turn.batch.agents.facts(turn.task, line.agents)}
     if HANDOFF in line.requirements_of(situation["station"]) and added_by_hand(turn.job) is not None:
@@ -250,27 +268,30 @@ def fresh(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
     return situation if facts is situation["facts"] else {**situation, "facts": facts}
 
 
-def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
-    """Decide on the situation and keep the decision with everything it read; the answer is a value, applied by
-    `effects`. The trace is kept apart from it, as far as it cannot be worked out again."""
-    facts = fresh(turn, facts)
+def decide_and_store(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
+    """Decide on the situation and store the decision with everything that it read. Returns the answer;
+    `effects`
+
+    applies it. Of the trace only what cannot be computed again is stored.
+    """
+    facts = with_current_agents(turn, facts)
     began = time.perf_counter_ns()
     read = situation_from_engine(facts, turn.told)
     # house §1: `routing` has no clock, so it is handed one to time the rules.
-    answer = decide(turn.judged_by, read, clock=time.perf_counter)
+    answer = decide(turn.judging_line, read, clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000
-    station = turn.judged_by.station(read.station)
+    station = turn.judging_line.station(read.station)
     # Once more, since a decision says only what follows: counters and context want the judged outcome
-    turn.outcome = judge_outcome(turn.judged_by, station, read.outcome, read.facts.spent).outcome
-    turn.decision = rows.new(
+    turn.outcome = judge_outcome(turn.judging_line, station, read.outcome, read.facts.spent).outcome
+    turn.decision = rows.new_row(
         Decision,
         # Made here: token and event of the move name the decision before it is written
         id=uuid.uuid4(),
         task=turn.task,
         token_id=turn.token.id,
         job_id=turn.job.id,
-        pinned_id=turn.judge,
-        revision=turn.judged_by.revision,
+        pinned_id=turn.judge_version_id,
+        revision=turn.judging_line.revision,
         cause=turn.cause,
         station=turn.token.station,
         situation=facts,

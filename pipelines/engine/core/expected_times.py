@@ -25,7 +25,7 @@ def expected(job: Job) -> float | None:
 
 
 def watch(batch: Batch, task: Task, token: Token, job: Job) -> None:
-    """The job starts now."""
+    """Set the due time at which the job, which starts now, is late."""
     seconds = expected(job)
     # A wait takes as long as its line says.
     if seconds and job.kind != WAIT and versions.by_id(job.pinned_id).policy.deadlocks:
@@ -33,17 +33,20 @@ def watch(batch: Batch, task: Task, token: Token, job: Job) -> None:
 
 
 def unwatch(batch: Batch, task: Task, token: Token) -> None:
-    """The job was taken back. It begins anew when it starts again."""
+    """Drop that due time: the job was taken back, and gets a new one when it starts again."""
     batch.drop_due(LATE, task, str(token.pk))
 
 
 def is_late(batch: Batch, task: Task, token: Token, job: Job) -> bool:
-    """Return whether a job that runs has taken too long; if not, it is looked at again. The time during which
-    its agent was suspended does not count."""
+    """Return whether a running job has taken too long, without the time in which its agent was suspended. If
+    not,
+
+    set the time of the next check.
+    """
     seconds = expected(job)
     if not seconds or job.started_at is None:
         return False
-    total, suspended = _worked(batch.now, job.started_at, _suspensions(task, job))
+    total, suspended = _working_seconds(batch.now, job.started_at, _suspensions(task, job))
     if has_timed_out(total, seconds):
         return True
     left = deadlock_limit(seconds) - total
@@ -57,7 +60,9 @@ def _set(batch: Batch, task: Task, token: Token, seconds: float) -> None:
     batch.set_due(LATE, task, late, key=str(token.pk), token=token)
 
 
-def _worked(now: datetime, started: datetime, suspensions: list[tuple[str, datetime]]) -> tuple[float, bool]:
+def _working_seconds(
+    now: datetime, started: datetime, suspensions: list[tuple[str, datetime]]
+) -> tuple[float, bool]:
     """Seconds since the start, less those of the suspensions; and whether one is in force."""
     total, since = now - started, None
     for kind, at in [*suspensions, ("now", now)]:

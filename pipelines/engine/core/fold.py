@@ -55,7 +55,7 @@ def step(row: Row, event: Event) -> Row:
 
 
 def row_of(task: Task, tokens: Iterable[Token]) -> Row:
-    """The same fields, read from the rows."""
+    """Return the fields that `fold` derives, read from the rows instead."""
     return {
         **{name: getattr(task, name) for name in EMPTY if name != "tokens"},
         "tokens": {token.pk: {name: getattr(token, name) for name in TOKEN_FIELDS} for token in tokens},

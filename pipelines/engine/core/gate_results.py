@@ -35,7 +35,7 @@ def trigger(decision: Decision) -> str:
         return f"{against}_{DECISION_RESULTS.get(words[against], words[against])}"
     judged = dict.fromkeys((key for key, word in words.items() if word == "approve"), True)
     for entry in _evaluated(decision):
-        key, judges = gate_of(entry), not str(entry["why"]).endswith(DISPLAY_ONLY)
+        key, judges = gate_of_entry(entry), not str(entry["why"]).endswith(DISPLAY_ONLY)
         if judges:
             judged[key] = judged.get(key, True) and (entry["result"] is True or words.get(key) == "approve")
     failed = next((key for key, passed in judged.items() if not passed), None)
@@ -67,7 +67,7 @@ def words_of(decision: Decision) -> dict[str, str]:
     return {key: str(word.get("decision")) for key, word in gates.items() if word.get("decision")}
 
 
-def gate_of(entry: dict[str, Any]) -> str:
+def gate_of_entry(entry: dict[str, Any]) -> str:
     return str(entry.get("why", "")).partition(":")[0]
 
 

@@ -12,7 +12,7 @@ from pipelines.models.plumbing.statements import Statement
 
 
 @dataclass(frozen=True)
-class HandOn:
+class LeaseTransfer:
     """Transfer of a lease from the job `old` to the job `new`."""
 
     old: int
@@ -21,12 +21,12 @@ class HandOn:
     seconds: float
 
 
-def handing_on(handed: Sequence[HandOn]) -> Statement:
+def transfer_statement(handed: Sequence[LeaseTransfer]) -> Statement:
     rows = [*_rows(handed)]
     return Statement(HAND_LEASES_ON, [json.dumps(rows)], len(rows), "leases that were to be handed on")
 
 
-def _rows(handed: Sequence[HandOn]) -> Iterator[tuple[int, int, str, float]]:
+def _rows(handed: Sequence[LeaseTransfer]) -> Iterator[tuple[int, int, str, float]]:
     """A lease that went on several times is still that of the first job, and becomes that of the last."""
     came_from = {transfer.new: transfer.old for transfer in handed}
     went_on = set(came_from.values())

@@ -20,7 +20,7 @@ from pipelines.engine.statements import (
 )
 from pipelines.models import Due, Job, Owner, Project, Task, Token
 from pipelines.models.plumbing import rows
-from pipelines.models.plumbing.compiled import Question
+from pipelines.models.plumbing.compiled import BoundQuery
 from pipelines.models.plumbing.statements import Statement, send
 
 SPARE = 3
@@ -47,7 +47,7 @@ class Loaded:
     besides: list[list[Any]]
 
 
-def of_tasks(ids: Collection[int], besides: Sequence[Question[Any]] = ()) -> Loaded:
+def of_tasks(ids: Collection[int], besides: Sequence[BoundQuery[Any]] = ()) -> Loaded:
     return _load(TASKS_BY_ID, list(ids), [], besides)
 
 
@@ -55,25 +55,25 @@ def of_jobs(ids: Collection[int]) -> Loaded:
     return _load(TASKS_OF_JOBS, list(ids), list(ids))
 
 
-def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[Question[Any]] = ()) -> Loaded:
+def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[BoundQuery[Any]] = ()) -> Loaded:
     lock = Statement(LOCK_TASKS.format(of=of), [which])
     read = Statement(READ_TASKS.format(of=of), [which, jobs, len(jobs) + SPARE])
     more = [Statement(question.text, question.parameters) for question in besides]
     locked, [(clock, job_ids, tokens, work, projects, dues, unmet)], *answers = send([lock, read, *more])
     known = {}
     for project, owner in json.loads(projects or "[]"):
-        known[project["id"]] = rows.read(Project, project)
-        known[project["id"]].owner = rows.read(Owner, owner)
-    tasks = [rows.read(Task, json.loads(text)) for (text,) in locked]
+        known[project["id"]] = rows.row_from_json(Project, project)
+        known[project["id"]].owner = rows.row_from_json(Owner, owner)
+    tasks = [rows.row_from_json(Task, json.loads(text)) for (text,) in locked]
     for task in tasks:
         task.project = known[task.project_id]
     return Loaded(
         clock=clock,
         job_ids=iter(job_ids),
         tasks=tasks,
-        tokens=[rows.read(Token, row) for row in json.loads(tokens or "[]")],
-        jobs=[rows.read(Job, row) for row in json.loads(work or "[]")],
-        dues=[rows.read(Due, row) for row in json.loads(dues or "[]")],
+        tokens=[rows.row_from_json(Token, row) for row in json.loads(tokens or "[]")],
+        jobs=[rows.row_from_json(Job, row) for row in json.loads(work or "[]")],
+        dues=[rows.row_from_json(Due, row) for row in json.loads(dues or "[]")],
         unmet={int(pk): names for pk, names in json.loads(unmet or "{}").items()},
         besides=[question.read(answer) for question, answer in zip(besides, answers, strict=True)],
     )

@@ -14,7 +14,7 @@ SIZE = 10 * 1024 * 1024
 LONGEST_TEXT = 20_000
 
 
-def accept(value: Any, path: str = "") -> str:
+def checked_digest(value: Any, path: str = "") -> str:
     """Check a JSON value and return its digest. Raises `Invalid` naming the place.
 
     Refused: NUL, lone surrogates, NaN and infinities, nesting deeper than 100, more than 10 MiB."""
@@ -36,9 +36,9 @@ def accept(value: Any, path: str = "") -> str:
     return _sha(text)
 
 
-def text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
+def checked_text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
     """Text of a person, unchanged. Raises `Invalid` if it cannot be stored or is too long."""
-    accept(value, path)
+    checked_digest(value, path)
     if len(value) > longest:
         raise Invalid.at(path, f"is longer than {longest} characters")
     return value

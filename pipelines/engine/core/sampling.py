@@ -22,8 +22,8 @@ def samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[st
     gates = [gate for gate in line.gates if gate.sample is not None]
     if not gates:
         return {}
-    chain, change = chain_of(task), _change(outcome)
-    subjects = [_of_task(chain[0]), _request(task), *([change] if change else [])]
+    chain, change = chain_of(task), _change_subject(outcome)
+    subjects = [_task_subject(chain[0]), _request_subject(task), *([change] if change else [])]
     before = SampledDraw.objects.filter(line=task.line_id, about__in=subjects)
     subjects_by_gate: dict[str, set[str]] = {}
     for gate, about in before.values_list("gate", "about"):
@@ -39,20 +39,22 @@ def _drawn(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[s
     # With the line: another one may have a gate of this key, and would draw the same tasks
     key, place, one_in = sampling_key(), f"{line_id}/{gate.key}", gate.sample.one_in
     by_key = any(is_drawn(key, place, str(task_id), one_in) for task_id in chain)
-    if by_key or _of_task(chain[0]) in prior_subjects:
+    if by_key or _task_subject(chain[0]) in prior_subjects:
         return DRAWN
     if not prior_subjects:
         return NOT_DRAWN
     return SAME_CHANGE if any(about.startswith(CHANGE) for about in prior_subjects) else SAME_REQUEST
 
 
-def remember(visit: GateVisit, gate: Gate | None, outcome: Mapping[str, Any]) -> None:
-    """Keep that people are asked about this change now, so that its chain of tasks and its changed lines are asked
-    about ever after."""
+def record_reviewed_subjects(visit: GateVisit, gate: Gate | None, outcome: Mapping[str, Any]) -> None:
+    """Store that people were asked about this change, so that its chain of tasks and the same changed lines are
+
+    always asked about from now on.
+    """
     if gate is None or gate.sample is None:
         return
-    change = _change(outcome)
-    abouts = [_of_task(chain_of(visit.task)[0]), *([change] if change else [])]
+    change = _change_subject(outcome)
+    abouts = [_task_subject(chain_of(visit.task)[0]), *([change] if change else [])]
     rows = [SampledDraw(line_id=visit.task.line_id, gate=gate.key, about=about) for about in abouts]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -62,14 +64,14 @@ def remember_drawn(task: Task, draws: Mapping[str, str]) -> None:
     draws anew by cancelling, by leaving it where it waits, or after a rejection. Nothing is kept of a task that was not
     drawn."""
     drawn = [gate for gate, draw in draws.items() if draw == DRAWN]
-    rows = [SampledDraw(line_id=task.line_id, gate=gate, about=_request(task)) for gate in drawn]
+    rows = [SampledDraw(line_id=task.line_id, gate=gate, about=_request_subject(task)) for gate in drawn]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def forget_request(gate: Gate | None, task: Task) -> None:
     """Let what asks the same draw anew, now that somebody approved it."""
     if gate is not None and gate.sample is not None:
-        SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request(task)).delete()
+        SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).delete()
 
 
 def chain_of(task: Task) -> list[int]:
@@ -80,11 +82,11 @@ def chain_of(task: Task) -> list[int]:
     return [int(number) for (number,) in fetch(TASK_CHAIN, [task.pk])] or [int(task.pk)]
 
 
-def _of_task(root: int) -> str:
+def _task_subject(root: int) -> str:
     return f"task:{root}"
 
 
-def _request(task: Task) -> str:
+def _request_subject(task: Task) -> str:
     """Name what a task asks for, whatever its spacing: its inputs, or its words where its line takes none."""
     return f"request:{payload.digest(_evenly_spaced(task.inputs or [task.title, task.description]))}"
 
@@ -97,7 +99,7 @@ def _evenly_spaced(value: Any) -> Any:
     return [_evenly_spaced(member) for member in value] if isinstance(value, list) else value
 
 
-def _change(outcome: Mapping[str, Any]) -> str:
+def _change_subject(outcome: Mapping[str, Any]) -> str:
     """The digest of the changed lines, as the server counted them (law §13); "" without any."""
     facts = outcome.get("facts")
     digest = (facts.get("git") or {}).get("lines") if isinstance(facts, Mapping) else ""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import about
+from pipelines.engine.core.decision_context import task_fields
 from pipelines.models import Due, Job, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.durations import parse_seconds
@@ -37,7 +37,7 @@ def begin(batch: Batch, task: Task, job: Job) -> None:
     job.state, job.started_at = Job.State.RUNNING, batch.now
     if job.kind == WAIT:
         try:
-            at = time_of(versions.by_id(job.pinned_id).station(job.station), task, batch.now)
+            at = wait_end(versions.by_id(job.pinned_id).station(job.station), task, batch.now)
         except NotATime:
             at = batch.now
         batch.set_due(WAIT, task, at, key=str(job.pk), job=job)
@@ -49,7 +49,7 @@ def unbegin(batch: Batch, task: Task, job: Job) -> None:
     batch.drop_due(WAIT, task, str(job.pk))
 
 
-def time_of(station: Station, task: Task, now: datetime) -> datetime:
+def wait_end(station: Station, task: Task, now: datetime) -> datetime:
     """Return when a `wait` that starts now ends.
 
     :raises NotATime:
@@ -74,7 +74,7 @@ def outcome_of_wait(station: Station, task: Task, due: Due) -> dict[str, Any]:
     that could be computed."""
     try:
         if due.due_at <= due.set_at:
-            time_of(station, task, due.set_at)
+            wait_end(station, task, due.set_at)
     except NotATime as fault:
         return {"result": "failure", "failure_type": "template_error", "summary": str(fault)}
     return {"result": "success", "summary": f"Waited until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."}
@@ -83,7 +83,7 @@ def outcome_of_wait(station: Station, task: Task, due: Due) -> dict[str, Any]:
 def rendered(station: Station, text: str, task: Task) -> str:
     """:raises NotATime:"""
     scope: Mapping[str, Any] = {
-        "task": about(task),
+        "task": task_fields(task),
         "input": task.inputs,
         "context": task.context,
         "variables": task.variables,

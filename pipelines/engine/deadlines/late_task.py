@@ -7,7 +7,7 @@ from pipelines.models import Due
 from pipelines.ports import observers
 
 
-def task_is_late(batch: Batch, due: Due) -> None:
+def handle_late_task(batch: Batch, due: Due) -> None:
     """Handle due times of kind `task`."""
-    batch.tell(observers.TaskLate(due.task_id, batch.now))
+    batch.emit(observers.TaskLate(due.task_id, batch.now))
     batch.flush()

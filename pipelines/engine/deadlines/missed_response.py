@@ -9,7 +9,7 @@ from pipelines.engine.moves.escalation_actions import ACTIONS
 from pipelines.models import Due, Escalation
 
 
-def escalation_is_due(batch: Batch, due: Due) -> None:
+def handle_escalation_due(batch: Batch, due: Due) -> None:
     """Handle due times of kind `escalation`. That it fires once is its row's, which is gone by now; that a
     breach is recorded once, `breached_at`'s."""
     escalation = Escalation.objects.get(pk=due.key)
@@ -18,7 +18,7 @@ def escalation_is_due(batch: Batch, due: Due) -> None:
     task = batch.tasks[due.task_id]
     escalation.breached_at = batch.now
     escalation.save(update_fields=["breached_at"])
-    escalations.tell(
+    escalations.record_escalation_event(
         batch, escalation, task, "escalation.breached", ENGINE, actions=list(escalation.on_breach)
     )
     for action in escalation.on_breach:

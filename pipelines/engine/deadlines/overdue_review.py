@@ -12,14 +12,14 @@ from pipelines.engine.moves import escalations
 from pipelines.engine.moves.absences import deciders, stand_ins
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.entitlement import people_of
-from pipelines.engine.moves.gates import gate_of, later, policy_at
+from pipelines.engine.moves.gates import due_time_after, gate_of, policy_at
 from pipelines.models import Due, Event, GateVisit, Task, User, Word
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate, ParsedLine
 
 
-def gate_is_due(batch: Batch, due: Due) -> None:
+def handle_gate_due(batch: Batch, due: Due) -> None:
     """Handle due times of kind `gate`."""
     assert due.visit_id is not None
     visit = GateVisit.objects.select_related("task", "job", "asked_by").get(pk=due.visit_id)
@@ -39,7 +39,7 @@ def gate_is_due(batch: Batch, due: Due) -> None:
             _remind(batch, visit, gate, number)
         # law §6, Due times: again after `every`, at most `times` times
         if gate.due.every and number <= gate.due.max_reminders:
-            again = later(visit.task, gate.due, batch.now, gate.due.every)
+            again = due_time_after(visit.task, gate.due, batch.now, gate.due.every)
             batch.set_due(GATE_DUE, batch.tasks[visit.task_id], again, key=str(visit.pk), visit=visit)
     batch.flush()
 
@@ -47,11 +47,11 @@ def gate_is_due(batch: Batch, due: Due) -> None:
 def _remind(batch: Batch, visit: GateVisit, gate: Gate, number: int) -> None:
     """`number`: 0 before it is due."""
     to = _addresses(visit.task, visit, gate)
-    batch.tell(observers.GateOverdue(visit.pk, visit.task_id, to, batch.now, number))
+    batch.emit(observers.GateOverdue(visit.pk, visit.task_id, to, batch.now, number))
 
 
 def _say(batch: Batch, visit: GateVisit, then: str) -> int:
-    """Tell that it is overdue; returns how often that was told by now."""
+    """Record that the review is overdue. Returns how often that was recorded by now."""
     earlier_events = Event.objects.filter(task=visit.task_id, kind="gate.overdue", data__visit=str(visit.pk))
     number = earlier_events.count() + 1
     again: dict[str, Any] = {"number": number} if number > 1 else {}

@@ -9,18 +9,18 @@ from datetime import datetime
 from functools import partial
 
 from pipelines.engine.commands import deadlocks, dependencies
-from pipelines.engine.commands.reconsider import facts_changed
+from pipelines.engine.commands.reconsider import handle_changed_facts
 from pipelines.engine.commands.submit import TASK_DUE
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import LATE
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import WAIT
-from pipelines.engine.deadlines.late_task import task_is_late
-from pipelines.engine.deadlines.missed_response import escalation_is_due
-from pipelines.engine.deadlines.overdue_review import gate_is_due
-from pipelines.engine.deadlines.unanswered_question import nobody_answered
-from pipelines.engine.deadlines.wait_elapsed import wait_is_over
+from pipelines.engine.deadlines.late_task import handle_late_task
+from pipelines.engine.deadlines.missed_response import handle_escalation_due
+from pipelines.engine.deadlines.overdue_review import handle_gate_due
+from pipelines.engine.deadlines.unanswered_question import handle_unanswered_question
+from pipelines.engine.deadlines.wait_elapsed import handle_elapsed_wait
 from pipelines.engine.moves import escalations
 from pipelines.engine.moves.completion import GATE_DUE
 from pipelines.engine.moves.evaluations import UNTAKEN
@@ -32,18 +32,18 @@ from pipelines.models.plumbing.compiled import execute
 Fires = Callable[[Batch, Due], None]
 
 KINDS: dict[str, Fires] = {
-    GATE_DUE: gate_is_due,
-    escalations.KIND: escalation_is_due,
-    WAIT: wait_is_over,
-    FACTS: facts_changed,
-    LATE: deadlocks.work_is_late,
-    RESUME: deadlocks.may_go_on,
-    DEPENDENCY: dependencies.may_be_met,
+    GATE_DUE: handle_gate_due,
+    escalations.KIND: handle_escalation_due,
+    WAIT: handle_elapsed_wait,
+    FACTS: handle_changed_facts,
+    LATE: deadlocks.handle_late_work,
+    RESUME: deadlocks.handle_resume,
+    DEPENDENCY: dependencies.handle_dependency_due,
     CIRCLE: dependencies.look_for_circle,
-    UNTAKEN: nobody_answered,
-    TASK_DUE: task_is_late,
+    UNTAKEN: handle_unanswered_question,
+    TASK_DUE: handle_late_task,
 }
-BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.parties}
+BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.circle_party_ids}
 """Kinds that also need the locks of other tasks: which ones, by task id."""
 
 

@@ -10,7 +10,7 @@ from pipelines.models import Due, Job
 from pipelines.queries import versions
 
 
-def wait_is_over(batch: Batch, due: Due) -> None:
+def handle_elapsed_wait(batch: Batch, due: Due) -> None:
     """Handle due times of kind `wait`."""
     job = batch.jobs.get(due.job_id or 0)
     if job is None or job.state != Job.State.RUNNING:

@@ -10,31 +10,31 @@ from collections.abc import Sequence
 
 from pipelines.engine.invariants.agents import (
     agents_within_capacity,
+    free_agents_wake_waiting,
     idle_agents_begin_nothing,
-    suspensions_are_as_told,
-    who_waits_for_an_agent_is_told,
+    suspensions_match_audit,
 )
 from pipelines.engine.invariants.budgets import named_budgets_hold
-from pipelines.engine.invariants.deadlocks import deadlocks_are_kept, dependencies_let_go
+from pipelines.engine.invariants.deadlocks import deadlocks_are_consistent, dependency_waits_end
 from pipelines.engine.invariants.escalations import (
-    escalations_are_kept,
+    escalations_are_consistent,
+    holds_have_open_cause,
     nothing_went_forward,
     nothing_works_while_blocked,
-    what_is_held_is_let_go,
 )
 from pipelines.engine.invariants.gates import (
     events_name_what_was_evaluated,
     gates_were_passed_by_votes,
     waiting_has_open_visits,
 )
-from pipelines.engine.invariants.handoffs import handoffs_are_as_told, handoffs_are_sound
+from pipelines.engine.invariants.handoffs import handoffs_are_sound, handoffs_match_events
 from pipelines.engine.invariants.history import (
-    counters_count,
+    counters_match_history,
     events_are_gapless,
     fold_is_row,
     moves_have_one_cause,
 )
-from pipelines.engine.invariants.joins import joins_are_as_decided, nobody_waits_for_nobody
+from pipelines.engine.invariants.joins import decidable_joins_are_merged, joins_are_as_decided
 from pipelines.engine.invariants.positions import (
     ended_is_final,
     running_has_one_live_job,
@@ -43,9 +43,9 @@ from pipelines.engine.invariants.positions import (
     visits_within_budgets,
 )
 from pipelines.engine.invariants.questions import answers_were_given
-from pipelines.engine.invariants.reading import read_once
+from pipelines.engine.invariants.reading import caching_records
 from pipelines.engine.invariants.record import (
-    events_stay,
+    events_are_append_only,
     no_key_leads_across_projects,
     versions_are_unchanged,
 )
@@ -55,9 +55,9 @@ from pipelines.engine.invariants.timers import (
     gates_keep_their_times,
     late_work_is_noticed,
 )
-from pipelines.engine.invariants.words import words_lead_where_shown
+from pipelines.engine.invariants.words import votes_lead_as_displayed
 from pipelines.ports import observers
-from pipelines.ports.observers import Invariant, Violation, Watchful
+from pipelines.ports.observers import Invariant, InvariantSource, Violation
 
 CHECKS: tuple[Invariant, ...] = (
     status_is_derived,  # I1
@@ -75,27 +75,27 @@ CHECKS: tuple[Invariant, ...] = (
     joins_are_as_decided,  # I9
     visits_within_budgets,  # I10
     named_budgets_hold,  # I10
-    counters_count,  # I11
+    counters_match_history,  # I11
     events_name_what_was_evaluated,  # I11
     no_key_leads_across_projects,  # I13
     versions_are_unchanged,  # I14
-    events_stay,  # I15
+    events_are_append_only,  # I15
     nothing_went_forward,  # I10
     nothing_works_while_blocked,  # I10
     handoffs_are_sound,  # I10
-    escalations_are_kept,  # I11
-    deadlocks_are_kept,  # I11
-    handoffs_are_as_told,  # I11
-    suspensions_are_as_told,  # I11
+    escalations_are_consistent,  # I11
+    deadlocks_are_consistent,  # I11
+    handoffs_match_events,  # I11
+    suspensions_match_audit,  # I11
     something_wakes_it,  # I17
-    words_lead_where_shown,  # I19
+    votes_lead_as_displayed,  # I19
     agents_within_capacity,  # I18
     idle_agents_begin_nothing,  # I18
-    who_waits_for_an_agent_is_told,  # I17
-    dependencies_let_go,  # I17
+    free_agents_wake_waiting,  # I17
+    dependency_waits_end,  # I17
     late_work_is_noticed,  # I17
-    nobody_waits_for_nobody,  # I17
-    what_is_held_is_let_go,  # I17
+    decidable_joins_are_merged,  # I17
+    holds_have_open_cause,  # I17
     gates_keep_their_times,  # I17
 )
 
@@ -106,7 +106,7 @@ def check(task_ids: Sequence[int] | None = None) -> list[Violation]:
     Reads many rows in several statements: call it inside a REPEATABLE READ transaction while tasks move."""
     checks = [*CHECKS]
     for observer in observers.observers():
-        if isinstance(observer, Watchful):
+        if isinstance(observer, InvariantSource):
             checks += observer.invariants()
-    with read_once(task_ids):
+    with caching_records(task_ids):
         return [violation for invariant in checks for violation in invariant(task_ids)]

@@ -10,9 +10,9 @@ from django.db.models import Count, Q, QuerySet
 
 from pipelines.engine.core.agent_capacity import FACTS, MISSING
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.engine.invariants.reading import whole
+from pipelines.engine.invariants.reading import task_records
 from pipelines.models import Agent, AgentEvent, Deadlock, Job, Status
-from pipelines.models.plumbing.compiled import kept
+from pipelines.models.plumbing.compiled import server_prepared
 from pipelines.ports.clock import now
 from pipelines.ports.observers import Violation
 
@@ -33,7 +33,7 @@ def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation
             )
 
 
-@kept()
+@server_prepared()
 def _running() -> QuerySet[Job, tuple[Any, ...]]:
     work = Job.objects.filter(state=Job.State.RUNNING).exclude(agent="").exclude(kind__in=UNLEASED)
     return work.values_list("task__project", "agent").annotate(n=Count("pk")).order_by()
@@ -46,7 +46,7 @@ def _lowered(agent: Agent) -> bool:
 def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I18: an agent that is suspended, or party to a deadlock, began no work since (AEEF E18, E23). People's is not
     given to it."""
-    for record in whole(task_ids, "jobs"):
+    for record in task_records(task_ids, "jobs"):
         for job in record.jobs:
             if job.state != Job.State.RUNNING or not job.agent or job.kind in UNLEASED:
                 continue
@@ -54,7 +54,7 @@ def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violat
                 project=record.task.project_id, key=job.agent, suspended_at__lt=job.started_at
             )
             if suspended.exists():
-                yield record.broken("I18", f"job {job.pk} began while {job.agent} was suspended")
+                yield record.violation("I18", f"job {job.pk} began while {job.agent} was suspended")
             locked = Deadlock.objects.filter(
                 Q(resolved_at__isnull=True) | Q(resolved_at__gt=job.started_at),
                 task__project=record.task.project_id,
@@ -62,35 +62,35 @@ def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violat
                 found_at__lt=job.started_at,
             )
             if locked.exists():
-                yield record.broken("I18", f"job {job.pk} began during a deadlock of {job.agent}")
+                yield record.violation("I18", f"job {job.pk} began during a deadlock of {job.agent}")
 
 
-def suspensions_are_as_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:
-    """I11: an agent is suspended exactly if the last that its audit tells of it says so."""
-    for event in _told():
+def suspensions_match_audit(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I11: an agent is suspended exactly if the last entry of its audit record says so."""
+    for event in _last_suspension_events():
         if (event.kind == "suspended") != (event.agent.suspended_at is not None):
             yield Violation(
                 "I11", f"agent {event.agent_id}", f"was {event.kind} last, its row says otherwise"
             )
 
 
-@kept()
-def _told() -> QuerySet[AgentEvent]:
+@server_prepared()
+def _last_suspension_events() -> QuerySet[AgentEvent]:
     events = AgentEvent.objects.filter(kind__in=("suspended", "restored")).order_by("agent", "-pk")
     # DISTINCT ON keeps the first row of each agent, which is the newest event.
     return events.distinct("agent").select_related("agent")
 
 
-def who_waits_for_an_agent_is_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:
-    """I17: who is held only for an agent that is free is decided again by a due time."""
-    for record in whole(task_ids, "tokens", "dues"):
+def free_agents_wake_waiting(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I17: a token that is held only for an agent which is free has a due time that decides it again."""
+    for record in task_records(task_ids, "tokens", "dues"):
         notified = {due.token_id for due in record.dues if due.kind == FACTS}
         for token in record.tokens:
             missing: list[str] = token.wait.get("missing", []) if token.status == Status.HELD else []
             if len(missing) != 1 or not missing[0].startswith(MISSING) or token.pk in notified:
                 continue
             if len(token.wait.get("to", ())) == 1 and _is_free(record.task.project_id, missing[0]):
-                yield record.broken("I17", f"token {token.pk} is held for {missing[0]}, which is free")
+                yield record.violation("I17", f"token {token.pk} is held for {missing[0]}, which is free")
 
 
 def _is_free(project: int, missing: str) -> bool:

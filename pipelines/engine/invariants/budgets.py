@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.invariants.reading import TaskRecord, task_records
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.budget_usage import MoveTarget, used_amount
@@ -27,15 +27,15 @@ class CountedMoves:
 def named_budgets_hold(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I10: nothing was taken more often than a named budget of its version allows. Of a task that was migrated every
     decision was bound by its own version, which I9 decides again."""
-    for record in whole(task_ids, "events"):
+    for record in task_records(task_ids, "events"):
         line = versions.by_id(record.task.pinned_id)
         if line.named_limits and not any(event.kind == "task.migrated" for event in record.events):
             counted = _counted(record)
             for budget in line.named_limits:
-                yield from _beyond(record, line, budget, counted)
+                yield from _budget_violations(record, line, budget, counted)
 
 
-def _counted(record: Whole) -> CountedMoves:
+def _counted(record: TaskRecord) -> CountedMoves:
     counted = CountedMoves()
     for event in record.events:
         if event.decision_id or event.kind == "task.submitted":
@@ -45,7 +45,9 @@ def _counted(record: Whole) -> CountedMoves:
     return counted
 
 
-def _beyond(record: Whole, line: ParsedLine, budget: Budget, counted: CountedMoves) -> Iterable[Violation]:
+def _budget_violations(
+    record: TaskRecord, line: ParsedLine, budget: Budget, counted: CountedMoves
+) -> Iterable[Violation]:
     stages = (
         {line.stage_key(key) for key in line.stations_by_key} if budget.kind == "same_stage" else {line.start}
     )
@@ -54,6 +56,6 @@ def _beyond(record: Whole, line: ParsedLine, budget: Budget, counted: CountedMov
         # A task begins at its first station whatever the budget says.
         begun = 1 if budget.kind == "station" and line.start in budget.stations else 0
         if budget.most is not None and spent_count > max(budget.most, begun):
-            yield record.broken(
+            yield record.violation(
                 "I10", f"{spent_count} of budget {budget.key} are spent, it allows {budget.most}"
             )

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.engine.invariants.reading import whole
+from pipelines.engine.invariants.reading import task_records
 from pipelines.engine.moves.releases import DEPENDENCY
 from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, Token
-from pipelines.models.plumbing.compiled import kept
+from pipelines.models.plumbing.compiled import server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.routing.decide.deadlocks import TIMEOUT
 from pipelines.routing.decide.holds import flatten_holds, is_dependency
@@ -19,7 +19,7 @@ from pipelines.routing.decide.holds import flatten_holds, is_dependency
 EVENT_KINDS = ("deadlock.found", "deadlock.resolved")
 
 
-def deadlocks_are_kept(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def deadlocks_are_consistent(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I11: each party was told once that a deadlock was found, and of its resolution at most once, one of them at
     least; an open one of work that is late holds that work; none is open of which a party has ended (I8)."""
     if not _any():
@@ -31,7 +31,7 @@ def deadlocks_are_kept(task_ids: Sequence[int] | None) -> Iterable[Violation]:
         yield from _faults(deadlock, list(deadlock.tasks.all()))
 
 
-@kept()
+@server_prepared()
 def _any() -> QuerySet[Deadlock, Any]:
     return Deadlock.objects.values_list("pk", flat=True)[:1]
 
@@ -61,13 +61,17 @@ def _faults(deadlock: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
         yield Violation("I11", where, f"is {deadlock.state}, its parties were told so {resolutions} times")
 
 
-def dependencies_let_go(task_ids: Sequence[int] | None) -> Iterable[Violation]:
-    """I17: who waits for other tasks waits for one that is not completed, or will be told by a due time."""
-    for record in whole(task_ids, "tokens", "dues"):
+def dependency_waits_end(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I17: a token that waits for other tasks waits for one that is not completed, or has a due time that
+    releases
+
+    it.
+    """
+    for record in task_records(task_ids, "tokens", "dues"):
         on_hold = [token for token in record.tokens if token.status == Status.HELD]
         waits = [token.pk for token in on_hold if any(map(is_dependency, flatten_holds(token.wait)))]
         if not waits or any(due.kind == DEPENDENCY for due in record.dues):
             continue
         left = Dependency.objects.filter(task=record.task.pk).exclude(on__status=Status.COMPLETED)
         if not left.exists():
-            yield record.broken("I17", f"token {waits[0]} waits for tasks that are completed")
+            yield record.violation("I17", f"token {waits[0]} waits for tasks that are completed")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pipelines.engine.core.agent_capacity import FACTS
-from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.invariants.reading import TaskRecord, task_records
 from pipelines.engine.moves.pausing import WORKING
 from pipelines.engine.moves.releases import RESUME
 from pipelines.models import (
@@ -29,46 +29,46 @@ Ids = Sequence[int] | None
 EVENT_KINDS = ("escalation.opened", "escalation.breached", "escalation.resolved")
 
 
-def escalations_are_kept(task_ids: Ids) -> Iterable[Violation]:
+def escalations_are_consistent(task_ids: Ids) -> Iterable[Violation]:
     """I11: a task counts the escalations that are open; each was told once of opening, of its breach and of its
     resolution; an incident is kept where one that was not answered in time asks for it; none outlives its task, nor
     the review that it is about (I8)."""
-    for record in whole(task_ids, "events", "escalated", "visits"):
+    for record in task_records(task_ids, "events", "escalated", "visits"):
         still = [one for one in record.escalated if one.state == Escalation.State.OPEN]
         if record.task.escalations != len(still):
-            yield record.broken(
+            yield record.violation(
                 "I11", f"counts {record.task.escalations} open escalations, there are {len(still)}"
             )
         if still and record.task.status in ENDED:
-            yield record.broken("I8", f"escalation {still[0].pk} is open although its task has ended")
+            yield record.violation("I8", f"escalation {still[0].pk} is open although its task has ended")
         counts = Counter((e.kind, e.data["escalation"]) for e in record.events if e.kind in EVENT_KINDS)
         for one in record.escalated:
             expected = (1, int(one.breached_at is not None), int(one.state == Escalation.State.RESOLVED))
             actual = tuple(counts[kind, str(one.pk)] for kind in EVENT_KINDS)
             if actual != expected:
-                yield record.broken("I11", f"escalation {one.pk} was told {actual} times, not {expected}")
+                yield record.violation("I11", f"escalation {one.pk} was told {actual} times, not {expected}")
             if one.breached_at and (one.due_at is None or one.breached_at < one.due_at):
-                yield record.broken("I11", f"escalation {one.pk} was breached before it was due")
+                yield record.violation("I11", f"escalation {one.pk} was breached before it was due")
         over = {visit.pk for visit in record.visits if visit.state != GateVisit.State.OPEN}
         for one in still:
             if one.visit_id in over:
-                yield record.broken("I8", f"escalation {one.pk} is open although its review is over")
+                yield record.violation("I8", f"escalation {one.pk} is open although its review is over")
         yield from _incidents(record)
 
 
-def _incidents(record: Whole) -> Iterable[Violation]:
+def _incidents(record: TaskRecord) -> Iterable[Violation]:
     expected = {one.pk for one in record.escalated if one.breached_at and "create_incident" in one.on_breach}
     if not expected:
         return
     incidents = set(Incident.objects.filter(task=record.task.pk).values_list("escalation", flat=True))
     for pk in sorted(expected - incidents, key=str):
-        yield record.broken("I11", f"no incident is kept of the breach of escalation {pk}")
+        yield record.violation("I11", f"no incident is kept of the breach of escalation {pk}")
 
 
 def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
     """I10: while an escalation is open that blocks its task since its breach, nothing of the task is queued for work
     or works (law §8)."""
-    for record in whole(task_ids, "tokens", "escalated"):
+    for record in task_records(task_ids, "tokens", "escalated"):
         blocks = [
             one.pk
             for one in record.escalated
@@ -77,7 +77,7 @@ def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
         for token in record.tokens if blocks else ():
             works = token.status in WORKING and not token.forked and not token.waits_at_join
             if works:
-                yield record.broken(
+                yield record.violation(
                     "I10", f"token {token.pk} is {token.status}, escalation {blocks[0]} blocks it"
                 )
 
@@ -85,13 +85,13 @@ def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
 def nothing_went_forward(task_ids: Ids) -> Iterable[Violation]:
     """I10: no rule, policy or gate led forward while an escalation was open (law §8). By hand a station is
     only run again."""
-    for record in whole(task_ids, "events", "decisions"):
+    for record in task_records(task_ids, "events", "decisions"):
         decisions = {decision.pk: decision for decision in record.decisions}
         still = 0
         for event in record.events:
             decision = decisions.get(event.decision_id) if event.decision_id else None
             if still and decision and _forward(decision, event):
-                yield record.broken(
+                yield record.violation(
                     "I10", f"event {event.seq} went forward while {still} escalations were open"
                 )
             # Only now: an event tells how many are open after it.
@@ -109,33 +109,36 @@ def _forward(decision: Decision, event: Event) -> bool:
     return any(line.position(to) > here for to in decision.answer["to"])
 
 
-def what_is_held_is_let_go(task_ids: Ids) -> Iterable[Violation]:
-    """I17: who is held by an escalation or a deadlock is held by one that is open, or will be told that it is over by a
-    due time; so is who is held only because something is escalated; an open escalation that is to be answered in time
-    has its due time until it is breached."""
-    for record in whole(task_ids, "tokens", "dues", "escalated"):
+def holds_have_open_cause(task_ids: Ids) -> Iterable[Violation]:
+    """I17: a token held by an escalation or a deadlock is held by an open one, or has a due time that releases
+    it;
+
+    so is a token held only because something is escalated. An open escalation with a time limit has its due
+    time until it is breached.
+    """
+    for record in task_records(task_ids, "tokens", "dues", "escalated"):
         still = {str(one.pk): one for one in record.escalated if one.state == Escalation.State.OPEN}
         timed = {due.key for due in record.dues if due.kind == "escalation"}
         for key, one in still.items():
             if one.due_at and not one.breached_at and key not in timed:
-                yield record.broken(
+                yield record.violation(
                     "I17", f"escalation {key} is to be answered in time and nothing would tell"
                 )
         for key in timed - set(still):
-            yield record.broken("I8", f"a due time is kept for the escalation {key}, which is resolved")
+            yield record.violation("I8", f"a due time is kept for the escalation {key}, which is resolved")
         for token in record.tokens:
             only = token.status == Status.HELD and token.wait.get("missing") == [NO_ESCALATION]
-            if only and not still and not _decided_again(record, token):
-                yield record.broken("I17", f"token {token.pk} is held for an escalation, and none is open")
+            if only and not still and not _has_facts_due(record, token):
+                yield record.violation("I17", f"token {token.pk} is held for an escalation, and none is open")
         going_on = {due.key for due in record.dues if due.kind == RESUME}
-        yield from _held(record, {*still, *_locked(record), *going_on})
+        yield from _held(record, {*still, *_open_deadlock_ids(record), *going_on})
 
 
-def _decided_again(record: Whole, token: Token) -> bool:
+def _has_facts_due(record: TaskRecord, token: Token) -> bool:
     return any(due.kind == FACTS and due.token_id == token.pk for due in record.dues)
 
 
-def _locked(record: Whole) -> set[str]:
+def _open_deadlock_ids(record: TaskRecord) -> set[str]:
     """Open deadlocks to which it is party."""
     if not any("deadlock" in wait for token in record.tokens for wait in flatten_holds(token.wait)):
         return set()
@@ -143,9 +146,9 @@ def _locked(record: Whole) -> set[str]:
     return {str(pk) for pk in deadlocks.values_list("pk", flat=True)}
 
 
-def _held(record: Whole, still: set[str]) -> Iterable[Violation]:
+def _held(record: TaskRecord, still: set[str]) -> Iterable[Violation]:
     for token in record.tokens:
         waits = flatten_holds(token.wait)
         for holds in (wait.get(name) for wait in waits for name in ("escalation", "paused_by")):
             if holds and holds not in still:
-                yield record.broken("I17", f"token {token.pk} is held by {holds}, which is not open")
+                yield record.violation("I17", f"token {token.pk} is held by {holds}, which is not open")

@@ -10,19 +10,19 @@ from django.db.models import QuerySet, UUIDField
 
 from pipelines.engine.commands.export import TRANSITIONS
 from pipelines.engine.core import gate_results
-from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.invariants.reading import TaskRecord, task_records
 from pipelines.engine.moves.absences import LONGEST_CHAIN
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
-    barred,
-    counted,
+    bar_reason,
     decides_alone,
     is_barred,
     meets_any,
+    tally_of_votes,
 )
 from pipelines.engine.moves.gates import JUMP, gate_of, policy_at, policy_of
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
-from pipelines.models.plumbing.compiled import ids, kept
+from pipelines.models.plumbing.compiled import array_field, server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import Voter
@@ -34,7 +34,7 @@ Ids = Sequence[int] | None
 def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
     """I5: no gate passed without the votes that its policy asks for, by entitled people, none of them barred, on that
     visit and that evidence; and no other word without a vote that says it."""
-    for record in whole(task_ids, "visits", "decisions", "events"):
+    for record in task_records(task_ids, "visits", "decisions", "events"):
         overridden = {e.data["visit"]: e for e in record.events if e.kind == "gate.overridden"}
         unanimous = {e.data["visit"]: e.data["everyone"] for e in record.events if "everyone" in e.data}
         decided = [visit for visit in record.visits if visit.state == GateVisit.State.DECIDED]
@@ -45,23 +45,23 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
         for visit in decided:
             event = overridden.get(str(visit.pk))
             if visit.overridden or event:
-                why = _by_override(record.task, visit, event)
+                why = _override_fault(record.task, visit, event)
             else:
                 everyone = unanimous.get(str(visit.pk), ())
                 why = _fault(
                     record.task, visit, version_by_decision[visit.asked_by_id], votes[visit.pk], everyone
                 )
             if why:
-                yield record.broken("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
+                yield record.violation("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
         yield from _demanded(record)
 
 
-@kept(visits=ids(UUIDField()))
+@server_prepared(visits=array_field(UUIDField()))
 def _votes(visits: Any) -> QuerySet[Vote]:
     return Vote.objects.filter(visit__among=visits).select_related("user").order_by("pk")
 
 
-def _instead(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
+def _stand_in_fault(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
     """Return what is wrong with a vote in the place of somebody who was away."""
     people = vote.entitled_as.get("people", [vote.user_id])
     if (people[0], people[-1], len(set(people))) != (vote.seat_id, vote.user_id, len(people)):
@@ -77,28 +77,32 @@ def _instead(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
 def _fault(
     task: Task, visit: GateVisit, asked_under: int, votes: list[Vote], everyone: Collection[str]
 ) -> str:
-    """`everyone`: who was asked as one of all when it was approved, as its event says."""
+    """Return what is wrong with a decided visit, or "". `everyone`: who was asked for a unanimous approval, as
+    its
+
+    event says.
+    """
     line = versions.by_id(asked_under)
     # No line declares the review of a jump.
     if visit.gate != JUMP and visit.gate not in line.gates_by_key:
         return "its line has no such gate"
     if visit.decided_by_id is None:
-        return _by_its_time(line, visit, votes)
+        return _timeout_fault(line, visit, votes)
     policy = policy_at(visit, line)
     for vote in votes:
         person = EntitledPerson.from_dict(vote.seat_id, vote.entitled_as)
         if not meets_any(person, policy.who):
             return f"vote {vote.pk} is by somebody whom the gate does not ask"
-        if barred(person, task, visit, policy):
+        if bar_reason(person, task, visit, policy):
             return f"vote {vote.pk} is by somebody who is barred"
-        if why := _instead(vote, task, visit, policy):
+        if why := _stand_in_fault(vote, task, visit, policy):
             return why
         alone = vote.word == Word.APPROVE and decides_alone(person, task, visit, policy)
         if alone != vote.self_approved:
             return f"vote {vote.pk} is recorded as self-approved and is not, or the other way round"
         if (vote.evidence_digest, vote.token_version) != (visit.evidence_digest, visit.token_version):
             return f"vote {vote.pk} is about other evidence"
-    tally = counted(policy, votes, None if visit.word == Word.APPROVE else _somebody_else(policy))
+    tally = tally_of_votes(policy, votes, None if visit.word == Word.APPROVE else _placeholder_voters(policy))
     voters = {vote.entitled_as["username"] for vote in votes} | {vote.user.username for vote in votes}
     if visit.word == Word.APPROVE and not voters.issuperset(everyone):
         return "approved before all who were asked had approved"
@@ -108,18 +112,18 @@ def _fault(
     return "" if last.user_id == visit.decided_by_id else "its last vote is not by whom it names"
 
 
-def _by_override(task: Task, visit: GateVisit, event: Event | None) -> str:
+def _override_fault(task: Task, visit: GateVisit, event: Event | None) -> str:
     """An administrator approved, with a comment, and an event says so."""
     if event is None or not visit.overridden or visit.word != Word.APPROVE or not visit.reason.strip():
         return "an override without its event, its mark or its comment"
     person = EntitledPerson.from_dict(visit.decided_by_id or 0, event.data["entitled_as"])
     policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
-    if Role.ADMIN not in person.roles or barred(person, task, visit, policy):
+    if Role.ADMIN not in person.roles or bar_reason(person, task, visit, policy):
         return "overridden by somebody who is no administrator, or is barred"
     return ""
 
 
-def _by_its_time(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
+def _timeout_fault(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
     """No person decided: then it is the rejection that its gate declares for a due time that has passed."""
     gate = gate_of(line, visit.gate)
     if gate is None or gate.due is None or gate.due.then != "reject":
@@ -127,42 +131,48 @@ def _by_its_time(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
     if visit.word != "reject" or visit.due_at is None or visit.decided_at < visit.due_at:  # type: ignore[operator]
         return f"decided {visit.word} by nobody before it was due"
     policy = policy_at(visit, line)
-    tally = counted(policy, votes, _somebody_else(policy))
+    tally = tally_of_votes(policy, votes, _placeholder_voters(policy))
     return "" if tally.word is None else "decided by nobody although votes decide it"
 
 
-def _somebody_else(policy: Approval) -> list[Voter] | None:
-    """Return, for a unanimous policy that was not approved, a placeholder for somebody who was asked and did
-    not approve. Who it was is not stored."""
+def _placeholder_voters(policy: Approval) -> list[Voter] | None:
+    """Return a placeholder for somebody who was asked and did not approve, for a unanimous policy that was not
+
+    approved. Who it was is not stored.
+    """
     names = frozenset(need.name for need in policy.who if need.everyone)
     return [Voter("@somebody else", names, names)] if policy.is_unanimous else None
 
 
-def _demanded(record: Whole) -> Iterable[Violation]:
-    """A decision was told of no word that was not said about the same job's outcome. (That it needed the word, the
-    decision itself says when it is made again: I9.)"""
+def _demanded(record: TaskRecord) -> Iterable[Violation]:
+    """Check that a decision read no vote that was not cast about the outcome of the same job. Whether it needed
+
+    the vote is checked by I9.
+    """
     decided_words = {(visit.job_id, visit.gate, visit.word) for visit in record.visits if visit.word}
     for decision in record.decisions:
         for gate, fact in decision.situation["facts"].get("gates", {}).items():
             if (decision.job_id, gate, fact["decision"]) not in decided_words:
-                yield record.broken("I5", f"decision {decision.pk} was told “{fact['decision']}” of {gate}")
+                yield record.violation(
+                    "I5", f"decision {decision.pk} was told “{fact['decision']}” of {gate}"
+                )
 
 
 def waiting_has_open_visits(task_ids: Ids) -> Iterable[Violation]:
     """I6: awaiting_review ⇔ open gate visits, all of one decision, per token; every vote can still count."""
-    for record in whole(task_ids, "tokens", "visits"):
+    for record in task_records(task_ids, "tokens", "visits"):
         for token in record.tokens:
             visits = [v for v in record.visits if v.token_id == token.pk and v.state == GateVisit.State.OPEN]
             if (token.status == "awaiting_review") != bool(visits):
-                yield record.broken(
+                yield record.violation(
                     "I6", f"token {token.pk} is {token.status} with {len(visits)} open gate visits"
                 )
             if len({visit.asked_by_id for visit in visits}) > 1:
-                yield record.broken(
+                yield record.violation(
                     "I6", f"the open gate visits of token {token.pk} are of several decisions"
                 )
             if any(visit.token_version != token.version for visit in visits):
-                yield record.broken(
+                yield record.violation(
                     "I6", f"an open gate visit of token {token.pk} is about another version of it"
                 )
 
@@ -170,7 +180,7 @@ def waiting_has_open_visits(task_ids: Ids) -> Iterable[Violation]:
 def events_name_what_was_evaluated(task_ids: Ids) -> Iterable[Violation]:
     """I11: what the event of a transition says of gates is what was evaluated: each result is that of a check or tool
     in the trace of its decision, or of a word that was said; a gate that it names has one of these."""
-    for record in whole(task_ids, "events", "visits", "decisions"):
+    for record in task_records(task_ids, "events", "visits", "decisions"):
         decided = {decision.pk: decision for decision in record.decisions}
         for event in record.events:
             decision = decided.get(event.decision_id) if event.decision_id else None
@@ -178,7 +188,7 @@ def events_name_what_was_evaluated(task_ids: Ids) -> Iterable[Violation]:
                 continue
             visits = [visit for visit in record.visits if visit.job_id == decision.job_id and visit.word]
             for why in _not_evaluated(decision, visits):
-                yield record.broken("I11", f"event {event.seq} {why}")
+                yield record.violation("I11", f"event {event.seq} {why}")
 
 
 def _not_evaluated(decision: Decision, visits: list[GateVisit]) -> Iterable[str]:
@@ -195,7 +205,7 @@ def _not_evaluated(decision: Decision, visits: list[GateVisit]) -> Iterable[str]
             yield f"says {name}: {result}, which was not evaluated"
     trigger = gate_results.trigger(decision)
     gates = {gate for gate, _ in verdicts} | {name.removesuffix(": tool") for name in ran}
-    gates |= {gate_results.gate_of(entry) for entry in decision.trace if _has_checks(entry)}
+    gates |= {gate_results.gate_of_entry(entry) for entry in decision.trace if _has_checks(entry)}
     if trigger and not any(trigger.startswith(f"{gate}_") for gate in gates):
         yield f"has the trigger {trigger}, and nothing was evaluated there"
 

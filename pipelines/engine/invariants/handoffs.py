@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.invariants.reading import whole
+from pipelines.engine.invariants.reading import task_records
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.document.preconditions import HANDOFF
@@ -13,10 +13,10 @@ Ids = Sequence[int] | None
 MOVES = ("token.moved", "token.forked")
 
 
-def handoffs_are_as_told(task_ids: Ids) -> Iterable[Violation]:
+def handoffs_match_events(task_ids: Ids) -> Iterable[Violation]:
     """I11: a handoff that a move tells of is kept under its name, and each that has a name went along with a move that
     was decided about the outcome of its job."""
-    for record in whole(task_ids, "events", "decisions", "handoffs"):
+    for record in task_records(task_ids, "events", "decisions", "handoffs"):
         names = {handoff.name for handoff in record.handoffs}
         about = {decision.pk: decision.job_id for decision in record.decisions}
         moved = {
@@ -26,16 +26,16 @@ def handoffs_are_as_told(task_ids: Ids) -> Iterable[Violation]:
         }
         for event in record.events:
             if event.data.get("handoff", "") not in {"", *names}:
-                yield record.broken("I11", f"event {event.seq} tells of a handoff that is not kept")
+                yield record.violation("I11", f"event {event.seq} tells of a handoff that is not kept")
         for handoff in record.handoffs:
             if handoff.name and handoff.job_id not in moved:
-                yield record.broken("I11", f"handoff {handoff.pk} has a name, and nothing moved with it")
+                yield record.violation("I11", f"handoff {handoff.pk} has a name, and nothing moved with it")
 
 
 def handoffs_are_sound(task_ids: Ids) -> Iterable[Violation]:
     """I10: what left a station forward that requires a handoff took one along in which its schema finds nothing wrong.
     Of a task that was migrated each decision was bound by its own version, which I9 decides again."""
-    for record in whole(task_ids, "events", "jobs", "handoffs"):
+    for record in task_records(task_ids, "events", "jobs", "handoffs"):
         jobs = {job.pk: job for job in record.jobs}
         if any(event.kind == "task.migrated" for event in record.events):
             continue
@@ -44,6 +44,6 @@ def handoffs_are_sound(task_ids: Ids) -> Iterable[Violation]:
                 line = versions.by_id(record.task.pinned_id)
                 source, to = jobs[handoff.job_id].station, jobs[handoff.to_id].station
                 if HANDOFF in line.requirements_of(source) and line.position(to) > line.position(source):
-                    yield record.broken(
+                    yield record.violation(
                         "I10", f"handoff {handoff.pk} went forward although {handoff.faults[0]}"
                     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.invariants.reading import TaskRecord, task_records
 from pipelines.models import ENDED, Event
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
@@ -20,7 +20,7 @@ STANDINGS = {verdict: state for state, verdict in VERDICTS.items()}
 def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
     """I9: the tokens that a join merged are some that had arrived there and had not been merged yet, each station
     counts as it was delivered, and what follows is what its aggregation says of that."""
-    for record in whole(task_ids, "events", "tokens"):
+    for record in task_records(task_ids, "events", "tokens"):
         arrived: dict[int, dict[str, Any]] = {}
         for event in record.events:
             if event.kind == "token.joined":
@@ -29,7 +29,7 @@ def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
         waiting = {token.pk for token in record.tokens if token.waits_at_join}
         ended = {token.pk for token in record.tokens if token.status in ENDED}
         if set(arrived) - ended != waiting:
-            yield record.broken(
+            yield record.violation(
                 "I9", f"tokens {sorted(set(arrived) - ended)} arrived, {sorted(waiting)} wait"
             )
 
@@ -39,26 +39,32 @@ def _arrivals(event: Event) -> dict[int, dict[str, Any]]:
     return {token["id"]: join for token in event.data.get("tokens", []) if (join := token.get("join"))}
 
 
-def _fault(record: Whole, event: Event, arrived: list[dict[str, Any] | None]) -> Iterable[Violation]:
+def _fault(record: TaskRecord, event: Event, arrived: list[dict[str, Any] | None]) -> Iterable[Violation]:
     if None in arrived:
-        yield record.broken("I9", f"event {event.seq} merges a token that did not wait there")
+        yield record.violation("I9", f"event {event.seq} merges a token that did not wait there")
         return
     join, delivered = event.data["join"], [arrival for arrival in arrived if arrival]
     for key, verdict in join["branches"].items():
         states = [arrival["standing"] for arrival in delivered if arrival["from"] == key]
         if (key in join["never"]) == bool(states) or (states and STANDINGS[verdict] not in states):
-            yield record.broken("I9", f"event {event.seq} counts {key} as {verdict}, delivered was {states}")
+            yield record.violation(
+                "I9", f"event {event.seq} counts {key} as {verdict}, delivered was {states}"
+            )
     expected = aggregate_verdict(
         join["aggregation"], [STANDINGS[verdict] for verdict in join["branches"].values()]
     )
     if expected != join["verdict"]:
-        yield record.broken("I9", f"event {event.seq} comes to {join['verdict']}, its branches to {expected}")
+        yield record.violation(
+            "I9", f"event {event.seq} comes to {join['verdict']}, its branches to {expected}"
+        )
 
 
-def nobody_waits_for_nobody(task_ids: Ids) -> Iterable[Violation]:
-    """I17: no join that could be decided is left waiting."""
-    for record in whole(task_ids, "tokens"):
+def decidable_joins_are_merged(task_ids: Ids) -> Iterable[Violation]:
+    """I17: no join that could be decided is still waiting."""
+    for record in task_records(task_ids, "tokens"):
         if any(token.waits_at_join for token in record.tokens):
             merge = due_merge(versions.by_id(record.task.pinned_id), branches_of(record.tokens))
             if merge is not None:
-                yield record.broken("I17", f"the join of {merge.station} could be decided, and nobody does")
+                yield record.violation(
+                    "I17", f"the join of {merge.station} could be decided, and nobody does"
+                )

@@ -11,10 +11,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT
-from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.invariants.reading import TaskRecord, task_records
 from pipelines.engine.statements import TICKETS_TO_DRIVE
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
-from pipelines.models.plumbing.compiled import from_kept, ids, kept
+from pipelines.models.plumbing.compiled import array_field, fetch_prepared, server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import ORDER, task_status
@@ -26,17 +26,17 @@ WAITS_FOR_PEOPLE = ("held", "blocked", "stuck")
 
 def status_is_derived(task_ids: Ids) -> Iterable[Violation]:
     """I1: one state per token, from the declared set; the task's is derived."""
-    for record in whole(task_ids, "tokens"):
+    for record in task_records(task_ids, "tokens"):
         unknown = {token.status for token in record.tokens} - set(ORDER)
         if unknown:
-            yield record.broken("I1", f"unknown states {sorted(unknown)}")
+            yield record.violation("I1", f"unknown states {sorted(unknown)}")
             continue
         derived = _derived(record)
         if record.task.status != derived:
-            yield record.broken("I1", f"is {record.task.status}, its tokens say {derived}")
+            yield record.violation("I1", f"is {record.task.status}, its tokens say {derived}")
 
 
-def _derived(record: Whole) -> str:
+def _derived(record: TaskRecord) -> str:
     """Return the status of the living positions; of a task that has ended its first token's, which every
     branch is accounted for in."""
     living = [token.status for token in record.tokens if not token.forked and token.status not in ENDED]
@@ -48,20 +48,24 @@ def _derived(record: Whole) -> str:
 def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
     """I7: running or evaluating ⇔ exactly one live job, per token; a live job that is not by hand has its lease. That
     of a question is live while it waits for a worker, too: the token is evaluating all the time."""
-    for record in whole(task_ids, "tokens", "jobs"):
+    for record in task_records(task_ids, "tokens", "jobs"):
         leases = dict(_leases(jobs=[job.pk for job in record.jobs]))
         for token in record.tokens:
-            live = [_wanted(job) for job in record.jobs if job.token_id == token.pk and _is_live(job)]
+            live = [
+                _expected_status(job) for job in record.jobs if job.token_id == token.pk and _is_live(job)
+            ]
             # [status] of a token that works, [] of any other
             if live != [token.status] * (token.status in ("running", "evaluating")):
-                yield record.broken("I7", f"token {token.pk} is {token.status} with {len(live)} live jobs")
+                yield record.violation("I7", f"token {token.pk} is {token.status} with {len(live)} live jobs")
         for job in record.jobs:
             needs_lease = job.state == Job.State.RUNNING and job.kind not in UNLEASED
             if leases.get(job.pk) != (job.lease_key if needs_lease else None):
-                yield record.broken("I7", f"job {job.pk} is {job.state}, its lease is {leases.get(job.pk)}")
+                yield record.violation(
+                    "I7", f"job {job.pk} is {job.state}, its lease is {leases.get(job.pk)}"
+                )
 
 
-@kept(jobs=ids())
+@server_prepared(jobs=array_field())
 def _leases(jobs: Any) -> QuerySet[Lease, tuple[Any, ...]]:
     return Lease.objects.filter(job__among=jobs).values_list("job_id", "key")
 
@@ -72,52 +76,54 @@ def _is_live(job: Job) -> bool:
     )
 
 
-def _wanted(job: Job) -> str:
+def _expected_status(job: Job) -> str:
     return "running" if job.purpose == Purpose.STATION else "evaluating"
 
 
 def ended_is_final(task_ids: Ids) -> Iterable[Violation]:
     """I8: terminal is final: no open gate, job or position."""
-    for record in whole(task_ids, "tokens", "jobs", "visits", "decisions"):
+    for record in task_records(task_ids, "tokens", "jobs", "visits", "decisions"):
         over = record.task.status in ENDED
         ended = {token.pk for token in record.tokens if token.status in ENDED}
         for token in record.tokens:
             if over and token.pk not in ended:
-                yield record.broken("I8", f"is {record.task.status} with a {token.status} token {token.pk}")
+                yield record.violation(
+                    "I8", f"is {record.task.status} with a {token.status} token {token.pk}"
+                )
         for job in record.jobs:
             if job.state != Job.State.DONE and job.token_id in ended:
-                yield record.broken("I8", f"job {job.pk} is {job.state} although its token has ended")
+                yield record.violation("I8", f"job {job.pk} is {job.state} although its token has ended")
         for visit in record.visits:
             if visit.state == GateVisit.State.OPEN and visit.token_id in ended:
-                yield record.broken("I8", f"gate visit {visit.pk} is open although its token has ended")
-        yield from _after_the_end(record)
+                yield record.violation("I8", f"gate visit {visit.pk} is open although its token has ended")
+        yield from _late_row_violations(record)
 
 
-def _after_the_end(record: Whole) -> Iterable[Violation]:
+def _late_row_violations(record: TaskRecord) -> Iterable[Violation]:
     ended_at = {token.pk: token.ended_at for token in record.tokens if token.ended_at}
     late: list[Decision | Job] = [
         *(d for d in record.decisions if d.token_id in ended_at and d.at > ended_at[d.token_id]),
         *(j for j in record.jobs if j.token_id in ended_at and j.created_at > ended_at[j.token_id]),
     ]
     for row in late:
-        yield record.broken("I8", f"{type(row).__name__.lower()} {row.pk} came after its token had ended")
+        yield record.violation("I8", f"{type(row).__name__.lower()} {row.pk} came after its token had ended")
 
 
 def visits_within_budgets(task_ids: Ids) -> Iterable[Violation]:
     """I10: visits within budgets: the cap, `max_visits` of stations and `max_retries` of rules, by the version that
     decided. Entries by hand, by an answer and by a migration are not bound."""
-    for record in whole(task_ids, "events", "decisions"):
+    for record in task_records(task_ids, "events", "decisions"):
         if any(event.kind == "task.migrated" for event in record.events):
-            yield from _entry_by_entry(record)
+            yield from _migrated_violations(record)
             continue
         line, unbound = versions.by_id(record.task.pinned_id), _by_hand(record)
         visits = Counter({key: n - unbound.get(key, 0) for key, n in record.task.visits.items()})
-        yield from _beyond(
+        yield from _budget_violations(
             record, line, {"visits": visits, "rules": record.task.rules}, visits, record.task.rules
         )
 
 
-def _by_hand(record: Whole) -> dict[str, int]:
+def _by_hand(record: TaskRecord) -> dict[str, int]:
     counts: dict[str, int] = {}
     for event in record.events:
         if event.kind == "token.moved" and event.data.get("by") == "hand":
@@ -125,7 +131,7 @@ def _by_hand(record: Whole) -> dict[str, int]:
     return counts
 
 
-def _entry_by_entry(record: Whole) -> Iterable[Violation]:
+def _migrated_violations(record: TaskRecord) -> Iterable[Violation]:
     """Check every entry of a migrated task by the version that decided it."""
     judges = {decision.pk: decision.pinned_id for decision in record.decisions}
     entered: Counter[str] = Counter()
@@ -137,11 +143,11 @@ def _entry_by_entry(record: Whole) -> Iterable[Violation]:
         if judge is not None or event.kind == "task.submitted":
             entered.update(count.get("visits", {}))
         if judge is not None:
-            yield from _beyond(record, versions.by_id(judge), count, entered, rule_counts)
+            yield from _budget_violations(record, versions.by_id(judge), count, entered, rule_counts)
 
 
-def _beyond(
-    record: Whole,
+def _budget_violations(
+    record: TaskRecord,
     line: ParsedLine,
     count: Mapping[str, Mapping[str, int]],
     entered: Mapping[str, int],
@@ -153,12 +159,12 @@ def _beyond(
         limit = station.limits.max_visits if station else None
         for name, most in (("visit_cap", line.policy.visit_cap), ("max_visits", limit)):
             if station and most is not None and entered[key] > most:
-                yield record.broken("I10", f"{key} has {entered[key]} visits, {name} is {most}")
+                yield record.violation("I10", f"{key} has {entered[key]} visits, {name} is {most}")
     for rule_id in count.get("rules", {}):
         entry = line.rules_by_id.get(rule_id)
         most = entry[1].max_retries if entry else None
         if most is not None and rule_counts[rule_id] > most:
-            yield record.broken(
+            yield record.violation(
                 "I10", f"rule {rule_id} was taken {rule_counts[rule_id]} times, max_retries is {most}"
             )
 
@@ -169,14 +175,14 @@ SWEPT_AFTER = timedelta(seconds=10)
 
 def something_wakes_it(task_ids: Ids) -> Iterable[Violation]:
     """I17: nothing non-terminal without something that would wake it: lease, due time, person or queue."""
-    tickets = {token_id for (token_id,) in from_kept(TICKETS_TO_DRIVE)}
-    for record in whole(task_ids, "tokens", "jobs", "visits", "dues"):
+    tickets = {token_id for (token_id,) in fetch_prepared(TICKETS_TO_DRIVE)}
+    for record in task_records(task_ids, "tokens", "jobs", "visits", "dues"):
         for token in record.tokens:
             if token.status not in ENDED and not token.forked and not _wakes(record, token, tickets):
-                yield record.broken("I17", f"token {token.pk} is {token.status} and nothing would wake it")
+                yield record.violation("I17", f"token {token.pk} is {token.status} and nothing would wake it")
 
 
-def _wakes(record: Whole, token: Token, tickets: set[int]) -> bool:
+def _wakes(record: TaskRecord, token: Token, tickets: set[int]) -> bool:
     if token.status == "awaiting_review":
         return any(visit.token_id == token.pk and visit.state == "open" for visit in record.visits)
     if token.status in WAITS_FOR_PEOPLE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.invariants.reading import TaskRecord, task_records
 from pipelines.models import Event, Job, Purpose
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
@@ -16,23 +16,25 @@ Ids = Sequence[int] | None
 def answers_were_given(task_ids: Ids) -> Iterable[Violation]:
     """I9: every answer among the facts of a decision was given at its token, by a person or by the job of that very
     question; a job's is what its outcome says."""
-    for record in whole(task_ids, "decisions", "events", "jobs", "tokens"):
-        answers = [(event.token_id, event.data["answer"]) for event in _answered(record)]
+    for record in task_records(task_ids, "decisions", "events", "jobs", "tokens"):
+        answers = [(event.token_id, event.data["answer"]) for event in _answer_events(record)]
         for decision in record.decisions:
             for answer in decision.situation["facts"].get("answers", []):
                 if (decision.token_id, answer) not in answers:
-                    yield record.broken("I9", f"decision {decision.pk} was told an answer that nobody gave")
-        yield from _by_jobs(record)
-        yield from _asked(record)
+                    yield record.violation(
+                        "I9", f"decision {decision.pk} was told an answer that nobody gave"
+                    )
+        yield from _job_answer_violations(record)
+        yield from _open_question_violations(record)
 
 
-def _answered(record: Whole) -> list[Event]:
+def _answer_events(record: TaskRecord) -> list[Event]:
     return [event for event in record.events if event.kind == "evaluation.answered"]
 
 
-def _by_jobs(record: Whole) -> Iterable[Violation]:
+def _job_answer_violations(record: TaskRecord) -> Iterable[Violation]:
     jobs = {job.pk: job for job in record.jobs}
-    for event in _answered(record):
+    for event in _answer_events(record):
         if "job" not in event.data:
             continue
         job = jobs[event.data["job"]["id"]]
@@ -40,14 +42,14 @@ def _by_jobs(record: Whole) -> Iterable[Violation]:
             answer_fact(versions.by_id(job.pinned_id), job.question or {}, job.outcome or {})
             != event.data["answer"]
         ):
-            yield record.broken("I9", f"event {event.seq} tells another answer than job {job.pk} gave")
+            yield record.violation("I9", f"event {event.seq} tells another answer than job {job.pk} gave")
 
 
-def _asked(record: Whole) -> Iterable[Violation]:
+def _open_question_violations(record: TaskRecord) -> Iterable[Violation]:
     """An open question is the one that its token waits for."""
     tokens = {token.pk: token for token in record.tokens}
     for job in record.jobs:
         if job.purpose == Purpose.STATION or job.state == Job.State.DONE:
             continue
         if tokens[job.token_id].wait.get("evaluation") != job.question:
-            yield record.broken("I9", f"job {job.pk} asks what its token does not wait for")
+            yield record.violation("I9", f"job {job.pk} asks what its token does not wait for")

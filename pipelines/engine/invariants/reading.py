@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from django.db.models import QuerySet
 
 from pipelines.models import Decision, Due, Escalation, Event, GateVisit, Handoff, Job, Task, Token
-from pipelines.models.plumbing.compiled import Compiled, ids, kept
+from pipelines.models.plumbing.compiled import CompiledQuery, array_field, server_prepared
 from pipelines.ports.observers import Violation
 
 Row = TypeVar("Row")
@@ -21,7 +21,7 @@ CHUNK = 200
 
 
 @dataclass
-class Whole:
+class TaskRecord:
     """A task with everything that an invariant looks at."""
 
     task: Task
@@ -34,24 +34,28 @@ class Whole:
     escalated: list[Escalation] = field(default_factory=list)
     handoffs: list[Handoff] = field(default_factory=list)
 
-    def broken(self, invariant: str, message: str) -> Violation:
+    def violation(self, invariant: str, message: str) -> Violation:
         return Violation(invariant, f"task {self.task.pk}", message)
 
 
 @dataclass
-class TaskRecords:
+class CachedRecords:
     """The tasks that the checks of one run have in common, and the parts of them that were read so far."""
 
-    tasks: list[Whole]
+    tasks: list[TaskRecord]
     parts: set[str] = field(default_factory=set)
 
 
-_records: ContextVar[dict[tuple[int, ...] | None, TaskRecords] | None] = ContextVar("kept", default=None)
+_records: ContextVar[dict[tuple[int, ...] | None, CachedRecords] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def read_once(task_ids: Sequence[int] | None) -> Iterator[None]:
-    """Inside, a few tasks are read once, however many checks look at them; many are read by each, to bound memory."""
+def caching_records(task_ids: Sequence[int] | None) -> Iterator[None]:
+    """Inside, the rows of a few tasks are read once for all checks; those of many are read by each check, to
+    bound
+
+    memory.
+    """
     few = len(_first() if task_ids is None else task_ids) <= CHUNK
     token = _records.set({} if few else None)
     try:
@@ -66,11 +70,11 @@ def is_few() -> bool:
 
 
 def read(rows: QuerySet[Any, Row], chunk_size: int) -> Iterable[Row]:
-    """The rows: at once where the tasks are few, else so many at a time, by a cursor of the server's."""
+    """Return the rows: all at once if the tasks are few, otherwise in chunks by a server-side cursor."""
     return rows if is_few() else rows.iterator(chunk_size=chunk_size)
 
 
-@kept()
+@server_prepared()
 def _first() -> QuerySet[Task, int]:
     # One more than a chunk is enough to know that they are many.
     return Task.objects.values_list("pk", flat=True)[: CHUNK + 1]
@@ -80,30 +84,30 @@ def _tasks() -> QuerySet[Task]:
     return Task.objects.select_related("project", "pinned", "line").order_by("pk")
 
 
-_all = kept()(_tasks)
+_all = server_prepared()(_tasks)
 
 
-def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
+def task_records(task_ids: Sequence[int] | None, *parts: str) -> Iterator[TaskRecord]:
     """The tasks, with the named parts of `Whole` filled, each in the order in which it was written."""
     if is_few():
-        yield from _once(None if task_ids is None else tuple(task_ids), parts)
+        yield from _cached_records(None if task_ids is None else tuple(task_ids), parts)
         return
     tasks = _tasks() if task_ids is None else _tasks().filter(pk__in=task_ids)
-    chunk: list[Whole] = []
+    chunk: list[TaskRecord] = []
     for task in tasks.iterator(chunk_size=CHUNK):
-        chunk.append(Whole(task))
+        chunk.append(TaskRecord(task))
         if len(chunk) == CHUNK:
             yield from _filled(chunk, parts)
             chunk = []
     yield from _filled(chunk, parts)
 
 
-def _once(of: tuple[int, ...] | None, parts: tuple[str, ...]) -> list[Whole]:
+def _cached_records(of: tuple[int, ...] | None, parts: tuple[str, ...]) -> list[TaskRecord]:
     records = _records.get()
     assert records is not None
     if of not in records:
         tasks = _all() if of is None else _tasks().filter(pk__in=of)
-        records[of] = TaskRecords([Whole(task) for task in tasks])
+        records[of] = CachedRecords([TaskRecord(task) for task in tasks])
     cached = records[of]
     _filled(cached.tasks, tuple(part for part in parts if part not in cached.parts))
     cached.parts.update(parts)
@@ -122,7 +126,7 @@ ORDERS: dict[str, tuple[Any, str]] = {
 }
 
 
-def _filled(chunk: list[Whole], parts: tuple[str, ...]) -> list[Whole]:
+def _filled(chunk: list[TaskRecord], parts: tuple[str, ...]) -> list[TaskRecord]:
     of = [record.task.pk for record in chunk]
     for part in parts:
         rows = defaultdict(list)
@@ -134,6 +138,8 @@ def _filled(chunk: list[Whole], parts: tuple[str, ...]) -> list[Whole]:
 
 
 @cache
-def _rows(part: str) -> Compiled[Any]:
+def _rows(part: str) -> CompiledQuery[Any]:
     model, order = ORDERS[part]
-    return kept(of=ids())(lambda of: model._default_manager.filter(task__among=of).order_by(order))
+    return server_prepared(of=array_field())(
+        lambda of: model._default_manager.filter(task__among=of).order_by(order)
+    )

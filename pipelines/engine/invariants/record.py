@@ -25,7 +25,7 @@ from pipelines.models import (
     Task,
     TriggerDelivery,
 )
-from pipelines.models.plumbing.compiled import from_kept, kept
+from pipelines.models.plumbing.compiled import fetch_prepared, server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.routing.document.line import digest, read_line
 
@@ -35,20 +35,20 @@ _TEXT: TextField[str, str] = TextField()
 
 def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
     """I13: no foreign key leads across projects (nor, below a task, across tasks)."""
-    for what, model, pk in from_kept(*(_everywhere() if task_ids is None else _crossings(task_ids))):
+    for what, model, pk in fetch_prepared(*(_all_crossings() if task_ids is None else _crossings(task_ids))):
         yield Violation("I13", f"{model} {pk}", what)
 
 
 @cache
-def _everywhere() -> tuple[str, tuple[Any, ...]]:
-    """Always the same, and costly to build."""
+def _all_crossings() -> tuple[str, tuple[Any, ...]]:
+    """Return the statement over all tasks. It is always the same, and costly to build."""
     return _crossings(None)
 
 
 def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
     """Build all checks as one statement: there are many kinds and, if all is well, no row."""
     tasks, jobs, visits, decisions, entries = (
-        _of(model, name, task_ids)
+        _rows_of_tasks(model, name, task_ids)
         for model, name in (
             (Task, "pk"),
             (Job, "task"),
@@ -58,9 +58,10 @@ def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         )
     )
     escalated, handoffs, dues, depends, deliveries = (
-        _of(model, "task", task_ids) for model in (Escalation, Handoff, Due, Dependency, TriggerDelivery)
+        _rows_of_tasks(model, "task", task_ids)
+        for model in (Escalation, Handoff, Due, Dependency, TriggerDelivery)
     )
-    parties = _of(Deadlock.tasks.through, "task", task_ids)
+    parties = _rows_of_tasks(Deadlock.tasks.through, "task", task_ids)
     answers = Comment.objects.filter(parent__isnull=False) if task_ids is None else Comment.objects.none()
     crossings: tuple[tuple[str, QuerySet[Any]], ...] = (
         ("line of another project", tasks.exclude(line__project=F("project"))),
@@ -102,12 +103,12 @@ def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         ),
         ("answer to an answer", answers.filter(parent__parent__isnull=False)),
     )
-    querysets = [_named(what, rows) for what, rows in crossings]
+    querysets = [_labelled_rows(what, rows) for what, rows in crossings]
     # UNION ALL: no two of these find the same, so nothing has to be sorted.
     return querysets[0].union(*querysets[1:], all=True).query.sql_with_params()
 
 
-def _named(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, str, str]]:
+def _labelled_rows(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, str, str]]:
     model = rows.model._meta.model_name
     return rows.order_by().values_list(Value(what, _TEXT), Value(model, _TEXT), Cast("pk", _TEXT))
 
@@ -120,7 +121,7 @@ def _elsewhere(rows: QuerySet[Any], name: str) -> QuerySet[Any]:
     return rows.filter(**{f"{name}__isnull": False}).exclude(**{f"{name}__task": F("task")})
 
 
-def _of(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:
+def _rows_of_tasks(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:
     rows = model._default_manager.all()
     return rows if task_ids is None else rows.filter(**{f"{name}__in": task_ids})
 
@@ -136,7 +137,7 @@ def versions_are_unchanged(task_ids: Ids) -> Iterable[Violation]:
             yield Violation("I14", f"version {pk}", "its rows are not those of its document")
 
 
-@kept()
+@server_prepared()
 def _every_version() -> QuerySet[LineVersion]:
     return LineVersion.objects.order_by("pk")
 
@@ -153,7 +154,7 @@ Rows = dict[str, list[tuple[str, str]]]
 def _rows(versions: list[int]) -> dict[int, Rows]:
     """Return, for each of these versions, what was written for its document, in order: one statement for all."""
     rows_by_version: dict[int, Rows] = {pk: {"station": [], "rule": [], "gate": []} for pk in versions}
-    for version, what, first, second, *_ in from_kept(VERSION_ROWS, {"of": versions}):
+    for version, what, first, second, *_ in fetch_prepared(VERSION_ROWS, {"of": versions}):
         rows_by_version[version][what].append((first, second))
     return rows_by_version
 
@@ -170,8 +171,10 @@ def _expected(version: LineVersion) -> Rows:
 GUARDED = ("event", "decision", "vote", "lineversion", "versionstation", "versionrule", "versiongate")
 
 
-def events_stay(task_ids: Ids) -> Iterable[Violation]:
-    """I15: events are append-only: the guard of every append-only table is there and in force. (Tampering that went
-    around it shows as I2, I3 or I9.)"""
-    for (name,) in from_kept(UNGUARDED_TABLES, [list(GUARDED)]):
+def events_are_append_only(task_ids: Ids) -> Iterable[Violation]:
+    """I15: every append-only table has its guard against update and delete, and it is enabled. (Tampering that
+
+    went around it shows as I2, I3 or I9.)
+    """
+    for (name,) in fetch_prepared(UNGUARDED_TABLES, [list(GUARDED)]):
         yield Violation("I15", f"table {name}", "its guard against update and delete is missing or disabled")

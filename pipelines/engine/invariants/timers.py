@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pipelines.engine.core.expected_times import LATE, expected
 from pipelines.engine.core.unassigned import WAIT
-from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.invariants.reading import TaskRecord, task_records
 from pipelines.models import ENDED, Due, GateVisit, Job, Purpose
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
@@ -16,14 +16,14 @@ Ids = Sequence[int] | None
 
 def due_times_end_with_their_wait(task_ids: Ids) -> Iterable[Violation]:
     """I8: no due time of a task, token, job or gate visit that is over, nor of a token that has moved on since."""
-    for record in whole(task_ids, "tokens", "jobs", "visits", "dues"):
+    for record in task_records(task_ids, "tokens", "jobs", "visits", "dues"):
         for due in record.dues:
-            why = _stale(record, due)
+            why = _stale_reason(record, due)
             if why:
-                yield record.broken("I8", f"due time {due.kind} {due.key} is kept although {why}")
+                yield record.violation("I8", f"due time {due.kind} {due.key} is kept although {why}")
 
 
-def _stale(record: Whole, due: Due) -> str:
+def _stale_reason(record: TaskRecord, due: Due) -> str:
     if record.task.status in ENDED:
         return "its task has ended"
     if due.job_id and any(job.pk == due.job_id and job.state == Job.State.DONE for job in record.jobs):
@@ -41,13 +41,13 @@ def _stale(record: Whole, due: Due) -> str:
 def late_work_is_noticed(task_ids: Ids) -> Iterable[Violation]:
     """I17: work of which a time is expected has its due time while it runs, in a line that looks for deadlocks. (A
     migration changes no time that was set.)"""
-    for record in whole(task_ids, "tokens", "jobs", "dues", "events"):
+    for record in task_records(task_ids, "tokens", "jobs", "dues", "events"):
         if any(event.kind == "task.migrated" for event in record.events):
             continue
         late_keys = {due.key for due in record.dues if due.kind == LATE}
         for job in record.jobs:
             if job.state == Job.State.RUNNING and str(job.token_id) not in late_keys and _is_watched(job):
-                yield record.broken(
+                yield record.violation(
                     "I17", f"job {job.pk} may take as long as it likes, and nothing would tell"
                 )
 
@@ -63,7 +63,7 @@ def _open(visit: GateVisit) -> bool:
 
 def gates_keep_their_times(task_ids: Ids) -> Iterable[Violation]:
     """I17: an open gate visit whose time is still to come has its due time."""
-    for record in whole(task_ids, "visits", "dues", "events"):
+    for record in task_records(task_ids, "visits", "dues", "events"):
         timed_visits = {due.visit_id for due in record.dues}
         overdue_visits = {event.data.get("visit") for event in record.events if event.kind == "gate.overdue"}
         for visit in record.visits:
@@ -73,4 +73,4 @@ def gates_keep_their_times(task_ids: Ids) -> Iterable[Violation]:
                 and visit.pk not in timed_visits
                 and str(visit.pk) not in overdue_visits
             ):
-                yield record.broken("I17", f"gate visit {visit.pk} is due and nothing would tell")
+                yield record.violation("I17", f"gate visit {visit.pk} is due and nothing would tell")

@@ -17,7 +17,7 @@ from pipelines.routing.document.line import ParsedLine
 
 
 def renamed(batch: Batch, task: Task, line: ParsedLine, mapping: Mapping[str, str]) -> list[Token]:
-    """The forked tokens by their names in `line`; those whose row changed."""
+    """Rename the stations of forked tokens to their keys in `line`. Returns the tokens whose row changed."""
     changed = []
     for token in batch.living(task):
         if not token.forked:
@@ -26,12 +26,12 @@ def renamed(batch: Batch, task: Task, line: ParsedLine, mapping: Mapping[str, st
         to = [_name(line, mapping, key) for key in token.wait.get("to", ())]
         if (station, to) != (token.station, token.wait.get("to", [])):
             token.station, token.wait = station, {**token.wait, "to": to}
-            batch.changed(token)
+            batch.mark_token_changed(token)
             changed.append(token)
     return changed
 
 
-def forks(batch: Batch, task: Task) -> dict[str, dict[str, Any]]:
+def fork_names(batch: Batch, task: Task) -> dict[str, dict[str, Any]]:
     """Return by their ids how the forked tokens are named now, for `put_back`."""
     return {
         str(token.pk): {"station": token.station, "to": list(token.wait.get("to", ()))}
@@ -48,13 +48,13 @@ def put_back(batch: Batch, task: Task, names: Mapping[str, Mapping[str, Any]]) -
         had = names.get(str(token.pk))
         if had and (had["station"], had["to"]) != (token.station, token.wait.get("to", [])):
             token.station, token.wait = had["station"], {**token.wait, "to": had["to"]}
-            batch.changed(token)
+            batch.mark_token_changed(token)
             changed.append(token)
     return changed
 
 
-def arrived(line: ParsedLine, mapping: Mapping[str, str], token: Token) -> bool:
-    """The station that a waiting token came from, by its name in `line`. Whether its row changed."""
+def rename_arrival(line: ParsedLine, mapping: Mapping[str, str], token: Token) -> bool:
+    """Rename the station that a waiting token came from to its key in `line`. Returns whether the row changed."""
     join = token.wait.get("join")
     if not join:
         return False
@@ -67,12 +67,14 @@ def _name(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
     return migration_impact.mapped_station_key(line, mapping, key) or key
 
 
-def foreseen(
+def with_join_effects(
     living: Sequence[Token], effects: list[MigrationEffect], line: ParsedLine, mapping: Mapping[str, str]
 ) -> list[MigrationEffect]:
-    """The effects, where the other version waits for something else: then a join may be complete at once."""
+    """Return the effects, changed where the other version makes a join complete at once."""
     at = {effect.token: effect for effect in effects}
-    branches = [b for branch in branches_of(living) for b in _standing(branch, at[branch.id], line, mapping)]
+    branches = [
+        b for branch in branches_of(living) for b in _branches_after(branch, at[branch.id], line, mapping)
+    ]
     while True:
         merge = due_merge(line, branches)
         if merge is None:
@@ -90,7 +92,7 @@ def foreseen(
         ]
 
 
-def _standing(
+def _branches_after(
     branch: Branch, effect: MigrationEffect, line: ParsedLine, mapping: Mapping[str, str]
 ) -> Iterable[Branch]:
     """Yield the branch where it is after its own effect: at one station, at several, or at none."""

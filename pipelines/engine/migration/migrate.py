@@ -17,7 +17,7 @@ from pipelines.engine.core.state import merge_counts, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.migration import joins
-from pipelines.engine.migration.moving import WHY, MigrateResult, MovingTask, moving
+from pipelines.engine.migration.moving import WHY, MigrateResult, MigrationBatch, open_migration_batch
 from pipelines.engine.migration.positions import MigrationStep
 from pipelines.engine.migration.snapshot import Planned
 from pipelines.engine.moves import effects
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Migrating:
+class TaskMigration:
     """Migration of one task to another version of its line. `mapping`: {old station: new station}.
 
     `expected`: what was confirmed, as `Planned.to_list` gives it; a task of which that is not true any
@@ -44,30 +44,30 @@ class Migrating:
     entry_id: int | None = None
 
 
-def migrate(members: Sequence[Migrating], actor: Actor) -> list[MigrateResult]:
+def migrate(members: Sequence[TaskMigration], actor: Actor) -> list[MigrateResult]:
     """Migrate tasks, up to fifty in one transaction; one result per member, in their order. A refused member is a
     value and holds up none of the others; one that meets an unexpected error is the only one that answers `error`."""
-    return in_batches(partial(_together, actor=actor), members)
+    return in_batches(partial(_migrate_chunk, actor=actor), members)
 
 
 def in_batches(work: Any, members: Sequence[Any]) -> list[MigrateResult]:
-    """Do this work for up to fifty members at once."""
+    """Do the work for all members, up to fifty in one transaction."""
     results: list[MigrateResult] = []
     for start in range(0, len(members), LARGEST_BATCH):
-        results += _in_one(work, members[start : start + LARGEST_BATCH])
+        results += _run_chunk(work, members[start : start + LARGEST_BATCH])
     return results
 
 
-def _in_one(work: Any, chunk: Sequence[Any]) -> list[MigrateResult]:
+def _run_chunk(work: Any, chunk: Sequence[Any]) -> list[MigrateResult]:
     """The members in one transaction; if that fails, each in one of its own (house §2)."""
     try:
         return run(partial(work, chunk))
     except Exception:
         log.exception("batch_rolled_back", members=len(chunk))
-        return [_alone(work, member) for member in chunk]
+        return [_run_alone(work, member) for member in chunk]
 
 
-def _alone(work: Any, member: Any) -> MigrateResult:
+def _run_alone(work: Any, member: Any) -> MigrateResult:
     try:
         result: MigrateResult = run(partial(work, [member]))[0]
         return result
@@ -76,36 +76,36 @@ def _alone(work: Any, member: Any) -> MigrateResult:
         return MigrateResult(member.task_id, "error", "Something unexpected happened; nothing was changed.")
 
 
-def _together(chunk: Sequence[Migrating], *, actor: Actor) -> list[MigrateResult]:
+def _migrate_chunk(chunk: Sequence[TaskMigration], *, actor: Actor) -> list[MigrateResult]:
     ids = [member.task_id for member in chunk]
-    this = moving(
+    this = open_migration_batch(
         ids, [member.to_version_id for member in chunk], [member.entry_id for member in chunk], actor
     )
-    results = [_one(this, member) for member in chunk]
+    results = [_migrate_task(this, member) for member in chunk]
     this.write()
     return results
 
 
-def _one(this: MovingTask, member: Migrating) -> MigrateResult:
+def _migrate_task(this: MigrationBatch, member: TaskMigration) -> MigrateResult:
     task, entry = this.batch.tasks.get(member.task_id), this.entries.get(member.entry_id or 0)
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
     why = _refusal(this, task, member)
     if why or task is None:
-        return this.enter(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
+        return this.record_result(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
     to = this.known[member.to_version_id]
     plan = this.ground.plan(task, to, member.mapping)
     result = _unfit(member, plan)
     if result:
-        return this.enter(member.entry_id, task, result)
-    snapshot = _do(this, task, to, member, plan)
-    return this.enter(member.entry_id, task, MigrateResult(task.pk, "migrated", "", plan), **snapshot)
+        return this.record_result(member.entry_id, task, result)
+    snapshot = _apply_plan(this, task, to, member, plan)
+    return this.record_result(member.entry_id, task, MigrateResult(task.pk, "migrated", "", plan), **snapshot)
 
 
-def _refusal(this: MovingTask, task: Task | None, member: Migrating) -> str:
+def _refusal(this: MigrationBatch, task: Task | None, member: TaskMigration) -> str:
     if task is None:
         return "There is no such task."
-    if this.twice(task.pk):
+    if this.is_duplicate(task.pk):
         return "This task is named twice."
     if task.status in ENDED:
         return "This task has ended."
@@ -116,12 +116,12 @@ def _refusal(this: MovingTask, task: Task | None, member: Migrating) -> str:
     return f"Version {to.number} has no station {', '.join(unknown)}." if unknown else ""
 
 
-def _unfit(member: Migrating, plan: Planned) -> MigrateResult | None:
+def _unfit(member: TaskMigration, plan: Planned) -> MigrateResult | None:
     """Return what prevents the migration, apart from the task itself."""
     if member.expected is not None and plan.to_list() != [dict(effect) for effect in member.expected]:
         return MigrateResult(member.task_id, "changed", "This task changed after the impact was shown.", plan)
-    if plan.needs:
-        stations = ", ".join(plan.needs)
+    if plan.unmapped_stations:
+        stations = ", ".join(plan.unmapped_stations)
         return MigrateResult(
             member.task_id, "refused", f"The station {stations} is gone; map it to another one.", plan
         )
@@ -130,19 +130,21 @@ def _unfit(member: Migrating, plan: Planned) -> MigrateResult | None:
     return None
 
 
-def _do(this: MovingTask, task: Task, to: LineVersion, member: Migrating, plan: Planned) -> dict[str, Any]:
+def _apply_plan(
+    this: MigrationBatch, task: Task, to: LineVersion, member: TaskMigration, plan: Planned
+) -> dict[str, Any]:
     """Everything that happens to one task; for the audit, how it was before and is now."""
     batch, was = this.batch, this.known[task.pinned_id]
     steps = [
         MigrationStep(this, task, token, effect, to, member.mapping)
         for token, effect in _pairs(this, task, plan)
     ]
-    before = [step.before() for step in steps]
+    before = [step.state_before() for step in steps]
     previous = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
-    forks = joins.forks(batch, task)
+    forks = joins.fork_names(batch, task)
     task.pinned = to
-    batch.task_changed(task, "pinned")
-    changed = [step.token for step in steps if step.quietly()]
+    batch.mark_task_changed(task, "pinned")
+    changed = [step.token for step in steps if step.apply_without_events()]
     changed += joins.renamed(batch, task, versions.parsed(to), member.mapping)
     batch.event(
         task,
@@ -161,8 +163,8 @@ def _do(this: MovingTask, task: Task, to: LineVersion, member: Migrating, plan: 
     )
     # After the event of the migration: each of these has events of its own.
     for step in steps:
-        step.loudly()
-    effects.meet(batch, task, this.actor, WHY)
+        step.apply_with_events()
+    effects.merge_joins(batch, task, this.actor, WHY)
     changed_values: dict[str, Any] = {
         # Identity is enough: whatever changes these puts another dict in their place.
         name: value
@@ -172,15 +174,15 @@ def _do(this: MovingTask, task: Task, to: LineVersion, member: Migrating, plan: 
     if forks:
         changed_values["forks"] = forks
     return {
-        "tokens": [step.after(state_before) for step, state_before in zip(steps, before, strict=True)],
+        "tokens": [step.state_after(state_before) for step, state_before in zip(steps, before, strict=True)],
         "before": changed_values,
     }
 
 
-def _pairs(this: MovingTask, task: Task, plan: Planned) -> list[tuple[Token, MigrationEffect]]:
-    return list(zip(this.ground.of(task), plan.effects, strict=True))
+def _pairs(this: MigrationBatch, task: Task, plan: Planned) -> list[tuple[Token, MigrationEffect]]:
+    return list(zip(this.ground.positions_of(task), plan.effects, strict=True))
 
 
-def _migration(this: MovingTask, entry_id: int | None) -> str:
+def _migration(this: MigrationBatch, entry_id: int | None) -> str:
     entry = this.entries.get(entry_id or 0)
     return str(entry.migration_id) if entry else ""

@@ -28,7 +28,7 @@ class MigrateResult:
 
 
 @dataclass
-class MovingTask:
+class MigrationBatch:
     """A batch with what a migration in it reads and writes besides."""
 
     batch: Batch
@@ -41,19 +41,22 @@ class MovingTask:
     seen: set[int] = field(default_factory=set)
 
     def write(self) -> None:
-        rows.update(list(self.jobs.values()), JOB)
-        rows.update(self.done, ("result", "detail", "tokens", "before", "seq", "at"))
+        rows.update_rows(list(self.jobs.values()), JOB)
+        rows.update_rows(self.done, ("result", "detail", "tokens", "before", "seq", "at"))
         self.batch.flush()
 
-    def twice(self, task_id: int) -> bool:
-        """Return whether the task was met before: what a second migration stands on would have to be read
-        again."""
+    def is_duplicate(self, task_id: int) -> bool:
+        """Return whether the task is named a second time in this batch; the first call marks it. A second
+        migration
+
+        would need newly read rows.
+        """
         if task_id in self.seen:
             return True
         self.seen.add(task_id)
         return False
 
-    def enter(
+    def record_result(
         self, entry_id: int | None, task: Task | None, result: MigrateResult, **more: Any
     ) -> MigrateResult:
         """Write down what became of it, if somebody keeps the record."""
@@ -67,13 +70,13 @@ class MovingTask:
         return result
 
 
-def moving(
+def open_migration_batch(
     task_ids: Sequence[int], version_ids: Sequence[int], entry_ids: Sequence[int | None], actor: Actor
-) -> MovingTask:
-    """Lock the tasks and read what migrating them stands on."""
+) -> MigrationBatch:
+    """Lock the tasks, and read everything that their migration depends on."""
     batch = Batch.of_tasks(*task_ids)
     ids = {*version_ids, *(task.pinned_id for task in batch.tasks.values())}
-    return MovingTask(
+    return MigrationBatch(
         batch,
         MigrationSnapshot(batch.tasks.values(), batch.tokens.values(), batch.jobs),
         actor,

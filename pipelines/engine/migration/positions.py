@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.engine.core.decision_context import DecisionContext, counts, settle
+from pipelines.engine.core.decision_context import DecisionContext, counts, decide_and_store
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of, unbegin
 from pipelines.engine.migration import joins
-from pipelines.engine.migration.moving import WHY, MovingTask
+from pipelines.engine.migration.moving import WHY, MigrationBatch
 from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import close_visit, finish_job
 from pipelines.engine.moves.job_creation import open_job
@@ -27,7 +27,7 @@ class MigrationStep:
     """Migration of one position of one task. `quietly`: what the event of the migration tells; `loudly`: what
     has its own events."""
 
-    this: MovingTask
+    this: MigrationBatch
     task: Task
     token: Token
     effect: MigrationEffect
@@ -43,11 +43,11 @@ class MigrationStep:
         former = self.job.mapping if self.job and self.judge != self.to.pk else {}
         self.read = migration_impact.compose_mappings(former, self.mapping)
 
-    def before(self) -> dict[str, Any]:
+    def state_before(self) -> dict[str, Any]:
         return snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
 
-    def after(self, before: dict[str, Any]) -> dict[str, Any]:
-        job = self.this.batch.open_job(self.token)
+    def state_after(self, before: dict[str, Any]) -> dict[str, Any]:
+        job = self.this.batch.open_job_of(self.token)
         # A question is no job of the position: unless it was asked anew, the work it is about counts
         if job and job.purpose != Purpose.STATION and self.effect.how != "again":
             job = self.job
@@ -55,12 +55,12 @@ class MigrationStep:
         after = {**now, "job": job.pk if job else None}
         return {"token": self.token.pk, "how": self.effect.how, "before": before, "after": after}
 
-    def quietly(self) -> bool:
+    def apply_without_events(self) -> bool:
         """Apply what has no event of its own; return whether the token's row changed by it."""
-        do = {"keep": self._keep, "there": self._there, "pin": self._pin, "still": self._still}
+        do = {"keep": self._keep, "there": self._drop_mapping, "pin": self._pin, "still": self._keep_job}
         return do[self.effect.how]() if self.effect.how in do else False
 
-    def loudly(self) -> None:
+    def apply_with_events(self) -> None:
         do = {"keep": self._ask_again, "carry": self._carry, "again": self._decide_again}
         if self.effect.how in do:
             do[self.effect.how]()
@@ -71,7 +71,7 @@ class MigrationStep:
         self._map(self.read)
         return False
 
-    def _there(self) -> bool:
+    def _drop_mapping(self) -> bool:
         self._map({})
         return False
 
@@ -82,24 +82,24 @@ class MigrationStep:
 
     def _pin(self) -> bool:
         assert self.job is not None
-        changed = self._stand()
+        changed = self._rename_position()
         changed = pin(self.this, self.token, self.job, self.to) or changed
         if changed:
-            self.this.batch.changed(self.token)
+            self.this.batch.mark_token_changed(self.token)
         return changed
 
-    def _still(self) -> bool:
-        changed = self._stand()
+    def _keep_job(self) -> bool:
+        changed = self._rename_position()
         if changed:
-            self.this.batch.changed(self.token)
+            self.this.batch.mark_token_changed(self.token)
         return changed
 
-    def _stand(self) -> bool:
-        """Its station and its origin under their names in the new version."""
+    def _rename_position(self) -> bool:
+        """Rename the token's station and origin to their keys in the new version."""
         line, token = versions.parsed(self.to), self.token
         origin = migration_impact.mapped_station_key(line, self.read, token.origin) or token.origin
         changed = (token.station, token.origin) != (self.effect.station, origin)
-        changed = joins.arrived(line, self.read, token) or changed
+        changed = joins.rename_arrival(line, self.read, token) or changed
         token.station, token.origin = self.effect.station, origin
         return changed
 
@@ -111,11 +111,11 @@ class MigrationStep:
             migration_impact.mapped_station_key(versions.parsed(self.to), self.read, self.token.origin)
             or self.token.origin
         )
-        carry(self.this, self.task, self.token, self.job, self.effect.station, origin)
+        carry_job(self.this, self.task, self.token, self.job, self.effect.station, origin)
 
     def _ask_again(self) -> None:
-        """A question that a person's word led to is asked again by the version that asked it: no migration overrules
-        a person."""
+        """Ask again, by the same version, a question that a person's vote led to: no migration overrules a
+        person."""
         if self.token.status == Status.AWAITING_REVIEW and self.decision:
             words = self.this.ground.approved.get(self.token.pk, {})
             before = self.decision.situation["facts"]
@@ -127,7 +127,7 @@ class MigrationStep:
         situation = self.decision.situation
         now = {**situation, "facts": current_facts(situation["facts"], counts(self.task))}
         self._map({})
-        self._stand()
+        self._rename_position()
         self._settle(
             self.to.pk, migration_impact.remapped_situation(now, versions.parsed(self.to), self.read)
         )
@@ -139,7 +139,7 @@ class MigrationStep:
         turn = DecisionContext(
             self.this.batch, self.task, self.token, self.job, self.this.actor, cause, WHY, under=under
         )
-        effects.apply(turn, settle(turn, situation))
+        effects.apply(turn, decide_and_store(turn, situation))
 
 
 def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,12 +158,12 @@ def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict
     }
 
 
-def pin(this: MovingTask, token: Token, job: Job, to: LineVersion) -> bool:
+def pin(this: MigrationBatch, token: Token, job: Job, to: LineVersion) -> bool:
     """A job that nobody has begun starts under this version. Whether the token's status changed by it."""
     station, before = versions.parsed(to).station(token.station), token.status
     if job.agent != station.agent:
         # An open job takes a place at its agent: somebody else may have this one now.
-        this.batch.agents.frees(this.batch.tasks[job.task_id], job)
+        this.batch.agents.free_place(this.batch.tasks[job.task_id], job)
         job.agent = station.agent
     job.pinned_id, job.kind, job.mapping = to.pk, kind_of(station), {}
     begins = job.kind in UNLEASED and token.status != Status.HELD
@@ -174,15 +174,19 @@ def pin(this: MovingTask, token: Token, job: Job, to: LineVersion) -> bool:
     if token.status != Status.HELD:
         token.status = Status.RUNNING if begins else Status.QUEUED
         if not begins:
-            this.batch.ticket(token)
+            this.batch.add_ticket(token)
     this.jobs[job.pk] = job
     return token.status != before
 
 
-def carry(
-    this: MovingTask, task: Task, token: Token, job: Job, station: str, origin: str, why: str = WHY
+def carry_job(
+    this: MigrationBatch, task: Task, token: Token, job: Job, station: str, origin: str, why: str = WHY
 ) -> None:
-    """The job that nobody has begun is closed, and one at another station opened: an entry, but bound by no budget."""
+    """Close the job that nobody has started, and open one at another station. It counts as a visit, but no
+    budget
+
+    limits it.
+    """
     batch, source, previous_wait = (
         this.batch,
         token.station,
@@ -196,7 +200,7 @@ def carry(
     if previous_wait is not None:
         unbegin(batch, task, opened)
         token.status, token.wait = Status.HELD, previous_wait
-    batch.changed(token)
+    batch.mark_token_changed(token)
     batch.event(
         task,
         "token.moved",
@@ -212,10 +216,10 @@ def carry(
         # law §14: moves by migration are outside of guarantees, and their event says so.
         by="migration",
     )
-    batch.tell(observers.TaskMoved(task.pk, source, (station,), batch.now))
+    batch.emit(observers.TaskMoved(task.pk, source, (station,), batch.now))
 
 
-def close_visits(this: MovingTask, task: Task, token: Token, why: str) -> None:
+def close_visits(this: MigrationBatch, task: Task, token: Token, why: str) -> None:
     """Votes on them get 409 from now on."""
     if token.status == Status.AWAITING_REVIEW:
         for visit in this.batch.open_visits(token):

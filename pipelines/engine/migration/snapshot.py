@@ -46,7 +46,7 @@ class Planned:
     taken_back: Counts
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def unmapped_stations(self) -> tuple[str, ...]:
         """Stations that the mapping does not name and the version does not have."""
         return tuple(dict.fromkeys(effect.needs for effect in self.effects if effect.needs))
 
@@ -69,7 +69,7 @@ class MigrationSnapshot:
         self.decisions = self._decisions()
         self.open, self.jobs = self._jobs(dict(jobs or {}))
         self.voted, self.approved = self._votes()
-        self._rejecting = self._with_rejections()
+        self._rejecting = self._rejected_task_ids()
         self._counted = self._counted_by_waiting()
 
     # Reading
@@ -91,8 +91,11 @@ class MigrationSnapshot:
         return {job.token_id: job for job in work if job.state != Job.State.DONE}, jobs
 
     def _votes(self) -> tuple[set[int], dict[int, dict[str, dict[str, str]]]]:
-        """Tokens at whose open gates somebody voted; and of each that waits, {gate: word} of those that were asked
-        together with the open ones and are decided."""
+        """Return the tokens with a vote at an open gate; and, by waiting token, the votes decided at gates that
+        were
+
+        asked together with the open ones.
+        """
         decision_ids = [
             token.wait["decision"] for token in self.tokens if token.status == Status.AWAITING_REVIEW
         ]
@@ -103,7 +106,7 @@ class MigrationSnapshot:
             decided_words.setdefault(token, {})[gate] = {"decision": word}
         return set(votes.values_list("visit__token_id", flat=True)), decided_words
 
-    def _with_rejections(self) -> set[int]:
+    def _rejected_task_ids(self) -> set[int]:
         rejected = GateVisit.objects.filter(task__in=self.tasks, word=Word.REJECT)
         return set(rejected.values_list("task_id", flat=True))
 
@@ -120,7 +123,7 @@ class MigrationSnapshot:
 
     # Positions
 
-    def of(self, task: Task) -> list[Token]:
+    def positions_of(self, task: Task) -> list[Token]:
         return self._of.get(task.pk, [])
 
     def decision_of(self, token: Token) -> Decision | None:
@@ -149,10 +152,10 @@ class MigrationSnapshot:
             work="running" if token.status == Status.EVALUATING else _work(self.open.get(token.pk)),
             mapping=job.mapping if job and not there else {},
             there=there,
-            situation=_now(decision, counts, self.tasks[token.task_id]) if decision else None,
+            situation=_current_situation(decision, counts, self.tasks[token.task_id]) if decision else None,
             answer=decision.answer if decision else None,
             error=token.error,
-            against=_against(token, decision),
+            against=_is_rejected(token, decision),
             voted=token.pk in self.voted,
             approved=tuple(self.approved.get(token.pk, ())),
         )
@@ -165,12 +168,12 @@ class MigrationSnapshot:
         """Plan one position after the other, each with the counts that the ones before it leave. `line`: of a
         draft, which has no version yet."""
         line = line or versions.parsed(to)
-        back = self._taken_back(task, to, mapping, line)
+        back = self._counts_to_undo(task, to, mapping, line)
         counts = _plus({name: getattr(task, name) for name in COUNTERS}, back)
         effects: list[MigrationEffect] = []
-        for token in self.of(task):
+        for token in self.positions_of(task):
             position = self.position(token, to.pk, counts)
-            effect = self._held_again(
+            effect = self._with_rejection_hold(
                 token, migration_impact.migration_effect(position, line, mapping), position, line
             )
             counts = _plus(counts, self._counts(token, effect, mapping, line))
@@ -178,16 +181,16 @@ class MigrationSnapshot:
             if self._aborts(token, effect, line):
                 effects = self._all_end(task, effect)
                 break
-        if any(token.waits_at_join for token in self.of(task)):
-            effects = joins.foreseen(self._living[task.pk], effects, line, mapping)
-        return Planned(tuple(effects), self._nothing(task, to, mapping, effects), back)
+        if any(token.waits_at_join for token in self.positions_of(task)):
+            effects = joins.with_join_effects(self._living[task.pk], effects, line, mapping)
+        return Planned(tuple(effects), self._is_unchanged(task, to, mapping, effects), back)
 
-    def _taken_back(
+    def _counts_to_undo(
         self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: ParsedLine
     ) -> Counts:
-        """Return, to be taken back, what waiting tokens counted that will be decided again."""
+        """Return, negated, what waiting tokens counted that will be decided again."""
         back: Counts = {}
-        for token in self.of(task):
+        for token in self.positions_of(task):
             counted = self._counted.get(token.wait.get("decision", ""), {})
             if (
                 counted
@@ -198,14 +201,15 @@ class MigrationSnapshot:
                 back = _plus(back, below)
         return back
 
-    def _held_again(
+    def _with_rejection_hold(
         self, token: Token, effect: MigrationEffect, position: MigratingPosition, line: ParsedLine
     ) -> MigrationEffect:
-        """People are not asked again what they rejected: then it is held, naming the rejection (law §6)."""
+        """Return the effect, changed to a hold if people rejected the same before (law §6): they are not asked
+        again."""
         answer, job = effect.decision, self.job_of(token)
         if token.task_id not in self._rejecting or not effect.gates or job is None:
             return effect
-        if not isinstance(answer, Wait) or not gates.rejected_before(line, effect.station, job, answer):
+        if not isinstance(answer, Wait) or not gates.unchanged_rejection(line, effect.station, job, answer):
             return effect
         kind = migration_impact.STAYS if position.status == Status.HELD else migration_impact.STUCK
         return replace(effect, effect=kind, status=Status.HELD.value, to=())
@@ -244,17 +248,17 @@ class MigrationSnapshot:
             ending
             if token.pk == ending.token
             else replace(ending, token=token.pk, how="ended", decision=None)
-            for token in self.of(task)
+            for token in self.positions_of(task)
         ]
 
-    def _nothing(
+    def _is_unchanged(
         self, task: Task, to: LineVersion, mapping: Mapping[str, str], effects: Iterable[MigrationEffect]
     ) -> bool:
         """Return whether the task is where it would be brought."""
         if task.pinned_id != to.pk:
             return False
         by_token = {effect.token: effect for effect in effects}
-        return all(self._rests(token, mapping, by_token[token.pk]) for token in self.of(task))
+        return all(self._rests(token, mapping, by_token[token.pk]) for token in self.positions_of(task))
 
     def _rests(self, token: Token, mapping: Mapping[str, str], effect: MigrationEffect) -> bool:
         if effect.how == "keep":
@@ -276,14 +280,15 @@ def _work(job: Job | None) -> str:
     return "running" if job.state == Job.State.RUNNING else "queued"
 
 
-def _now(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
-    """The recorded situation with the counts of this moment: another version asks anew."""
+def _current_situation(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
+    """Return the recorded situation with the current counts, because another version decides it anew."""
     now = {**counts, "open_escalations": task.escalations}
     return {**decision.situation, "facts": current_facts(decision.situation["facts"], now)}
 
 
-def _against(token: Token, decision: Decision | None) -> bool:
-    """A person said no. No migration lets such a token go on by another version's rules."""
+def _is_rejected(token: Token, decision: Decision | None) -> bool:
+    """Return whether a person voted against it. No migration lets such a token move on by another version's
+    rules."""
     words = decision.situation["facts"].get("gates", {}) if decision else {}
     return "rejection" in token.wait or any(word.get("decision") != "approve" for word in words.values())
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pipelines.engine.core.decision_context import DecisionContext, settle
+from pipelines.engine.core.decision_context import DecisionContext, decide_and_store
 from pipelines.engine.core.state import merge_counts, token_state
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migrate import in_batches
-from pipelines.engine.migration.moving import MigrateResult, MovingTask, moving
-from pipelines.engine.migration.positions import carry, close_visits, pin
+from pipelines.engine.migration.moving import MigrateResult, MigrationBatch, open_migration_batch
+from pipelines.engine.migration.positions import carry_job, close_visits, pin
 from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
@@ -31,7 +31,7 @@ HARMLESS = ("job.started", "job.lost", "job.returned", "job.ignored", "gate.vote
 
 
 @dataclass(frozen=True)
-class PuttingBack:
+class MigrationUndo:
     """Undo of a migration: one task goes back to where the migration of `undoes` (id of a MigrationEntry) met
     it. `entry_id`: as in `Migrating`."""
 
@@ -40,38 +40,38 @@ class PuttingBack:
     entry_id: int | None = None
 
 
-def put_back(members: Sequence[PuttingBack], actor: Actor) -> list[MigrateResult]:
+def put_back(members: Sequence[MigrationUndo], actor: Actor) -> list[MigrateResult]:
     """Undo what a migration did, up to fifty tasks in one transaction; one result per member: restored, refused (it
     moved since, or ended), or error. Refused members are values and hold up none of the others."""
-    return in_batches(partial(_together, actor=actor), members)
+    return in_batches(partial(_undo_chunk, actor=actor), members)
 
 
-def _together(chunk: Sequence[PuttingBack], *, actor: Actor) -> list[MigrateResult]:
+def _undo_chunk(chunk: Sequence[MigrationUndo], *, actor: Actor) -> list[MigrateResult]:
     undone = MigrationEntry.objects.in_bulk([member.undoes for member in chunk])
     versions = [entry.was_id for entry in undone.values()]
-    this = moving(
+    this = open_migration_batch(
         [member.task_id for member in chunk], versions, [member.entry_id for member in chunk], actor
     )
-    results = [_one(this, member, undone.get(member.undoes)) for member in chunk]
+    results = [_undo_task(this, member, undone.get(member.undoes)) for member in chunk]
     this.write()
     return results
 
 
-def _one(this: MovingTask, member: PuttingBack, undoes: MigrationEntry | None) -> MigrateResult:
+def _undo_task(this: MigrationBatch, member: MigrationUndo, undoes: MigrationEntry | None) -> MigrateResult:
     task, entry = this.batch.tasks.get(member.task_id), this.entries.get(member.entry_id or 0)
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
     why = _why_not(this, task, undoes)
     if why or task is None or undoes is None:
-        return this.enter(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
+        return this.record_result(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
     _restore(this, task, undoes)
-    return this.enter(member.entry_id, task, MigrateResult(task.pk, "restored"))
+    return this.record_result(member.entry_id, task, MigrateResult(task.pk, "restored"))
 
 
-def _why_not(this: MovingTask, task: Task | None, undoes: MigrationEntry | None) -> str:
+def _why_not(this: MigrationBatch, task: Task | None, undoes: MigrationEntry | None) -> str:
     if task is None or undoes is None or undoes.task_id != task.pk:
         return "There is no such task in this migration."
-    if this.twice(task.pk):
+    if this.is_duplicate(task.pk):
         return "This task is named twice."
     if undoes.result != MigrationEntry.Result.MIGRATED:
         return "This task was not migrated."
@@ -82,11 +82,11 @@ def _why_not(this: MovingTask, task: Task | None, undoes: MigrationEntry | None)
         return "This task has moved since."
     if any(token_record["after"]["forked"] for token_record in undoes.tokens):
         return "The migration forked this task, and branches have begun."
-    return _begun(this, undoes)
+    return _begun_reason(this, undoes)
 
 
-def _begun(this: MovingTask, undoes: MigrationEntry) -> str:
-    """A job that was opened by the migration and that somebody works on by now."""
+def _begun_reason(this: MigrationBatch, undoes: MigrationEntry) -> str:
+    """Return why a task cannot be put back: somebody works on a job that the migration opened. Otherwise ""."""
     for token_record in undoes.tokens:
         job = this.batch.jobs.get(token_record["after"]["job"] or 0)
         opened = job is not None and job.pk != token_record["before"]["job"]
@@ -104,19 +104,19 @@ def _untouched(job: Job) -> bool:
     return job.state == Job.State.QUEUED or job.kind in UNLEASED
 
 
-def _restore(this: MovingTask, task: Task, undoes: MigrationEntry) -> None:
+def _restore(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> None:
     batch, to, migrated = this.batch, this.known[undoes.was_id], this.known[task.pinned_id]
     backs = [
-        Back(this, task, this.batch.tokens[token_record["token"]], token_record, to, undoes)
+        PositionUndo(this, task, this.batch.tokens[token_record["token"]], token_record, to, undoes)
         for token_record in undoes.tokens
     ]
     task.pinned = to
     restored = {name: value for name, value in undoes.before.items() if name != "forks"}
-    batch.task_changed(task, "pinned", *restored)
+    batch.mark_task_changed(task, "pinned", *restored)
     for name, value in restored.items():
         setattr(task, name, value)
-    counted = merge_counts(task, _uncounted(undoes))
-    changed = [back.token for back in backs if back.quietly()]
+    counted = merge_counts(task, _counts_to_undo(undoes))
+    changed = [back.token for back in backs if back.undo_without_events()]
     changed += joins.put_back(batch, task, undoes.before.get("forks", {}))
     entry = next((candidate for candidate in this.entries.values() if candidate.task_id == task.pk), None)
     batch.event(
@@ -135,11 +135,11 @@ def _restore(this: MovingTask, task: Task, undoes: MigrationEntry) -> None:
         count=counted,
     )
     for back in backs:
-        back.loudly()
-    effects.meet(batch, task, this.actor, WHY)
+        back.undo_with_events()
+    effects.merge_joins(batch, task, this.actor, WHY)
 
 
-def _uncounted(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
+def _counts_to_undo(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
     """The edges and rules that the migration's own moves counted. (Visits are jobs, and jobs stay.)"""
     events = Event.objects.filter(task=undoes.task_id, seq__lte=undoes.seq).order_by("-seq")
     counted: dict[str, Counter[str]] = {"edges": Counter(), "rules": Counter()}
@@ -153,10 +153,10 @@ def _uncounted(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
 
 
 @dataclass
-class Back:
+class PositionUndo:
     """Step back of one position. `said`: how it was and what was done, as the migration wrote it down."""
 
-    this: MovingTask
+    this: MigrationBatch
     task: Task
     token: Token
     said: dict[str, Any]
@@ -167,29 +167,29 @@ class Back:
         self.before, self.how = self.said["before"], self.said["how"]
         self.job = self.this.ground.open.get(self.token.pk)
 
-    def quietly(self) -> bool:
+    def undo_without_events(self) -> bool:
         """Undo what the event of the undo tells; return whether the token's row changed."""
         if self.how == "again":
             # Told by the events of the decision that is made again.
             return False
-        changed = self._stand() if self.how in ("pin", "still") else False
+        changed = self._restore_position() if self.how in ("pin", "still") else False
         if self.how == "pin" and self.job:
             changed = self._unpin(self.job) or changed
         elif self.how in ("keep", "there"):
             self._map(self.this.ground.job_of(self.token), self.before["mapping"])
         if changed:
-            self.this.batch.changed(self.token)
+            self.this.batch.mark_token_changed(self.token)
         return changed
 
-    def loudly(self) -> None:
+    def undo_with_events(self) -> None:
         if self.how == "carry" and self.job:
-            carry(
+            carry_job(
                 self.this, self.task, self.token, self.job, self.before["station"], self.before["origin"], WHY
             )
         elif self.how == "again":
             self._ask_as_before()
 
-    def _stand(self) -> bool:
+    def _restore_position(self) -> bool:
         was = {name: getattr(self.token, name) for name in ("station", "origin", "signal_reworks")}
         for name in was:
             setattr(self.token, name, self.before[name])
@@ -203,11 +203,14 @@ class Back:
         if _untouched(job):
             return pin(self.this, self.token, job, self.to)
         # Somebody works on it under the version that is left: judged by it, then read back.
-        self._map(job, self._former())
+        self._map(job, self._reversed_mapping())
         return False
 
-    def _former(self) -> dict[str, str]:
-        """The mapping backwards. What has its name in both versions keeps it, but for where this position stood."""
+    def _reversed_mapping(self) -> dict[str, str]:
+        """Return the mapping backwards. Stations with the same key in both versions keep it, except where this
+
+        position was.
+        """
         known = parsed(self.to).stations_by_key
         former = {new: old for old, new in self.undoes.migration.mapping.items() if new not in known}
         own = {self.said["after"]["station"]: self.before["station"]}
@@ -223,17 +226,17 @@ class Back:
         job = self.this.ground.jobs.get(decision.job_id) or Job.objects.get(pk=decision.job_id)
         batch, actor = self.this.batch, self.this.actor
         close_visits(self.this, self.task, self.token, "migration_undone")
-        opened = batch.open_job(self.token)
+        opened = batch.open_job_of(self.token)
         if opened:
             finish_job(batch, opened, {"result": "cancelled", "reason": "manual"}, str(actor))
         self._map(job, self.before["mapping"])
-        self._stand()
+        self._restore_position()
         self.token.entered_at = batch.now
         cause = f"undo:{self.token.pk}.{self.token.version}"
         turn = DecisionContext(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
         old_facts = decision.situation["facts"]
         facts = with_votes(old_facts, old_facts.get("now", {}), self.before["approved"])
-        effects.apply(turn, settle(turn, {**decision.situation, "facts": facts}))
+        effects.apply(turn, decide_and_store(turn, {**decision.situation, "facts": facts}))
 
 
-__all__ = ["PuttingBack", "put_back"]
+__all__ = ["MigrationUndo", "put_back"]

@@ -8,16 +8,16 @@ from typing import Any
 
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
-    barred,
-    everywhere,
+    bar_reason,
     is_barred,
     meets_any,
     people_of_projects,
+    persons_by_project,
 )
 from pipelines.engine.statements import STAND_INS
 from pipelines.models import GateVisit, Task, User, Vote
-from pipelines.models.plumbing.compiled import Question
-from pipelines.models.plumbing.statements import ask
+from pipelines.models.plumbing.compiled import BoundQuery
+from pipelines.models.plumbing.statements import fetch_bound
 from pipelines.routing.document.line import Approval
 
 LONGEST_CHAIN = 3
@@ -39,10 +39,10 @@ class Seat:
     def stands_in(self) -> bool:
         return len(self.people) > 1
 
-    def barred(self, task: Task, visit: GateVisit, policy: Approval) -> str:
+    def bar_reason(self, task: Task, visit: GateVisit, policy: Approval) -> str:
         """Return why nobody may take the seat here, or ""."""
         if not self.stands_in:
-            return barred(self.person, task, visit, policy)
+            return bar_reason(self.person, task, visit, policy)
         if any(is_barred(user_id, task, visit, policy) for user_id in self.people):
             return "The requester and the producer can neither stand in here nor be stood in for."
         return ""
@@ -50,15 +50,15 @@ class Seat:
 
 def stand_ins(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
     """Return who is away in these projects by the clock of the database, and who stands in; one statement."""
-    return stand_ins_in(project_ids, *ask(question_of_absences(project_ids)))
+    return stand_ins_from_rows(project_ids, *fetch_bound(absences_query(project_ids)))
 
 
-def question_of_absences(project_ids: Collection[int]) -> Question[Any]:
+def absences_query(project_ids: Collection[int]) -> BoundQuery[Any]:
     """Return the question that `stand_ins_in` reads, for callers that ask more besides."""
-    return Question(STAND_INS, [list(project_ids)])
+    return BoundQuery(STAND_INS, [list(project_ids)])
 
 
-def stand_ins_in(project_ids: Collection[int], away: Iterable[Any]) -> dict[int, dict[int, int]]:
+def stand_ins_from_rows(project_ids: Collection[int], away: Iterable[Any]) -> dict[int, dict[int, int]]:
     """Return by project who is away and who stands in, as the answer to `question_of_absences` tells."""
     by_project: dict[int, dict[int, int]] = {project_id: {} for project_id in project_ids}
     for project_id, user_id, stand_in in away:
@@ -67,7 +67,10 @@ def stand_ins_in(project_ids: Collection[int], away: Iterable[Any]) -> dict[int,
 
 
 def chain(away: StandIns, absent: int) -> tuple[int, ...]:
-    """Whoever is away, their stand-in, the stand-in's, …: at most three of them, and nobody twice."""
+    """Return the absent person, their stand-in, the stand-in's stand-in and so on: at most three of them, and
+
+    nobody twice.
+    """
     people = [absent]
     # One more than stand-ins: the first of these people is the one who is away
     while len(people) <= LONGEST_CHAIN and people[-1] in away and away[people[-1]] not in people:
@@ -83,18 +86,18 @@ def _chains_to(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
             yield people[: people.index(user_id) + 1]
 
 
-def seats(user: User) -> dict[int, list[Seat]]:
+def seats_across_projects(user: User) -> dict[int, list[Seat]]:
     """Return by project the seats of one person: their own first. No more statements than `everywhere` where
     nobody has named them as a stand-in."""
-    return _with_others(user, everywhere(user))
+    return _seats_with_stand_ins(user, persons_by_project(user))
 
 
 def seats_of(user: User, project_id: int, person: EntitledPerson | None) -> list[Seat]:
     """Return the seats in one project, in which they are this `person`; none for somebody who is no member."""
-    return _with_others(user, {project_id: person})[project_id] if person else []
+    return _seats_with_stand_ins(user, {project_id: person})[project_id] if person else []
 
 
-def _with_others(user: User, own: Mapping[int, EntitledPerson]) -> dict[int, list[Seat]]:
+def _seats_with_stand_ins(user: User, own: Mapping[int, EntitledPerson]) -> dict[int, list[Seat]]:
     seats_by_project = {pk: [Seat(person, (user.pk,))] for pk, person in own.items()}
     if any(person.named for person in own.values()):
         chains = {pk: list(_chains_to(away, user.pk)) for pk, away in stand_ins(own).items()}
@@ -117,7 +120,7 @@ def usable(seats: Iterable[Seat], visit: GateVisit, policy: Approval, votes: Ite
         for seat in seats
         if seat.person.user_id not in voters
         and meets_any(seat.person, policy.who)
-        and not seat.barred(visit.task, visit, policy)
+        and not seat.bar_reason(visit.task, visit, policy)
     ]
 
 
@@ -126,7 +129,7 @@ def deciders(
 ) -> list[int]:
     """The ids of the members of a project who may decide at an open visit, on their own or in somebody's place."""
     eligible = {pk: person for pk, person in people.items() if meets_any(person, policy.who)}
-    decider_ids = [pk for pk, person in eligible.items() if not barred(person, visit.task, visit, policy)]
+    decider_ids = [pk for pk, person in eligible.items() if not bar_reason(person, visit.task, visit, policy)]
     for absent in away:
         if absent not in eligible or is_barred(absent, visit.task, visit, policy):
             continue

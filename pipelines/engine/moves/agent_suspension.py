@@ -16,18 +16,18 @@ from pipelines.ports.clock import now
 
 def suspend(agent_id: int, *, actor: Actor, reason: str) -> Agent:
     """Raises NotFound, Invalid (path `reason`), Conflict (already suspended)."""
-    if not payload.text(reason, "reason").strip():
+    if not payload.checked_text(reason, "reason").strip():
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
     return run(partial(_suspend, agent_id, actor, reason))
 
 
 def _suspend(agent_id: int, actor: Actor, reason: str) -> Agent:
-    agent = locked(agent_id)
+    agent = lock_agent(agent_id)
     if agent.suspended_at is not None:
         raise Conflict("This agent is already suspended.", by=agent.suspended_by, at=agent.suspended_at)
     agent.suspended_at = now()
     agent.suspended_by, agent.suspended_why = (actor.name or str(actor))[:200], reason
-    _keep(agent, actor, "suspended", reason=reason)
+    _save_suspension(agent, actor, "suspended", reason=reason)
     return agent
 
 
@@ -37,25 +37,25 @@ def restore(agent_id: int, *, actor: Actor) -> Agent:
 
 
 def _restore(agent_id: int, actor: Actor) -> Agent:
-    agent = locked(agent_id)
+    agent = lock_agent(agent_id)
     if agent.suspended_at is None:
         raise Conflict("This agent is not suspended.")
     agent.suspended_at, agent.suspended_by, agent.suspended_why = None, "", ""
-    _keep(agent, actor, "restored")
+    _save_suspension(agent, actor, "restored")
     wake(agent.project_id, agent.key)
     return agent
 
 
-def locked(agent_id: int) -> Agent:
+def lock_agent(agent_id: int) -> Agent:
     # NO KEY, so that rows which refer to the agent can be written meanwhile
     return existing(Agent.objects.select_for_update(no_key=True).filter(pk=agent_id))
 
 
-def _keep(agent: Agent, actor: Actor, kind: str, **data: str) -> None:
+def _save_suspension(agent: Agent, actor: Actor, kind: str, **data: str) -> None:
     agent.save(update_fields=["suspended_at", "suspended_by", "suspended_why"])
-    audit(agent, actor, kind, **data)
+    record_agent_event(agent, actor, kind, **data)
 
 
-def audit(agent: Agent, actor: Actor, kind: str, **data: object) -> None:
+def record_agent_event(agent: Agent, actor: Actor, kind: str, **data: object) -> None:
     """Record who changed what, in the same transaction."""
     AgentEvent.objects.create(agent=agent, kind=kind, actor=str(actor), data=data, at=now())

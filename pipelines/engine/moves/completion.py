@@ -47,13 +47,13 @@ def end(batch: Batch, task: Task, token: Token, how: Ending) -> None:
             _end(batch, living_token, how.ended)
     else:
         _end(batch, token, how.ended)
-        closed = [token, *_ended_forks(batch, token)]
+        closed = [token, *_end_forks(batch, token)]
     _record(batch, task, token, closed, how)
 
 
 def close_work(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> None:
     """Close what is open at a token that ends: its job becomes cancelled, its gate visits get no decision."""
-    job = batch.open_job(token)
+    job = batch.open_job_of(token)
     if job:
         finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
     if token.status == Status.AWAITING_REVIEW:
@@ -66,14 +66,14 @@ def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None
     # 200: the length of the column
     job.state, job.outcome, job.ended_at, job.reported_by = Job.State.DONE, outcome, batch.now, by[:200]
     job.result = str(outcome.get("result") or "")
-    batch.job_changed(job)
+    batch.mark_job_changed(job)
     if job.lease_key:
         batch.drop_lease(job)
-    batch.agents.frees(batch.tasks[job.task_id], job)
+    batch.agents.free_place(batch.tasks[job.task_id], job)
 
 
 def drop_times(batch: Batch, task: Task, visit: GateVisit) -> None:
-    """Nothing is due at a visit that is over."""
+    """Drop the due times of a visit that is over."""
     for key in (str(visit.pk), f"{visit.pk}{SOON}"):
         batch.drop_due(GATE_DUE, task, key)
 
@@ -85,20 +85,20 @@ def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str
     if not visit._state.adding:
         visit.save(update_fields=["state", "decided_at"])
     drop_times(batch, task, visit)
-    escalations.close_those_of(batch, task, visit, actor)
+    escalations.close_for_visit(batch, task, visit, actor)
     batch.event(
         task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)
     )
-    batch.tell(observers.GateClosed(visit.pk, task.pk, why, batch.now))
+    batch.emit(observers.GateClosed(visit.pk, task.pk, why, batch.now))
 
 
 def _end(batch: Batch, token: Token, ended: TokenEnd) -> None:
     token.status, token.end, token.error = ended.kind, ended.end, ended.error
     token.ended_at, token.wait, token.forked = batch.now, {}, False
-    batch.changed(token)
+    batch.mark_token_changed(token)
 
 
-def _ended_forks(batch: Batch, token: Token) -> list[Token]:
+def _end_forks(batch: Batch, token: Token) -> list[Token]:
     """End forked tokens without a living branch as their worst branch ended, from the inside out. Branches accounted
     for by a join do not count."""
     ended = []
@@ -133,9 +133,9 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
         root = next(closed_token for closed_token in closed if closed_token.parent_id is None)
         task.status, task.end, task.error, task.reason = root.status, root.end, root.error, how.ended.reason
         task.ended_at = batch.now
-        batch.task_changed(task)
+        batch.mark_task_changed(task)
         escalations.close_all(batch, task, how.actor)
-        waiting.let_go(batch, task, how.actor)
+        waiting.release_waiting(batch, task, how.actor)
     batch.event(
         task,
         "token.ended",
@@ -155,4 +155,4 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
         if reached is not None and reached.follow_up:
             # house §2: the queue is in the same database, so a rollback drops this, too.
             queue.enqueue(FOLLOW_UP, QUICK, {"task_id": task.pk})
-        batch.tell(observers.TaskEnded(task.pk, task.end, task.status, batch.now))
+        batch.emit(observers.TaskEnded(task.pk, task.end, task.status, batch.now))

@@ -57,7 +57,7 @@ def open_record(
     to = tuple(
         address for address in roles.addresses(record.task.project_id, record.role) if address not in known
     )
-    batch.tell(observers.Alarm("deadlock", record.pk, record.task_id, to, batch.now))
+    batch.emit(observers.Alarm("deadlock", record.pk, record.task_id, to, batch.now))
 
 
 def party_of(task: Task, token: Token, at: str = "") -> Party:
@@ -89,7 +89,7 @@ def close_contradiction(batch: Batch, task: Task, escalation: Escalation, actor:
     for record in Deadlock.objects.filter(escalation=escalation, state=Deadlock.State.OPEN):
         record.resolved_by, record.answer = escalation.resolved_by, escalation.answer
         how = Escalation.How(escalation.how)
-        releases.over(batch, task, actor, record, HOW.get(how, Deadlock.Unlocking.OUTPUT))
+        releases.end_deadlock(batch, task, actor, record, HOW.get(how, Deadlock.Unlocking.OUTPUT))
 
 
 def _handoffs(batch: Batch, tasks: Mapping[int, Task]) -> list[dict[str, Any]]:

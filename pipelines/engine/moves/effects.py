@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, settle, situation
+from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
 from pipelines.engine.core.handoffs import added_by_hand, name_of, worker_of
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import Actor
@@ -33,27 +33,30 @@ def apply(turn: DecisionContext, answer: Decision) -> None:
     """Apply the decision and derive the task's status."""
     EFFECTS[type(answer)](turn, answer)
     # law §7: a token that moved or ended may complete a join, or end what it waited for.
-    joins.settle(turn.batch, turn.task, turn.actor, turn.trigger, route, turn)
-    turn.batch.settle_status(turn.task)
+    joins.merge_ready_joins(turn.batch, turn.task, turn.actor, turn.trigger, decide_and_apply, turn)
+    turn.batch.derive_status(turn.task)
 
 
-def meet(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
-    """Check joins again: the change may have completed one, or made a branch of it impossible."""
-    joins.settle(batch, task, actor, trigger, route)
-    batch.settle_status(task)
+def merge_joins(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
+    """Check the joins of the task again: the change may have completed one, or made one of its branches
+
+    impossible.
+    """
+    joins.merge_ready_joins(batch, task, actor, trigger, decide_and_apply)
+    batch.derive_status(task)
 
 
-def route(turn: DecisionContext) -> None:
+def decide_and_apply(turn: DecisionContext) -> None:
     """Decide a new outcome and apply the decision."""
-    apply(turn, settle(turn, situation(turn)))
+    apply(turn, decide_and_store(turn, situation(turn)))
 
 
 def _move(turn: DecisionContext, answer: Move) -> None:
     """Move to where the targets are in the version under which the next jobs start."""
-    to, gone = version_mapping.of(turn.line, turn.job, answer.to)
+    to, gone = version_mapping.mapped_targets(turn.line, turn.job, answer.to)
     # The version to which the task was migrated since lacks a target.
     if gone:
-        message = version_mapping.lost(turn.task, gone)
+        message = version_mapping.lost_station_message(turn.task, gone)
         stay(
             turn,
             Status.STUCK,
@@ -62,8 +65,10 @@ def _move(turn: DecisionContext, answer: Move) -> None:
             gone=gone,
         )
         return
-    change = transition(turn.about, answer, _place(turn), to)
-    data = _stored(turn, change) | version_mapping.said(answer.to, to) | _worked(turn)
+    change = transition(turn.subject, answer, _place(turn), to)
+    data = (
+        _store_changes(turn, change) | version_mapping.decided_targets_data(answer.to, to) | _agent_data(turn)
+    )
     (_fork if len(to) > 1 else _step)(turn, answer, change.entries, data)
 
 
@@ -71,10 +76,10 @@ def _step(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
     batch, task, token = turn.batch, turn.task, turn.token
     # Read before the token stands elsewhere
     source, [entry] = token.station, entries
-    stand(batch, token, entry)
+    place_token(batch, token, entry)
     job = _enter(turn, token, entry)
-    data |= _hand_on(turn, source, entry.station, job)
-    batch.changed(token)
+    data |= _store_handoff(turn, source, entry.station, job)
+    batch.mark_token_changed(token)
     batch.event(
         task,
         "token.moved",
@@ -90,10 +95,10 @@ def _step(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
         by=answer.by,
         **data,
     )
-    batch.tell(observers.TaskMoved(task.pk, source, (entry.station,), batch.now))
+    batch.emit(observers.TaskMoved(task.pk, source, (entry.station,), batch.now))
 
 
-def stand(batch: Batch, token: Token, entry: StationEntry) -> None:
+def place_token(batch: Batch, token: Token, entry: StationEntry) -> None:
     """Put the token at the station that it enters."""
     token.station, token.origin = entry.station, entry.origin or ""
     token.signal_reworks, token.entered_at = entry.signal_reworks, batch.now
@@ -105,15 +110,15 @@ def _enter(turn: DecisionContext, token: Token, entry: StationEntry) -> Job | No
     if entry.arrival is not None:
         joins.arrive(turn, token, entry.arrival)
         return None
-    claim, after = turn.claim, turn.after
+    claim, after = turn.claim, turn.reported_job
     return open_job(turn.batch, turn.task, token, feedback=entry.feedback, claim=claim, after=after)
 
 
 def _place(turn: DecisionContext) -> TokenPlace:
     """The station the token leaves and its origin, under their names in the task's pinned version."""
     token, line = turn.token, turn.line
-    station = version_mapping.station(line, turn.job, token.station) or token.station
-    origin = version_mapping.station(line, turn.job, token.origin) or token.origin
+    station = version_mapping.mapped_station_key(line, turn.job, token.station) or token.station
+    origin = version_mapping.mapped_station_key(line, turn.job, token.origin) or token.origin
     # The order is that of the event of this move, which comes next.
     return TokenPlace(line, station, origin or None, token.signal_reworks, turn.task.seq + 1)
 
@@ -123,14 +128,14 @@ def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
     batch, task, token = turn.batch, turn.task, turn.token
     to = tuple(entry.station for entry in entries)
     token.forked, token.wait, token.error, token.status = True, {"to": list(to)}, "", Status.QUEUED
-    batch.changed(token)
+    batch.mark_token_changed(token)
     children, jobs = batch.add_tokens([_child(turn, entry) for entry in entries]), []
     for entry, child in zip(entries, children, strict=True):
         # house §2: the first branch that the reporting worker may take goes on with it.
         jobs.append(_enter(turn, child, entry))
         # Its name is dropped: the event of a fork has room for one, and each branch has its own
-        _hand_on(turn, token.station, entry.station, jobs[-1])
-        batch.changed(child)
+        _store_handoff(turn, token.station, entry.station, jobs[-1])
+        batch.mark_token_changed(child)
     token.wait["branches"] = [child.pk for child in children]
     batch.event(
         task,
@@ -148,21 +153,21 @@ def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
         by=answer.by,
         **data,
     )
-    batch.tell(observers.TaskMoved(task.pk, token.station, to, batch.now))
+    batch.emit(observers.TaskMoved(task.pk, token.station, to, batch.now))
 
 
-def _hand_on(turn: DecisionContext, source: str, target: str, to: Job | None) -> dict[str, Any]:
-    """Store the handoff of a move and return its name for the event; nothing if there is none."""
+def _store_handoff(turn: DecisionContext, source: str, target: str, to: Job | None) -> dict[str, Any]:
+    """Store the handoff document of a move, and return its name for the event; nothing if there is none."""
     document, by = (turn.job.outcome or {}).get("handoff"), str(turn.actor)
-    needs = HANDOFF in turn.judged_by.requirements_of(source)
+    needs = HANDOFF in turn.judging_line.requirements_of(source)
     added = added_by_hand(turn.job) if needs else None
     if added is not None:
         # A person was asked for it because that of the outcome was missing or faulty
         document, by = added.document, added.by
     if document is None:
         return {}
-    names = worker_of(turn.judged_by, source), worker_of(turn.line, target)
-    schema = turn.judged_by.handoff_schema(source)
+    names = worker_of(turn.judging_line, source), worker_of(turn.line, target)
+    schema = turn.judging_line.handoff_schema(source)
     handoff = Handoff(
         task=turn.task,
         job=turn.job,
@@ -181,7 +186,7 @@ def _hand_on(turn: DecisionContext, source: str, target: str, to: Job | None) ->
 
 def _child(turn: DecisionContext, entry: StationEntry) -> Token:
     now, parent = turn.batch.now, turn.token
-    return rows.new(
+    return rows.new_row(
         Token,
         task=turn.task,
         parent=parent,
@@ -194,7 +199,7 @@ def _child(turn: DecisionContext, entry: StationEntry) -> Token:
 
 
 def _finish(turn: DecisionContext, answer: Finish) -> None:
-    change = transition(turn.about, answer, _place(turn))
+    change = transition(turn.subject, answer, _place(turn))
     ended = change.ended
     assert ended is not None
     how = Ending(
@@ -203,13 +208,13 @@ def _finish(turn: DecisionContext, answer: Finish) -> None:
         turn.actor,
         turn.trigger,
         turn.decision,
-        {"rule": answer.rule, "by": answer.by, **_stored(turn, change), **_worked(turn)},
+        {"rule": answer.rule, "by": answer.by, **_store_changes(turn, change), **_agent_data(turn)},
     )
     end(turn.batch, turn.task, turn.token, how)
 
 
 def _stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
-    change = transition(turn.about, answer, _place(turn))
+    change = transition(turn.subject, answer, _place(turn))
     where = change.stays
     assert where is not None
     if isinstance(answer, Wait) and where.status == Status.AWAITING_REVIEW:
@@ -217,8 +222,8 @@ def _stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
         return
     why = evaluations.why_unanswered(turn, answer) if isinstance(answer, Wait) else ""
     wait = {**where.wait, "why": why or None}
-    stay(turn, where.status, wait, error=where.error, **_stored(turn, change))
-    signal = turn.about.outcome.signal
+    stay(turn, where.status, wait, error=where.error, **_store_changes(turn, change))
+    signal = turn.subject.outcome.signal
     if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
         # It now waits for another task, which may wait for this one.
         turn.batch.set_due(CIRCLE, turn.task, turn.batch.now)
@@ -229,7 +234,7 @@ def _escalate(turn: DecisionContext, answer: Escalate) -> None:
     opened = escalations.of_token(turn.task, turn.token, answer.trigger) or escalations.open_one(
         turn.batch,
         turn.task,
-        turn.judged_by,
+        turn.judging_line,
         answer.trigger,
         turn.actor,
         token=turn.token,
@@ -242,25 +247,25 @@ def _escalate(turn: DecisionContext, answer: Escalate) -> None:
 
 def _role(turn: DecisionContext, answer: Escalate) -> str:
     """Return who is asked: for the owner of a stage those who answer for its agents (law §8)."""
-    line, station = turn.judged_by, turn.token.station
+    line, station = turn.judging_line, turn.token.station
     if answer.role != STAGE_OWNER or station not in line.stations_by_key:
         return answer.role or ""
     agents = line.station(line.stage_key(station)).agents or line.station(station).agents
     return OWNERS_OF + ",".join(agents) if agents else STAGE_OWNER
 
 
-def _stored(turn: DecisionContext, change: Transition) -> dict[str, Any]:
+def _store_changes(turn: DecisionContext, change: Transition) -> dict[str, Any]:
     """Add up the counters, set variables and merge the output into the context; all of it for the event (law §5)."""
     for name, added in change.stored.items():
         if added:
             setattr(turn.task, name, {**getattr(turn.task, name), **added})
-            turn.batch.task_changed(turn.task, name)
+            turn.batch.mark_task_changed(turn.task, name)
     return {"count": merge_counts(turn.task, change.count), **change.stored}
 
 
-def _worked(turn: DecisionContext) -> dict[str, Any]:
+def _agent_data(turn: DecisionContext) -> dict[str, Any]:
     """Name the agent that did the work of the station that is left, and its trust level at the time (law §9)."""
-    station = turn.judged_by.stations_by_key.get(turn.token.station)
+    station = turn.judging_line.stations_by_key.get(turn.token.station)
     if station is None or not station.agent:
         return {}
     return {

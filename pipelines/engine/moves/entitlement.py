@@ -24,9 +24,9 @@ from django.db.models import (
 from django.db.models.functions import Now
 
 from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
-from pipelines.models.people import expand
-from pipelines.models.plumbing.compiled import Question, ids, kept
-from pipelines.models.plumbing.statements import ask
+from pipelines.models.people import expand_roles
+from pipelines.models.plumbing.compiled import BoundQuery, array_field, server_prepared
+from pipelines.models.plumbing.statements import fetch_bound
 from pipelines.routing.decide.approval import (
     APPROVE,
     Tally,
@@ -70,7 +70,7 @@ class EntitledPerson:
     @property
     def voter(self) -> Voter:
         """Person as the tally of votes knows them."""
-        return Voter(self.username, expand(self.roles), frozenset(self.groups), frozenset(self.agents))
+        return Voter(self.username, expand_roles(self.roles), frozenset(self.groups), frozenset(self.agents))
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -84,7 +84,7 @@ class EntitledPerson:
     @classmethod
     def from_dict(cls, user_id: int, stored: dict[str, Any]) -> EntitledPerson:
         """Read back from a vote. Votes cast before roles were a set name one role; reviewer then included designer."""
-        roles = stored["roles"] if "roles" in stored else formerly(stored["role"])
+        roles = stored["roles"] if "roles" in stored else roles_from_ladder(stored["role"])
         return cls(
             user_id,
             stored["username"],
@@ -95,8 +95,8 @@ class EntitledPerson:
         )
 
 
-def formerly(role: str) -> tuple[str, ...]:
-    """The set of roles equal to this role from when roles were a ladder."""
+def roles_from_ladder(role: str) -> tuple[str, ...]:
+    """Return the set of roles that equals one role from when roles were a ladder."""
     return (Role.DESIGNER, Role.REVIEWER) if role == Role.REVIEWER else (role,)
 
 
@@ -111,17 +111,17 @@ def people_of_projects(
     """Return the people by project, in one statement for all projects. `only`: the ids of some people, of
     whom nobody is alone."""
     if only is None:
-        return people_in(project_ids, *ask(question_of_projects(project_ids)))
-    members = _described(Membership.objects.filter(project__in=project_ids, user__in=only))
-    return people_in(project_ids, members, everybody=False)
+        return people_from_rows(project_ids, *fetch_bound(people_query(project_ids)))
+    members = _with_entitlement(Membership.objects.filter(project__in=project_ids, user__in=only))
+    return people_from_rows(project_ids, members, everybody=False)
 
 
-def question_of_projects(project_ids: Collection[int]) -> Question[Any]:
-    """Ask what `people_in` reads, for whoever asks more besides."""
-    return _members.question(projects=list(project_ids))
+def people_query(project_ids: Collection[int]) -> BoundQuery[Any]:
+    """Return the query whose rows `people_from_rows` reads, for callers that send it together with others."""
+    return _members.bind(projects=list(project_ids))
 
 
-def people_in(
+def people_from_rows(
     project_ids: Collection[int], members: Iterable[Any], *, everybody: bool = True
 ) -> dict[int, dict[int, EntitledPerson]]:
     """Return the people by project, as the answer to `question_of_projects` tells. `everybody`: whether these
@@ -141,12 +141,12 @@ def people_in(
 Member: TypeAlias = tuple[int, int, str, list[str], list[str], list[str], bool | None]
 
 
-@kept(projects=ids())
+@server_prepared(projects=array_field())
 def _members(projects: Any) -> QuerySet[Membership, Member]:
-    return _described(Membership.objects.filter(project__among=projects))
+    return _with_entitlement(Membership.objects.filter(project__among=projects))
 
 
-def _described(members: QuerySet[Membership, Membership]) -> QuerySet[Membership, Member]:
+def _with_entitlement(members: QuerySet[Membership, Membership]) -> QuerySet[Membership, Member]:
     """Select (project, user, user name, roles, groups, agents that they answer for, whether somebody left within a
     month) of those who may sign in."""
     described = members.filter(user__is_active=True).annotate(in_groups=GROUPS, owns=OWNED, left=DEPARTURE)
@@ -157,23 +157,23 @@ def _described(members: QuerySet[Membership, Membership]) -> QuerySet[Membership
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:
     """Return the person, as one of `people_of`."""
-    return person_in(user, *ask(question_of(project_id, user)))
+    return person_from_rows(user, *fetch_bound(person_query(project_id, user)))
 
 
-def question_of(project_id: int, user: User) -> Question[Any]:
-    """Ask what `person_in` reads, for whoever asks more besides."""
-    return _in_project.question(user=user.pk, project=project_id)
+def person_query(project_id: int, user: User) -> BoundQuery[Any]:
+    """Return the query whose rows `person_from_rows` reads, for callers that send it together with others."""
+    return _in_project.bind(user=user.pk, project=project_id)
 
 
-def person_in(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
+def person_from_rows(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
     """The person as the answer to `question_of` tells; None for who is no member."""
     return next(iter(_persons(user, memberships).values()), None)
 
 
-def everywhere(user: User) -> dict[int, EntitledPerson]:
+def persons_by_project(user: User) -> dict[int, EntitledPerson]:
     """Return what entitles one person, by the id of the project: one of `people_of` each, in one query for
     all."""
-    return _persons(user, _everywhere(user=user.pk))
+    return _persons(user, _all_memberships(user=user.pk))
 
 
 def _persons(user: User, memberships: Iterable[Any]) -> dict[int, EntitledPerson]:
@@ -188,13 +188,13 @@ def _persons(user: User, memberships: Iterable[Any]) -> dict[int, EntitledPerson
 Own: TypeAlias = tuple[int, str, list[str], list[str], bool, bool, list[str]]
 
 
-@kept(user=BigIntegerField(), project=BigIntegerField())
+@server_prepared(user=BigIntegerField(), project=BigIntegerField())
 def _in_project(user: Any, project: Any) -> QuerySet[Membership, Own]:
     return _memberships(user).filter(project=project)
 
 
-@kept(user=BigIntegerField())
-def _everywhere(user: Any) -> QuerySet[Membership, Own]:
+@server_prepared(user=BigIntegerField())
+def _all_memberships(user: Any) -> QuerySet[Membership, Own]:
     return _memberships(user)
 
 
@@ -216,7 +216,7 @@ def _memberships(user: Any) -> QuerySet[Membership, Own]:
 
 
 def has_company(project_id: int) -> bool:
-    """Tell that a project has more than one member, or had within a month."""
+    """Return whether the project has more than one member, or had within a month."""
     members = _members(projects=[project_id])
     return len(members) > 1 or any(left for *_rest, left in members)
 
@@ -233,7 +233,7 @@ BARRED = {
 }
 
 
-def barred(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str:
+def bar_reason(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str:
     """Return why this person may not decide here whoever they are, or ""."""
     return "" if person.alone else BARRED[_bar(person.user_id, task, visit, policy)]
 
@@ -256,7 +256,7 @@ def _person_id(actor: str) -> int | None:
 
 
 def _requesters(task: Task) -> tuple[str, ...]:
-    """Whoever started it, or asked for it on a host."""
+    """Return the people who started the task, or asked for it on a code host."""
     return (f"person:{task.requester_id}", *task.requesters)
 
 
@@ -275,7 +275,7 @@ def _bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | 
     return barring_reason(policy, f"person:{user_id}", _requesters(task), _producers(visit))
 
 
-def counted(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:
+def tally_of_votes(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:
     """The tally of a gate visit after these votes, with each person's entitlement as of their vote. `everyone`: from
     `asked_of_all`, where the policy is unanimous."""
     cast = [(vote, EntitledPerson.from_dict(vote.seat_id, vote.entitled_as).voter) for vote in votes]
@@ -288,9 +288,12 @@ def _caster(vote: Vote, policy: Approval) -> str:
     return vote.user.username if policy.is_unanimous and vote.stands_for_id else ""
 
 
-def asked_of_all(task: Task, visit: GateVisit, policy: Approval) -> list[Voter] | None:
-    """Return, for a unanimous policy, the members who are asked as one of all at this moment, and are not
-    barred; else None."""
+def unanimous_voters(task: Task, visit: GateVisit, policy: Approval) -> list[Voter] | None:
+    """Return, for a unanimous policy, the members who have to approve at this moment and are not barred;
+    otherwise
+
+    None.
+    """
     if not policy.is_unanimous:
         return None
     people = people_of(task.project_id).values()
@@ -298,13 +301,13 @@ def asked_of_all(task: Task, visit: GateVisit, policy: Approval) -> list[Voter] 
     return [
         person.voter
         for person in people
-        if meets_any(person, needs) and not barred(person, task, visit, policy)
+        if meets_any(person, needs) and not bar_reason(person, task, visit, policy)
     ]
 
 
 def not_approved(visit: GateVisit, policy: Approval) -> frozenset[str]:
     """User names of those who are asked as one of all, and have not approved yet."""
-    everyone = asked_of_all(visit.task, visit, policy)
+    everyone = unanimous_voters(visit.task, visit, policy)
     if everyone is None:
         return frozenset()
     approvers = {name for vote in visit.votes.all() if vote.word == APPROVE for name in _names(vote)}

@@ -29,7 +29,7 @@ def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
 def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
     to = roles.addresses(task.project_id, *(escalation.notify or [escalation.role]))
     kind = "breached" if escalation.breached_at else "escalated"
-    batch.tell(observers.Alarm(kind, escalation.pk, task.pk, to, batch.now))
+    batch.emit(observers.Alarm(kind, escalation.pk, task.pk, to, batch.now))
 
 
 def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:

@@ -22,12 +22,14 @@ def record(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any
     task.escalations += 1
     if opened.due_at:
         batch.set_due(KIND, task, opened.due_at, key=str(opened.pk))
-    tell(batch, opened, task, "escalation.opened", actor, reason=opened.reason, **data)
+    record_escalation_event(batch, opened, task, "escalation.opened", actor, reason=opened.reason, **data)
     to = roles.addresses(task.project_id, opened.role)
-    batch.tell(observers.Alarm("escalated", opened.pk, task.pk, to, batch.now))
+    batch.emit(observers.Alarm("escalated", opened.pk, task.pk, to, batch.now))
 
 
-def tell(batch: Batch, escalation: Escalation, task: Task, kind: str, actor: Who, **data: Any) -> None:
+def record_escalation_event(
+    batch: Batch, escalation: Escalation, task: Task, kind: str, actor: Who, **data: Any
+) -> None:
     """Write an event about it. `escalations`: how many are open afterwards, for folding."""
     batch.event(
         task,

@@ -9,8 +9,8 @@ from typing import Any
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.moves import deadlock_records, escalation_actions
-from pipelines.engine.moves.escalation_records import KIND, Who, record, tell
-from pipelines.engine.moves.pausing import is_paused_by, let_go
+from pipelines.engine.moves.escalation_records import KIND, Who, record, record_escalation_event
+from pipelines.engine.moves.pausing import let_go, paused_by_test
 from pipelines.models import Escalation, GateVisit, Status, Task, Token, User
 from pipelines.ports import observers
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
@@ -55,7 +55,7 @@ def open_one(
     return opened
 
 
-def open_ones(task: Task) -> list[Escalation]:
+def open_escalations(task: Task) -> list[Escalation]:
     """Open escalations, oldest first. No query if there are none."""
     if not task.escalations:
         return []
@@ -90,8 +90,8 @@ def close(
     escalation.save(update_fields=list(values))
     task.escalations -= 1
     batch.drop_due(KIND, task, str(escalation.pk))
-    batch.tell(observers.AlarmSettled(escalation.pk, task.pk, batch.now))
-    tell(
+    batch.emit(observers.AlarmSettled(escalation.pk, task.pk, batch.now))
+    record_escalation_event(
         batch,
         escalation,
         task,
@@ -105,18 +105,18 @@ def close(
     if escalation.trigger == CONTRADICTION:
         deadlock_records.close_contradiction(batch, task, escalation, actor)
     for token in batch.living(task):
-        let_go(batch, task, token, actor, is_paused_by(escalation.pk))
+        let_go(batch, task, token, actor, paused_by_test(escalation.pk))
 
 
 def close_all(batch: Batch, task: Task, actor: Who) -> None:
     """Close every open escalation of a task that has ended."""
-    for escalation in open_ones(task):
+    for escalation in open_escalations(task):
         close(batch, task, escalation, Escalation.How.ENDED, actor)
 
 
-def close_those_of(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
+def close_for_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
     """Close the escalations of an overdue review that is now decided or closed."""
-    for escalation in open_ones(task):
+    for escalation in open_escalations(task):
         if escalation.visit_id == visit.pk:
             close(batch, task, escalation, Escalation.How.DECIDED, actor)
             _wake(batch, task)
@@ -133,4 +133,4 @@ def _wake(batch: Batch, task: Task) -> None:
 
 def of_token(task: Task, token: Token, trigger: str) -> Escalation | None:
     """The open escalation of this trigger at this position, so that nobody is notified twice."""
-    return next((e for e in open_ones(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None)
+    return next((e for e in open_escalations(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None)

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, moment
+from pipelines.engine.core.decision_context import DecisionContext, current_task_facts
 from pipelines.engine.core.state import job_ref, token_state
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_question
@@ -47,7 +47,7 @@ def ask(turn: DecisionContext, answer: Ask) -> None:
     job = open_question(turn, Purpose.CHECK if KIND in question else Purpose.EVALUATION, by, question)
     if by in MACHINES:
         wait_for_machines(batch, task, job)
-    batch.changed(token)
+    batch.mark_token_changed(token)
     batch.event(
         task,
         "evaluation.asked",
@@ -62,7 +62,7 @@ def ask(turn: DecisionContext, answer: Ask) -> None:
         question=question,
         evaluator=by,
     )
-    batch.tell(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
+    batch.emit(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
 
 
 def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:
@@ -71,22 +71,26 @@ def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:
 
 
 def _evaluator(task: Task, question: dict[str, Any]) -> str:
-    """Code runs on a worker, whatever workers there are at this moment; a question needs one that can answer."""
+    """Return what answers the question. Code always runs on a worker; any other question needs a worker that
+    can
+
+    answer it, otherwise a person.
+    """
     if "agentic" not in question:
         return next(iter(question))
-    return evaluator_of(question, leases.able(task.project.owner.key, task.project_id))
+    return evaluator_of(question, leases.answerable_evaluations(task.project.owner.key, task.project_id))
 
 
-def answered(
+def situation_after_job(
     batch: Batch, job: Job, by: Actor | str, cause: str, claim: Claim | None = None
 ) -> tuple[DecisionContext, dict[str, Any]]:
     """The decision context and situation after the job of a question has its outcome."""
     assert job.question is not None and job.outcome is not None
     answer = effects.answer_fact(versions.by_id(job.pinned_id), job.question, job.outcome)
-    return decide_with(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
+    return situation_with_answer(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
 
 
-def decide_with(
+def situation_with_answer(
     batch: Batch,
     token: Token,
     by: Actor | str,
@@ -114,7 +118,7 @@ def decide_with(
         batch, task, token, about, by, cause, cause, claim=claim, under=decision.pinned_id, holder=job
     )
     # law §12: the frozen situation plus the answer; only step 7 reads the counts of the moment.
-    facts = effects.with_answer(decision.situation["facts"], moment(turn), answer)
+    facts = effects.with_answer(decision.situation["facts"], current_task_facts(turn), answer)
     return turn, {**decision.situation, "facts": facts}
 
 

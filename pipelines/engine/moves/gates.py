@@ -19,8 +19,8 @@ from pipelines.engine.moves.entitlement import has_company
 from pipelines.engine.moves.waiting import stay
 from pipelines.engine.statements import LOG_DIGEST
 from pipelines.models import UNKNOWN, Artifact, GateVisit, Job, Status, Task
-from pipelines.models.plumbing.compiled import Question, kept
-from pipelines.models.plumbing.statements import ask as ask_together
+from pipelines.models.plumbing.compiled import BoundQuery, server_prepared
+from pipelines.models.plumbing.statements import fetch_bound as ask_together
 from pipelines.ports import observers
 from pipelines.routing.decide import transitions
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, with_extra_votes
@@ -41,14 +41,14 @@ def policy_of(line: ParsedLine, key: str) -> Approval:
 
 
 def policy_at(visit: GateVisit, line: ParsedLine) -> Approval:
-    """Return the policy of this visit. `line`: the version under which it was asked."""
+    """Return the approval policy of this visit. `line`: the version under which it was asked."""
     return with_extra_votes(policy_of(line, visit.gate), visit.producers)
 
 
 def ask(turn: DecisionContext, answer: Wait, where: Stay) -> None:
     """Make the token wait for people at every gate of the decision, asked together. If one of them was rejected and
     nothing has changed since, it is held instead, naming the rejection (law §6, last sentence)."""
-    left = _left(turn.job)
+    left = _job_results(turn.job)
     evidence = [_evidence(turn, answer, key, left) for key in answer.gates]
     rejection = _unchanged_rejection(
         left, answer.gates, [evidence_item["content"] for evidence_item in evidence]
@@ -68,7 +68,7 @@ def _open(
     turn: DecisionContext, key: str, position: int, evidence: dict[str, Any], people: list[str]
 ) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
-    gate = gate_of(turn.judged_by, key)
+    gate = gate_of(turn.judging_line, key)
     times = gate.due if gate else None
     visit = GateVisit(
         id=uuid.uuid4(),
@@ -85,14 +85,14 @@ def _open(
         producers=people,
         opened_at=batch.now,
         # law §6: set when the gate opens; a later change of the working time moves nothing.
-        due_at=later(task, times, batch.now, times.after) if times and times.after else None,
+        due_at=due_time_after(task, times, batch.now, times.after) if times and times.after else None,
     )
     batch.add_visit(visit)
-    sampling.remember(visit, gate, turn.job.outcome or {})
+    sampling.record_reviewed_subjects(visit, gate, turn.job.outcome or {})
     if visit.due_at and times:
         batch.set_due(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
         if times.before:
-            soon = later(task, times, batch.now, times.after - times.before)
+            soon = due_time_after(task, times, batch.now, times.after - times.before)
             batch.set_due(GATE_DUE, task, soon, key=f"{visit.pk}{SOON}", visit=visit)
     batch.event(
         task,
@@ -107,14 +107,14 @@ def _open(
         evidence_digest=visit.evidence_digest,
     )
     notify = tuple(gate.notify) if gate else ()
-    batch.tell(
+    batch.emit(
         observers.GateOpened(
             visit.pk, task.pk, task.project_id, key, visit.round, notify, visit.due_at, visit.opened_at
         )
     )
 
 
-def later(task: Task, times: DuePolicy, start: datetime, seconds: float) -> datetime:
+def due_time_after(task: Task, times: DuePolicy, start: datetime, seconds: float) -> datetime:
     """`seconds` after `start`, or so much working time of the project."""
     if times.business:
         return WorkingTime.of(task.project).later(start, float(seconds))
@@ -126,9 +126,9 @@ def _producers(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> lis
     tasks that this one repeats; and for whom nobody vouches, of those or of who asked for it. In a project of one there
     is nobody else."""
     task = turn.task
-    people = [*producers.of_repeated(task), *producers.by_hand(turn.batch, task, turn.token, hands)]
+    people = [*producers.of_repeated(task), *producers.manual_workers(turn.batch, task, turn.token, hands)]
     unknown = [UNKNOWN_REQUESTER] if UNKNOWN in task.requesters else []
-    if turn.judged_by.workspace:
+    if turn.judging_line.workspace:
         pushes = producers.pushes_to(task)
         known = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
         people += [f"person:{pk}" for pk in known.distinct()]
@@ -139,7 +139,7 @@ def _producers(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> lis
 
 
 @dataclass(frozen=True)
-class _Left:
+class _JobResults:
     """Results that a job left, as they are displayed, whether a gate of its task was decided before, and who
     worked in it."""
 
@@ -150,23 +150,23 @@ class _Left:
     by_hand: list[producers.HandRow]
 
 
-def _left(job: Job) -> _Left:
+def _job_results(job: Job) -> _JobResults:
     found, [(log,)], decided, reported, answered = ask_together(
-        _artifacts.question(job=job.pk),
-        Question(LOG_DIGEST, [job.pk, job.attempt]),
-        _decided.question(task=job.task_id),
-        producers.reported_by_hand.question(task=job.task_id),
-        producers.answered_by_hand.question(task=job.task_id),
+        _artifacts.bind(job=job.pk),
+        BoundQuery(LOG_DIGEST, [job.pk, job.attempt]),
+        _decided.bind(task=job.task_id),
+        producers.reported_by_hand.bind(task=job.task_id),
+        producers.answered_by_hand.bind(task=job.task_id),
     )
     artifacts = [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
-    return _Left(job, artifacts, log or "", bool(decided), [*reported, *answered])
+    return _JobResults(job, artifacts, log or "", bool(decided), [*reported, *answered])
 
 
-def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _Left) -> dict[str, Any]:
+def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _JobResults) -> dict[str, Any]:
     """Return what is displayed and voted on. `content` is the digest of what a run produced, without what
     differs from run to run: two visits with the same content ask the same question again."""
     task, job = turn.task, turn.job
-    displayed = _shown(turn.judged_by, turn.token.station, answer, key, left)
+    displayed = _displayed_content(turn.judging_line, turn.token.station, answer, key, left)
     return {
         **displayed,
         "task": {"name": task.name, "title": task.title},
@@ -189,25 +189,30 @@ def _observed(job: Job) -> dict[str, Any]:
     return {"base": git.get("base", ""), "tree": next(filter(None, trees), ""), "facts": facts}
 
 
-def _shown(line: ParsedLine, station: str, answer: Wait, key: str, left: _Left) -> dict[str, Any]:
+def _displayed_content(
+    line: ParsedLine, station: str, answer: Wait, key: str, left: _JobResults
+) -> dict[str, Any]:
     outcome = left.job.outcome or {}
     displayed = gate_question(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
     return {**displayed, "artifacts": left.artifacts}
 
 
-@kept(job=BigIntegerField())
+@server_prepared(job=BigIntegerField())
 def _artifacts(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
     return Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
 
 
-def rejected_before(line: ParsedLine, station: str, job: Job, answer: Wait) -> GateVisit | None:
-    """The rejection that would hold a token here instead of asking the same again."""
-    left = _left(job)
-    contents = [payload.digest(_shown(line, station, answer, key, left)) for key in answer.gates]
+def unchanged_rejection(line: ParsedLine, station: str, job: Job, answer: Wait) -> GateVisit | None:
+    """Return the rejection that would hold a token here, instead of asking the same again; None if there is
+    none."""
+    left = _job_results(job)
+    contents = [payload.digest(_displayed_content(line, station, answer, key, left)) for key in answer.gates]
     return _unchanged_rejection(left, answer.gates, contents)
 
 
-def _unchanged_rejection(left: _Left, gates: Sequence[str], contents: Sequence[str]) -> GateVisit | None:
+def _unchanged_rejection(
+    left: _JobResults, gates: Sequence[str], contents: Sequence[str]
+) -> GateVisit | None:
     """The rejection of one of these gates, if it was the last decision there and its subject has not changed."""
     if not left.decided:
         return None
@@ -217,7 +222,7 @@ def _unchanged_rejection(left: _Left, gates: Sequence[str], contents: Sequence[s
     return last.get(transitions.rejecting_gate(verdicts, dict(zip(gates, contents, strict=True))))
 
 
-@kept(task=BigIntegerField())
+@server_prepared(task=BigIntegerField())
 def _decided(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
     """Return one decided visit of the task at any gate, if there is one."""
     decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED)

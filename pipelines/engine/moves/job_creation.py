@@ -9,13 +9,13 @@ from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
-from pipelines.engine.core.handed_leases import HandOn
+from pipelines.engine.core.handed_leases import LeaseTransfer
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
 from pipelines.models.plumbing import rows
 from pipelines.ports import observers
 from pipelines.ports.leases import Claim
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import environments, queued_work, versions
 from pipelines.routing.decide.holds import BLOCK, Wait, dependency_hold, nest_holds, pause_hold
 from pipelines.routing.document.kinds import IMAGES
@@ -38,7 +38,7 @@ def open_job(
     Nothing starts while the task's work is held.
     """
     station = versions.by_id(task.pinned_id).station(token.station)
-    job = rows.new(
+    job = rows.new_row(
         Job,
         id=batch.next_job_id(),
         task=task,
@@ -61,13 +61,13 @@ def open_job(
     elif job.kind in UNLEASED:
         begin(batch, task, job)
     # house §2: no ticket for a job that its worker has already, since each costs a NOTIFY.
-    elif not _handed_on(batch, task, job, claim, after):
-        batch.ticket(token)
+    elif not _try_hand_on(batch, task, job, claim, after):
+        batch.add_ticket(token)
     if job.state == Job.State.RUNNING:
         token.status = Status.RUNNING
         watch(batch, task, token, job)
     batch.add_job(job)
-    batch.tell(observers.JobOpened(task.pk, job.pk, job.station, job.kind))
+    batch.emit(observers.JobOpened(task.pk, job.pk, job.station, job.kind))
     return job
 
 
@@ -101,7 +101,7 @@ def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: 
         id=batch.next_job_id(),
         task=task,
         token=token,
-        pinned_id=turn.judge,
+        pinned_id=turn.judge_version_id,
         station=token.station,
         kind=kind,
         purpose=purpose,
@@ -111,16 +111,16 @@ def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: 
         rank=Priority(task.priority).rank,
         created_at=batch.now,
     )
-    if not _handed_on(batch, task, job, turn.claim, turn.after):
-        batch.ticket(token)
+    if not _try_hand_on(batch, task, job, turn.claim, turn.reported_job):
+        batch.add_ticket(token)
     batch.add_job(job)
     return job
 
 
-def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
+def _try_hand_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
     """Return whether the worker that has the lease of `after` goes straight on with this job: of the branches
     of a fork with the first that it may take. The others are for whoever comes first."""
-    if not claim or not after or after.worker_id != claim.worker or batch.went_on(after):
+    if not claim or not after or after.worker_id != claim.worker or batch.lease_successor(after):
         return False
     if not takes(claim, task, job):
         return False
@@ -129,7 +129,7 @@ def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: J
         return False
     job.lease_key, job.worker_id = uuid.uuid4(), claim.worker
     job.state, job.started_at = Job.State.RUNNING, job.created_at
-    batch.hand_lease_on(HandOn(after.pk, job.pk, job.lease_key, claim.seconds))
+    batch.hand_lease_on(LeaseTransfer(after.pk, job.pk, job.lease_key, claim.seconds))
     return True
 
 
@@ -138,10 +138,12 @@ def takes(claim: Claim, task: Task, job: Job) -> bool:
     owner, work = task.project.owner.key, (job.pinned_id, job.station, job.purpose, job.kind)
     if not claim.works_in(task.project_id):
         return False
-    if not queued_work.can(claim, owner, work, lambda station: Reach.of(task).brings(station)):
+    if not queued_work.may_do_job(
+        claim, owner, work, lambda station: ValueScope.of(task).secret_needs(station)
+    ):
         return False
     if job.purpose != Purpose.STATION or claim.has(IMAGES):
         return True
     # Last, since it looks up the repository of the task
     line = versions.by_id(job.pinned_id)
-    return not environments.asked(task.project_id, line, line.station(job.station), task.inputs)
+    return not environments.required_offers(task.project_id, line, line.station(job.station), task.inputs)

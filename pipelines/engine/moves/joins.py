@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, beside
+from pipelines.engine.core.decision_context import DecisionContext, parallel_stations
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import deadlock_records, escalations
@@ -44,7 +44,7 @@ def arrive(turn: DecisionContext, token: Token, arrival: Arrival) -> None:
     token.wait, token.status = {"join": {**join, **failed}}, Status.QUEUED
 
 
-def settle(
+def merge_ready_joins(
     batch: Batch,
     task: Task,
     actor: Actor | str,
@@ -59,10 +59,10 @@ def settle(
         merge = due_merge(line, branches_of(batch.living(task)))
         if merge is None:
             return
-        Meeting(batch, task, line, merge, actor, trigger, turn).meet(route)
+        JoinMerge(batch, task, line, merge, actor, trigger, turn).carry_out(route)
 
 
-class Meeting:
+class JoinMerge:
     """Merge of exactly the tokens that were delivered."""
 
     def __init__(
@@ -85,17 +85,17 @@ class Meeting:
     def family(self) -> dict[int, Token]:
         """Every token of the task. Those that live are in the batch: only what has ended has to be read."""
         [stored] = send([Statement(TOKENS_OF_TASK, [self.task.pk])])
-        family = [rows.read(Token, json.loads(row)) for (row,) in stored]
+        family = [rows.row_from_json(Token, json.loads(row)) for (row,) in stored]
         return {token.pk: token for token in family} | {
             pk: token for pk, token in self.batch.tokens.items() if token.task_id == self.task.pk
         }
 
-    def meet(self, route: Route) -> None:
+    def carry_out(self, route: Route) -> None:
         # The context only grows: where it is empty, no branch wrote anything.
         writes = self._writes() if self.task.context and len(self.arrived) > 1 else []
         keys = contradicting_keys(writes)
         token, closed = self._become_one()
-        others = beside(self.batch, self.task, token, self.line).get("beside", ())
+        others = parallel_stations(self.batch, self.task, token, self.line).get("beside", ())
         change = join_transition(
             self.merge, self.line, contradicting_values(keys, self.merge.sources, writes), others
         )
@@ -105,7 +105,7 @@ class Meeting:
             self._stay(token, change.stays, writing_stations(keys, writes))
         else:
             # law §7: passed, the work begins; otherwise the station is routed without running it.
-            job = self._begin(token) if self.merge.verdict == PASS else self._judged(token)
+            job = self._begin(token) if self.merge.verdict == PASS else self._record_judged_visit(token)
         self._tell(token, closed, job, keys)
         if job is not None and self.merge.verdict != PASS:
             # The join is a cause of its own: what made it complete has its decision already (law §9).
@@ -163,15 +163,15 @@ class Meeting:
         assert token.parent_id is not None
         for member in gone:
             assert member.parent_id is not None
-            self._branches(self.family[member.parent_id], without=member.pk)
-        self._branches(self.family[token.parent_id], plus=token.pk)
+            self._update_branches(self.family[member.parent_id], without=member.pk)
+        self._update_branches(self.family[token.parent_id], plus=token.pk)
 
-    def _branches(self, fork: Token, without: int = 0, plus: int = 0) -> None:
+    def _update_branches(self, fork: Token, without: int = 0, plus: int = 0) -> None:
         remaining = [pk for pk in fork.wait.get("branches", ()) if pk != without]
         if fork.status not in ENDED:
             self.touched[fork.pk] = fork
             fork.wait = {**fork.wait, "branches": [*remaining, plus] if plus else remaining}
-            self.batch.changed(fork)
+            self.batch.mark_token_changed(fork)
 
     def _sibling(self) -> Token:
         assert self.merge.fork is not None
@@ -190,7 +190,7 @@ class Meeting:
         token.joined_id = into.pk
         token.status, token.ended_at = Status.COMPLETED, self.batch.now
         token.wait, token.error, token.forked = {}, "", False
-        self.batch.changed(token)
+        self.batch.mark_token_changed(token)
 
     # What the join station does
 
@@ -202,7 +202,7 @@ class Meeting:
         self.count = merge_counts(self.task, change.count)
 
     def _begin(self, token: Token) -> Job:
-        claim, after = (self.turn.claim, self.turn.after) if self.turn else (None, None)
+        claim, after = (self.turn.claim, self.turn.reported_job) if self.turn else (None, None)
         return open_job(self.batch, self.task, token, claim=claim, after=after)
 
     def _stay(self, token: Token, where: Stay, stations: Iterable[str]) -> None:
@@ -218,11 +218,11 @@ class Meeting:
             deadlock_records.open_contradiction(self.batch, opened, dict.fromkeys(stations, token))
             wait = {**wait, "escalation": str(opened.pk)}
         token.wait, token.error = wait, where.error
-        self.batch.tell(
+        self.batch.emit(
             observers.TaskWaits(self.task.pk, token.pk, where.status, where.error, self.batch.now)
         )
 
-    def _judged(self, token: Token) -> Job:
+    def _record_judged_visit(self, token: Token) -> Job:
         """Record a visit of the join station without running it: the outcome is the join's."""
         station, outcome = self.line.station(token.station), self.merge.outcome()
         job = Job(
@@ -245,7 +245,7 @@ class Meeting:
         return job
 
     def _tell(self, token: Token, closed: list[Token], job: Job | None, keys: tuple[str, ...]) -> None:
-        self.batch.changed(token)
+        self.batch.mark_token_changed(token)
         changed_tokens = self.touched | {member.pk: member for member in closed}
         self.batch.event(
             self.task,
@@ -271,7 +271,7 @@ class Meeting:
     def _writes(self) -> list[list[Write]]:
         """Return for each arrived token what it put into the context since the fork, and what was joined into
         it."""
-        own = [self._part(token) for token in self.arrived]
+        own = [self._joined_token_ids(token) for token in self.arrived]
         every = {pk for part in own for pk in part}
         [stored] = send([Statement(CONTEXT_WRITES, [self.task.pk, list(every)])])
         writes = [(pk, seq, json.loads(values), source) for pk, seq, values, source in stored]
@@ -282,21 +282,21 @@ class Meeting:
         ]
         return [[Write(*write) for pk, *write in writes if pk in part] for part in own]
 
-    def _part(self, token: Token) -> set[int]:
+    def _joined_token_ids(self, token: Token) -> set[int]:
         # Until nothing comes to it: what was joined into one of them may itself be a join.
-        token_ids, grown = set(self._up(token)), True
+        token_ids, grown = set(self._fork_path_ids(token)), True
         while grown:
             more = {
                 pk
                 for member in self.family.values()
                 if member.joined_id in token_ids and member.pk not in token_ids
-                for pk in self._up(member)
+                for pk in self._fork_path_ids(member)
             }
             grown = not more <= token_ids
             token_ids |= more
         return token_ids
 
-    def _up(self, token: Token) -> Iterable[int]:
+    def _fork_path_ids(self, token: Token) -> Iterable[int]:
         """The token and the forks above it, below the one whose branches meet."""
         fork = self.merge.fork.id if self.merge.fork else None
         while token.pk != fork:

@@ -15,7 +15,7 @@ from pipelines.engine.core.unassigned import WAIT, outcome_of_wait
 from pipelines.engine.core.values import ENGINE, Report
 from pipelines.models import Delivery, Job, Purpose, Task
 from pipelines.queries import versions
-from pipelines.queries.standing_approvals import gates_that_stand
+from pipelines.queries.standing_approvals import version_same_patch_gates
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.kinds.noop import KIND as NOOP
 from pipelines.routing.document.line import ParsedLine
@@ -33,7 +33,11 @@ def next_report(batch: Batch, before: Report, job: Job | None) -> Report | None:
     if job is None or job.purpose != Purpose.STATION or not batch.is_new(job):
         return None
     task = batch.tasks[job.task_id]
-    if job.state != Job.State.RUNNING or not _alone(batch, task) or _reads_stored_jobs(job.pinned_id):
+    if (
+        job.state != Job.State.RUNNING
+        or not _is_single_position(batch, task)
+        or _reads_stored_jobs(job.pinned_id)
+    ):
         return None
     if job.kind == NOOP.key:
         return _of_noop(before, job)
@@ -57,7 +61,7 @@ def _base_moved(line: ParsedLine, job: Job) -> bool:
 
 
 def _of_wait(batch: Batch, task: Task, job: Job) -> Report | None:
-    due = batch.due_at_once(WAIT, task, str(job.pk))
+    due = batch.immediate_due(WAIT, task, str(job.pk))
     if due is None:
         return None
     outcome = outcome_of_wait(versions.by_id(job.pinned_id).station(job.station), task, due)
@@ -66,7 +70,7 @@ def _of_wait(batch: Batch, task: Task, job: Job) -> Report | None:
     return Report(job.pk, job.attempt, None, outcome, by=str(ENGINE), token_version=version)
 
 
-def _alone(batch: Batch, task: Task) -> bool:
+def _is_single_position(batch: Batch, task: Task) -> bool:
     """Return whether the task is at one place only. Where branches meet, and in which order they came, is
     read from rows that earlier transactions wrote."""
     living = batch.living(task)
@@ -80,4 +84,4 @@ def _reads_stored_jobs(version: int) -> bool:
     written at the end of the transaction: what they cost, what was observed of them, whether an approval
     stands for their files."""
     line = versions.by_id(version)
-    return line.limits.cost_usd is not None or line.reads_stations or bool(gates_that_stand(version))
+    return line.limits.cost_usd is not None or line.reads_stations or bool(version_same_patch_gates(version))

@@ -20,7 +20,7 @@ def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, *
     """Hold a position that has work to do. A running job is taken back without counting an attempt. `by`: the id of
     what holds it and releases it later; `was`: whether its job had started. Returns whether there was anything to
     hold."""
-    job = batch.open_job(token)
+    job = batch.open_job_of(token)
     if token.status not in WORKING or job is None:
         return False
     hold(batch, task, token, job, actor, {"paused_by": by, "was": str(token.status), **wait})
@@ -29,7 +29,7 @@ def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, *
 
 def hold_besides(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: Wait) -> None:
     """Add a hold to a position that may already be held: it continues when both are released."""
-    job = batch.open_job(token)
+    job = batch.open_job_of(token)
     if job is None:
         return
     if token.status in WORKING:
@@ -48,7 +48,7 @@ def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, w
             batch.drop_lease(job)
         unwatch(batch, task, token)
         job.state, job.lease_key, job.worker_id, job.started_at = Job.State.QUEUED, None, None, None
-        batch.job_changed(job)
+        batch.mark_job_changed(job)
     token.status, token.wait = Status.HELD, wait
     _tell(batch, task, token, job, "token.waits", actor, "pause")
 
@@ -65,7 +65,7 @@ def let_go(
 ) -> None:
     """Release the holds for which `over` is true. The position continues unless something else holds it. `feedback`:
     passed to its job. Does nothing if none of them held it."""
-    job, waits = batch.open_job(token), flatten_holds(token.wait)
+    job, waits = batch.open_job_of(token), flatten_holds(token.wait)
     left = [wait for wait in waits if not over(wait)]
     if job is None or token.status != Status.HELD or len(left) == len(waits):
         return
@@ -81,18 +81,18 @@ def let_go(
         begin(batch, task, job)
         watch(batch, task, token, job)
         token.status = Status.RUNNING
-        batch.job_changed(job)
+        batch.mark_job_changed(job)
     else:
         token.status = Status.QUEUED
-        batch.ticket(token)
+        batch.add_ticket(token)
     _tell(batch, task, token, job, "token.released", actor, trigger)
 
 
-def is_paused_by(pk: object) -> Callable[[Wait], bool]:
+def paused_by_test(pk: object) -> Callable[[Wait], bool]:
     return lambda wait: wait.get("paused_by") == str(pk)
 
 
 def _tell(
     batch: Batch, task: Task, token: Token, job: Job, kind: str, actor: Actor | str, trigger: str
 ) -> None:
-    batch.stays(task, token, kind, actor, trigger, wait=token.wait, job=job_ref(job))
+    batch.record_stay(task, token, kind, actor, trigger, wait=token.wait, job=job_ref(job))

@@ -10,7 +10,7 @@ from django.db.models import BigIntegerField, F, QuerySet
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import past_of
 from pipelines.models import BranchPush, Event, Job, Task, Token
-from pipelines.models.plumbing.compiled import kept
+from pipelines.models.plumbing.compiled import server_prepared
 
 PERSON = "person:"
 ANSWER = "answer"
@@ -19,12 +19,12 @@ HandRow = tuple[int, str]
 """Position and person: who reported a visit there by hand, or answered a question."""
 
 
-@kept(task=BigIntegerField())
+@server_prepared(task=BigIntegerField())
 def reported_by_hand(task: Any) -> QuerySet[Job, HandRow]:
     return _reported(Job.objects.filter(task=task))
 
 
-@kept(task=BigIntegerField())
+@server_prepared(task=BigIntegerField())
 def answered_by_hand(task: Any) -> QuerySet[Event, HandRow]:
     return _answered(Event.objects.filter(task=task))
 
@@ -41,7 +41,7 @@ def _answered(events: QuerySet[Event, Event]) -> QuerySet[Event, HandRow]:
     return answers.order_by("task", "seq").values_list(F("token_id"), "actor")
 
 
-def by_hand(batch: Batch, task: Task, token: Token, stored: Iterable[HandRow]) -> list[str]:
+def manual_workers(batch: Batch, task: Task, token: Token, stored: Iterable[HandRow]) -> list[str]:
     """List the people who worked in the past of a position. `stored`: what the two statements above found; what this
     transaction reported is in no row yet."""
     jobs = (job for job in batch.jobs.values() if job.task_id == task.pk and job.state == Job.State.DONE)

@@ -19,14 +19,14 @@ RESUME = "resume"
 """The kind of due time at which a party of a resolved deadlock continues; its key is the deadlock's."""
 
 
-def let_go(batch: Batch, task: Task, actor: Actor | str) -> None:
+def release_waiting(batch: Batch, task: Task, actor: Actor | str) -> None:
     """Release what waits for a task that has ended."""
     if task.pk not in batch.awaited:
         return
     waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)
-    _tell(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
+    _set_due_times(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
     for deadlock in Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN):
-        over(batch, task, actor, deadlock, Deadlock.Unlocking.ENDED)
+        end_deadlock(batch, task, actor, deadlock, Deadlock.Unlocking.ENDED)
 
 
 def wait_no_longer(batch: Batch, task: Task) -> None:
@@ -37,32 +37,32 @@ def wait_no_longer(batch: Batch, task: Task) -> None:
     batch.set_due(DEPENDENCY, task, batch.now, key="released")
 
 
-def answered(batch: Batch, task: Task, user: User, text: str) -> None:
-    """A person answered its question: release the circle that it closed, unless the task waits for more."""
+def release_circles(batch: Batch, task: Task, user: User, text: str) -> None:
+    """Release the circle of tasks that the answered question closed, unless the task waits for more."""
     circles = Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN, kind=CIRCULAR)
     for deadlock in circles:
         deadlock.resolved_by, deadlock.answer = user, text
-        over(batch, task, str(Actor.person(user)), deadlock, Deadlock.Unlocking.CONTEXT)
+        end_deadlock(batch, task, str(Actor.person(user)), deadlock, Deadlock.Unlocking.CONTEXT)
         batch.set_due(RESUME, task, batch.now, key=str(deadlock.pk))
         batch.set_due(CIRCLE, task, batch.now)
 
 
-def over(batch: Batch, task: Task, actor: Actor | str, deadlock: Deadlock, how: str) -> None:
-    """Close a deadlock that this task ends, and let its other parties go on."""
+def end_deadlock(batch: Batch, task: Task, actor: Actor | str, deadlock: Deadlock, how: str) -> None:
+    """Close a deadlock that this task resolves, and release its other parties."""
     close(batch, deadlock, how)
     batch.event(task, "deadlock.resolved", actor, trigger=deadlock.kind, deadlock=str(deadlock.pk), how=how)
     others = deadlock.tasks.exclude(pk=task.pk).exclude(status__in=ENDED)
-    _tell(batch, others.values_list("pk", flat=True), RESUME, str(deadlock.pk))
+    _set_due_times(batch, others.values_list("pk", flat=True), RESUME, str(deadlock.pk))
 
 
 def close(batch: Batch, deadlock: Deadlock, how: str) -> None:
     deadlock.state, deadlock.how, deadlock.resolved_at = Deadlock.State.RESOLVED, how, batch.now
     deadlock.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
-    batch.tell(observers.AlarmSettled(deadlock.pk, deadlock.task_id, batch.now))
-    batch.agents.may_begin_again(deadlock.task.project_id, deadlock.agents)
+    batch.emit(observers.AlarmSettled(deadlock.pk, deadlock.task_id, batch.now))
+    batch.agents.release_from_deadlock(deadlock.task.project_id, deadlock.agents)
 
 
-def _tell(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:
+def _set_due_times(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:
     rows = [Due(task_id=pk, kind=kind, key=key, set_at=batch.now, due_at=batch.now) for pk in task_ids]
     # Written without the locks of these tasks: the same time may be there already.
     Due.objects.bulk_create(rows, ignore_conflicts=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of_projects
 from pipelines.models import Group, Role, User
-from pipelines.models.people import expand
+from pipelines.models.people import expand_roles
 from pipelines.routing.document.escalations import agents_of, groups_of, role_key
 
 
@@ -31,7 +31,7 @@ class ProjectRoles:
         if holders:
             return holders
         fallback = key if key in Role.values else str(Role.ADMIN)
-        return {pk: person for pk, person in self.people.items() if fallback in expand(person.roles)}
+        return {pk: person for pk, person in self.people.items() if fallback in expand_roles(person.roles)}
 
     def may_answer(self, roles: Iterable[str], user: User) -> bool:
         """True if this person may resolve what is asked of these roles. Project administrators always may."""
@@ -40,7 +40,7 @@ class ProjectRoles:
         return person is not None and (Role.ADMIN in person.roles or is_holder)
 
 
-def roles_of(project_ids: Collection[int]) -> dict[int, ProjectRoles]:
+def roles_by_project(project_ids: Collection[int]) -> dict[int, ProjectRoles]:
     """Return the roles by project, in three statements for all projects."""
     people = people_of_projects(project_ids)
     groups: dict[int, list[tuple[str, str]]] = {project_id: [] for project_id in project_ids}
@@ -51,18 +51,18 @@ def roles_of(project_ids: Collection[int]) -> dict[int, ProjectRoles]:
     return {project_id: ProjectRoles(people[project_id], groups[project_id]) for project_id in project_ids}
 
 
-def roles_in(project_id: int) -> ProjectRoles:
-    return roles_of([project_id])[project_id]
+def roles_of_project(project_id: int) -> ProjectRoles:
+    return roles_by_project([project_id])[project_id]
 
 
 def may_answer(project_id: int, roles: Iterable[str], user: User) -> bool:
     """See `ProjectRoles`."""
-    return roles_in(project_id).may_answer(roles, user)
+    return roles_of_project(project_id).may_answer(roles, user)
 
 
 def addresses(project_id: int, *roles: str) -> tuple[str, ...]:
     """Return the mail addresses of the people with these roles, each once."""
-    known = roles_in(project_id)
+    known = roles_of_project(project_id)
     user_ids = {pk for role in roles for pk in known.holders(role)}
     people = User.objects.filter(pk__in=user_ids).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))

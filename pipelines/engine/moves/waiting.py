@@ -18,7 +18,7 @@ def stay(turn: DecisionContext, status: str, wait: dict[str, Any], error: str = 
     token.wait = without_empty(wait)
     if turn.decision:
         token.wait["decision"] = str(turn.decision.pk)
-    batch.changed(token)
+    batch.mark_token_changed(token)
     batch.event(
         task,
         "token.stuck" if status == Status.STUCK else "token.waits",
@@ -32,4 +32,4 @@ def stay(turn: DecisionContext, status: str, wait: dict[str, Any], error: str = 
         wait=token.wait,
         **data,
     )
-    batch.tell(observers.TaskWaits(task.pk, token.pk, status, error, batch.now))
+    batch.emit(observers.TaskWaits(task.pk, token.pk, status, error, batch.now))

@@ -1,6 +1,12 @@
 """Recorded outcomes decided again under another version of their line; nothing is written and nothing is locked."""
 
-from pipelines.lines.backtest.counting import BacktestResult, Progress, ResultCell, SampleDecision, TaskLine
+from pipelines.lines.backtest.counting import (
+    BacktestResult,
+    BacktestTask,
+    Progress,
+    ResultCell,
+    SampleDecision,
+)
 from pipelines.lines.backtest.run import UnreadableDecision, back_test
 from pipelines.lines.backtest.selection import Selection, read_selection
 from pipelines.lines.backtest.target import BacktestTarget, of_document, target_of
@@ -8,11 +14,11 @@ from pipelines.lines.backtest.target import BacktestTarget, of_document, target_
 __all__ = [
     "BacktestResult",
     "BacktestTarget",
+    "BacktestTask",
     "Progress",
     "ResultCell",
     "SampleDecision",
     "Selection",
-    "TaskLine",
     "UnreadableDecision",
     "back_test",
     "of_document",

@@ -76,14 +76,14 @@ class ResultCell:
     def to_dict(self) -> dict[str, Any]:
         return {
             "station": self.station,
-            **told(self.first),
+            **redecision_dict(self.first),
             "words": dict(self.words),
             "count": self.count,
             "samples": [sample.to_dict() for sample in self.samples],
         }
 
 
-def told(redecision: Redecision) -> dict[str, Any]:
+def redecision_dict(redecision: Redecision) -> dict[str, Any]:
     return {
         "verdict": redecision.verdict.value,
         "then": redecision.then.to_dict(),
@@ -96,7 +96,7 @@ def told(redecision: Redecision) -> dict[str, Any]:
 
 
 @dataclass
-class TaskLine:
+class BacktestTask:
     """Result of one task: the worst of its verdicts, how often each came up, and its first divergence, which
     is the first decision that is not the same. `after`: how many decisions come after the first different
     one."""
@@ -124,7 +124,7 @@ class TaskLine:
         first = self.first and {
             "station": self.station,
             "at": self.at.isoformat() if self.at else None,
-            **told(self.first),
+            **redecision_dict(self.first),
         }
         return {
             "type": "task",

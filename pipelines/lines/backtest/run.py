@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 
-from pipelines.lines.backtest.counting import BacktestResult, Progress, TaskLine, by_verdict
+from pipelines.lines.backtest.counting import BacktestResult, BacktestTask, Progress, by_verdict
 from pipelines.lines.backtest.reading import RecordedRow, count, rows
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
@@ -28,7 +28,7 @@ class UnreadableDecision(Exception):
 STEP = 500
 """Decisions from one progress to the next."""
 
-BacktestEvent = Progress | TaskLine | BacktestResult
+BacktestEvent = Progress | BacktestTask | BacktestResult
 
 
 def back_test(
@@ -43,13 +43,13 @@ def back_test(
     with closing(rows(line, selection)) as recorded:
         for row in recorded:
             if task is None or row.task_id != current:
-                yield from _ended(result, task)
-                task, current = TaskLine(f"WI-{line.project.key}-{row.task_number}"), row.task_id
+                yield from _finish_task(result, task)
+                task, current = BacktestTask(f"WI-{line.project.key}-{row.task_number}"), row.task_id
             redecision = _again(row, target, task.task)
             result.add(row, redecision, task.task, task.add(row, redecision))
             if result.done % STEP == 0:
                 yield _progress(result, total)
-    yield from _ended(result, task)
+    yield from _finish_task(result, task)
     result.limited = result.done == selection.limit and _more(line, selection)
     yield _progress(result, total)
     yield result
@@ -63,7 +63,7 @@ def _again(row: RecordedRow, target: BacktestTarget, task: str) -> Redecision:
         raise UnreadableDecision(task, station_name(pinned, row.station)) from fault
 
 
-def _ended(result: BacktestResult, task: TaskLine | None) -> Generator[TaskLine, None, None]:
+def _finish_task(result: BacktestResult, task: BacktestTask | None) -> Generator[BacktestTask, None, None]:
     if task is None:
         return
     result.tasks[task.verdict] += 1

@@ -74,7 +74,7 @@ def read_selection(parameters: Mapping[str, str]) -> Selection:
 
 
 def _versions(text: str, problems: list[Problem]) -> tuple[int, ...]:
-    numbers = [_whole(part.strip()) for part in text.split(",")] if text.strip() else []
+    numbers = [_parse_int(part.strip()) for part in text.split(",")] if text.strip() else []
     if not all(number and number <= LARGEST for number in numbers):
         problems.append(Problem("versions", "has to be numbers of versions", "Write them like 1,2."))
         return ()
@@ -82,13 +82,13 @@ def _versions(text: str, problems: list[Problem]) -> tuple[int, ...]:
 
 
 def _number(name: str, text: str, most: int, problems: list[Problem]) -> int | None:
-    number = _whole(text.strip()) if text.strip() else None
+    number = _parse_int(text.strip()) if text.strip() else None
     if text.strip() and not (number and number <= most):
         problems.append(Problem(name, f"has to be a number from 1 to {most}"))
     return number
 
 
-def _whole(text: str) -> int | None:
+def _parse_int(text: str) -> int | None:
     # Its length first: int() raises for a text of more than 4,300 digits
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
 

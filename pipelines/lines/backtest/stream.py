@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from django.http import StreamingHttpResponse
 
-from pipelines.lines.backtest.counting import TaskLine
+from pipelines.lines.backtest.counting import BacktestTask
 from pipelines.lines.backtest.run import BacktestEvent, UnreadableDecision, back_test
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
@@ -26,7 +26,7 @@ _free = BoundedSemaphore(AT_ONCE)
 log = structlog.get_logger(__name__)
 
 
-def streamed(
+def stream_response(
     line: Line, target: BacktestTarget, selection: Selection, *, each_task: bool = True
 ) -> StreamingHttpResponse:
     """`application/x-ndjson`. When the client goes away the reading ends with the step that is under way."""
@@ -42,7 +42,7 @@ async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) 
     iterator that is not asynchronous would be collected whole before the first line is sent."""
     # Refused, not queued: to wait here would block the event loop.
     if not _free.acquire(blocking=False):
-        busy = problem(
+        busy = problem_dict(
             429, "Two other back-tests are running. Try again when one of them has ended, or stop one."
         )
         yield _line(busy)
@@ -50,7 +50,7 @@ async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) 
     step = sync_to_async(partial(_step, events))
     try:
         while (one := await step()) is not None:
-            if each_task or not isinstance(one, TaskLine):
+            if each_task or not isinstance(one, BacktestTask):
                 yield _line(one if isinstance(one, dict) else one.to_dict())
     finally:
         try:
@@ -61,21 +61,21 @@ async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) 
 
 
 def _step(events: Generator[BacktestEvent, None, None]) -> BacktestEvent | dict[str, Any] | None:
-    """The next thing told. The headers are long sent: what fails now is told as the last line."""
+    """Return the next event. The headers are sent long before: an error now becomes the last line."""
     try:
         return next(events, None)
     except DatabaseError:
         log.exception("backtest_failed")
-        return problem(503, "The recorded decisions could not be read. Run the back-test again.")
+        return problem_dict(503, "The recorded decisions could not be read. Run the back-test again.")
     except UnreadableDecision as fault:
         log.exception("backtest_failed")
         where = {"task": fault.task, "station": fault.station}
         message = "The decision of {task} at {station} is damaged and cannot be tried.".format(**where)
         hint = "Leave it out by a later date under “Decided since”."
-        return problem(500, f"{message} {hint}")
+        return problem_dict(500, f"{message} {hint}")
 
 
-def problem(status: int, detail: str) -> dict[str, Any]:
+def problem_dict(status: int, detail: str) -> dict[str, Any]:
     """Return a problem in the shape of the API's errors."""
     titles = {429: "Too many requests", 503: "Not available", 500: "Error"}
     return {"type": "problem", "title": titles[status], "status": status, "detail": detail, "errors": []}

@@ -111,7 +111,7 @@ class DiscountTest(unittest.TestCase):
 }
 
 
-def ready(place: Path) -> str:
+def ensure_repository(place: Path) -> str:
     """Make the repository and its branch, unless they are there; return its folder. Whoever is first makes it whole."""
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -124,11 +124,11 @@ def ready(place: Path) -> str:
             folder.rename(place)
         except OSError:  # somebody else was first
             shutil.rmtree(folder)
-    _offer(place)
+    _add_branch(place)
     return str(place)
 
 
-def _offer(place: Path) -> None:
+def _add_branch(place: Path) -> None:
     """Add the branch to a repository that was made here and has none."""
     branch = Ref(b"refs/heads/" + OFFERED.encode())
     with closing(Repo(str(place))) as repository:

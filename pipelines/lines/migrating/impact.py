@@ -43,11 +43,11 @@ class TaskImpact:
             "version": self.task.pinned.number,
             "status": self.task.status,
             "effect": self.effect,
-            "positions": [_shown(*position) for position in self.positions],
+            "positions": [_position_dict(*position) for position in self.positions],
         }
 
 
-def _shown(token: Token, effect: MigrationEffect, words: str) -> dict[str, Any]:
+def _position_dict(token: Token, effect: MigrationEffect, words: str) -> dict[str, Any]:
     decision = effect.decision.to_stored_dict() if effect.decision else None
     before = {"station": token.station, "status": str(token.status)}
     return {**effect.to_dict(), "before": before, "words": words, "decision": decision}
@@ -68,9 +68,11 @@ class Impact:
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def needs(self) -> dict[str, int]:
+    def unmapped_stations(self) -> dict[str, int]:
         """Stations that have to be mapped: {key: how many tasks stand there}."""
-        return dict(Counter(key for task_impact in self.tasks for key in task_impact.planned.needs))
+        return dict(
+            Counter(key for task_impact in self.tasks for key in task_impact.planned.unmapped_stations)
+        )
 
     @property
     def next_gone(self) -> dict[str, int]:
@@ -99,7 +101,7 @@ class Impact:
             "digest": self.digest,
             "revision": self.parsed.revision,
             "counts": dict(self.counts),
-            "needs_mapping": self.needs,
+            "needs_mapping": self.unmapped_stations,
             "may_need_mapping": self.next_gone,
             "tasks": [task_impact.to_dict() for task_impact in self.tasks],
         }
@@ -210,7 +212,7 @@ def _of_chunk(
             planned,
             tuple(
                 (token, by_token[token.pk], _words(ground, token, by_token[token.pk], to, parsed))
-                for token in ground.of(task)
+                for token in ground.positions_of(task)
             ),
         )
 

@@ -47,30 +47,30 @@ def migrate(
     access.require(user, "publish", line.project)
     _check_reason(reason)
     with transaction.atomic():
-        _locked(line)
+        _lock_idle_line(line)
         # Anew: tasks may have moved since the impact was shown.
         impact = impact_of(line, to, mapping, tasks)
         if impact.digest != digest:
             raise StaleImpact
-        _check(impact, user)
+        _check_impact(impact, user)
         # The record is there before any task moves, so that `carry_on` can go on after a crash.
         made = _record(impact, user, reason)
     return carry_on(made)
 
 
 def carry_on(migration: Migration) -> Migration:
-    """Do what is left of a migration or an undo: after a crash, too. Idempotent."""
+    """Do the remaining tasks of a migration or an undo, also after a crash. Idempotent."""
     if migration.finished_at:
         return migration
     left = list(migration.entries.filter(result=Result.PLANNED).order_by("pk"))
     actor = engine.Actor.person(migration.by) if migration.by else engine.ENGINE
     if migration.undoes_id:
         undone = dict(migration.undoes.entries.values_list("task_id", "pk")) if migration.undoes else {}
-        backs = [engine.PuttingBack(entry.task_id, undone[entry.task_id], entry.pk) for entry in left]
+        backs = [engine.MigrationUndo(entry.task_id, undone[entry.task_id], entry.pk) for entry in left]
         results = engine.put_back(backs, actor)
     else:
         members = [
-            engine.Migrating(entry.task_id, entry.to_id, migration.mapping, entry.expected, entry.pk)
+            engine.TaskMigration(entry.task_id, entry.to_id, migration.mapping, entry.expected, entry.pk)
             for entry in left
         ]
         results = engine.migrate(members, actor)
@@ -87,7 +87,7 @@ def undo(migration: Migration, *, user: User, reason: str) -> Migration:
     access.require(user, "publish", line.project)
     _check_reason(reason)
     with transaction.atomic():
-        _locked(line)
+        _lock_idle_line(line)
         _check_undo(migration)
         entries = list(
             migration.entries.filter(result=Result.MIGRATED).select_related("was", "to").order_by("pk")
@@ -130,12 +130,12 @@ def _check_undo(migration: Migration) -> None:
 
 
 def _check_reason(reason: str) -> None:
-    payload.text(reason, "reason", REASON)
+    payload.checked_text(reason, "reason", REASON)
     if not reason.strip():
         raise Invalid.at("reason", "is missing or blank", "Enter a reason. It is kept with the migration.")
 
 
-def _locked(line: Line) -> None:
+def _lock_idle_line(line: Line) -> None:
     """Publishing locks the line, too. Raises Conflict, as `check_idle`."""
     Line.objects.select_for_update(of=("self",)).get(pk=line.pk)
     check_idle(line)
@@ -152,11 +152,11 @@ def check_idle(line: Line) -> None:
         )
 
 
-def _check(impact: Impact, user: User) -> None:
+def _check_impact(impact: Impact, user: User) -> None:
     to = impact.to
     if to is None or to.line_id != impact.line.pk:
         raise Invalid.at("to", "is not a published version of this line", "Publish the draft first.")
-    if impact.needs:
+    if impact.unmapped_stations:
         raise Invalid(
             Problem(
                 f"mapping.{key}",
@@ -168,7 +168,7 @@ def _check(impact: Impact, user: User) -> None:
                 % {"version": to.number, "n": n},
                 "Choose the station where they continue.",
             )
-            for key, n in impact.needs.items()
+            for key, n in impact.unmapped_stations.items()
         )
     if not impact.tasks:
         raise Conflict(f"No running task is left to migrate to version {to.number}.")
@@ -183,7 +183,7 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
         for station in line.stations
         for known in before
         # Against each version that tasks come from: what one has may be new to another.
-        if any(code not in _known(known, station.key) for code in code_of(line, station))
+        if any(code not in _code_before(known, station.key) for code in code_of(line, station))
     ]
     if fresh and not access.can(user, "execute", of.project):
         names = ", ".join(dict.fromkeys(fresh))
@@ -193,7 +193,7 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
         )
 
 
-def _known(line: ParsedLine, key: str) -> list[Any]:
+def _code_before(line: ParsedLine, key: str) -> list[Any]:
     return code_of(line, line.station(key)) if key in line.stations_by_key else []
 
 
@@ -221,7 +221,8 @@ def _record(impact: Impact, user: User, reason: str) -> Migration:
 
 
 def _write_errors(entries: Sequence[MigrationEntry], results: Sequence[MigrateResult]) -> None:
-    """The engine writes what it did with the doing; what met an error it could not."""
+    """Record members that met an error. All other results were written by the engine together with the
+    migration."""
     for entry, result in zip(entries, results, strict=True):
         if result.status == "error":
             entry.result, entry.detail, entry.at = Result.REFUSED, result.detail, clock.now()

@@ -77,17 +77,17 @@ class Starter:
         if self.sample.walk and self.sample.walk.end:
             yield end_name(self.line, self.sample.walk.end)
 
-    def under(self, key: str) -> str:
+    def text_with_key(self, key: str) -> str:
         """The text, of a line with another key."""
         # With the line break in front: the keys of stations are indented.
         return self.text.replace(f"\nkey: {self.key}\n", f"\nkey: {key}\n", 1)
 
 
-def _did(result: str = "success", **more: Any) -> Mapping[str, Any]:
+def _outcome_step(result: str = "success", **more: Any) -> Mapping[str, Any]:
     return {"outcome": {"result": result, **more}}
 
 
-def _said(gate: str, word: str = "approve") -> Mapping[str, Any]:
+def _gate_step(gate: str, word: str = "approve") -> Mapping[str, Any]:
     return {"gates": {gate: word}}
 
 
@@ -112,14 +112,14 @@ STARTERS: tuple[Starter, ...] = (
             "A command that tests the repository",
         ),
         (
-            _did(output={"plan": "Count attempts by account and address."}),
-            _said("plan-approval"),
-            _did(),
-            _did(),
-            _did(),
-            _did(),
-            _said("code-review"),
-            _did(eval="delivered"),
+            _outcome_step(output={"plan": "Count attempts by account and address."}),
+            _gate_step("plan-approval"),
+            _outcome_step(),
+            _outcome_step(),
+            _outcome_step(),
+            _outcome_step(),
+            _gate_step("code-review"),
+            _outcome_step(eval="delivered"),
         ),
         {"request": "Add rate limiting to sign-in", **INPUT},
     ),
@@ -128,11 +128,11 @@ STARTERS: tuple[Starter, ...] = (
         "Small repository fixes that a program makes and a person reviews. Needs no model and no key.",
         (REPOSITORY, EXECUTE, REVIEWER, "A linter that can fix, and a command that tests the repository"),
         (
-            _did(),
-            _did(artifacts=["lint.sarif"]),
-            _did(artifacts=["tests.xml"]),
-            _said("code-review"),
-            _did(eval="delivered"),
+            _outcome_step(),
+            _outcome_step(artifacts=["lint.sarif"]),
+            _outcome_step(artifacts=["tests.xml"]),
+            _gate_step("code-review"),
+            _outcome_step(eval="delivered"),
         ),
         INPUT,
     ),
@@ -140,14 +140,19 @@ STARTERS: tuple[Starter, ...] = (
         "dependency-update",
         "Updates that nobody likes to do by hand, and that somebody should look at before they are merged.",
         (REPOSITORY, EXECUTE, REVIEWER, "A command that updates the dependencies, and one that tests"),
-        (_did(), _did(), _said("code-review"), _did(eval="delivered")),
+        (_outcome_step(), _outcome_step(), _gate_step("code-review"), _outcome_step(eval="delivered")),
         INPUT,
     ),
     Starter(
         "review-branch",
         "Work that was made elsewhere: tested, read first, and merged as it was reviewed.",
         (REPOSITORY, EXECUTE, REVIEWER, AGENT, "A command that tests the repository"),
-        (_did(), _did(output={"findings": "None"}), _said("code-review"), _did(eval="delivered")),
+        (
+            _outcome_step(),
+            _outcome_step(output={"findings": "None"}),
+            _gate_step("code-review"),
+            _outcome_step(eval="delivered"),
+        ),
         {**INPUT, "branch": "add-login"},
     ),
     Starter(
@@ -159,28 +164,41 @@ STARTERS: tuple[Starter, ...] = (
             TWO_REVIEWERS,
             "A command that writes the version, one that tests, and one that publishes",
         ),
-        (_did(), _did(), _said("release-approval"), _did(eval="delivered"), _did()),
+        (
+            _outcome_step(),
+            _outcome_step(),
+            _gate_step("release-approval"),
+            _outcome_step(eval="delivered"),
+            _outcome_step(),
+        ),
         {**INPUT, "version": "2.4.0"},
     ),
     Starter(
         "review-before-delivery",
         "Work that needs a second pair of eyes: documents, releases, answers to customers.",
         (REVIEWER,),
-        (_did(), _said("review"), _did(output={"where": "to the customer"})),
+        (_outcome_step(), _gate_step("review"), _outcome_step(output={"where": "to the customer"})),
         {"what": "The offer"},
     ),
     Starter(
         "build-test-fix",
         "Software that has to pass its tests, with a limit on retries.",
         (EXECUTE, "The commands make build and make test"),
-        (_did(), _did("failure"), _did(), _did(), _did()),
+        (_outcome_step(), _outcome_step("failure"), _outcome_step(), _outcome_step(), _outcome_step()),
         {},
     ),
     Starter(
         "checks-in-turn",
         "Several checks of one thing, with one place to fix whatever failed.",
         (EXECUTE, REVIEWER, "The commands make lint, make test and make audit"),
-        (_did(), _did("failure"), _did(), _did(), _did(), _said("sign-off")),
+        (
+            _outcome_step(),
+            _outcome_step("failure"),
+            _outcome_step(),
+            _outcome_step(),
+            _outcome_step(),
+            _gate_step("sign-off"),
+        ),
         {},
     ),
     Starter(
@@ -191,14 +209,23 @@ STARTERS: tuple[Starter, ...] = (
             "The commands make build, make test and make audit",
             "Somebody who may do manual work",
         ),
-        (_did(), _did(), _did("failure"), _did(), _did(), _did(), _did(), _did()),
+        (
+            _outcome_step(),
+            _outcome_step(),
+            _outcome_step("failure"),
+            _outcome_step(),
+            _outcome_step(),
+            _outcome_step(),
+            _outcome_step(),
+            _outcome_step(),
+        ),
         {},
     ),
     Starter(
         "triage",
         "Reports of any kind that take different paths, and sometimes need a question answered first.",
         ("Somebody who may do manual work",),
-        (_did(output={"grave": "high"}), _did()),
+        (_outcome_step(output={"grave": "high"}), _outcome_step()),
         {"report": "The door does not close"},
     ),
     Starter(
@@ -209,14 +236,19 @@ STARTERS: tuple[Starter, ...] = (
             "An agent program, named in AGENT_COMMAND",
             "Two members who may review, besides who asked",
         ),
-        (_did("failure"), _did(output={"draft": "A first draft"}), _said("two-people"), _did()),
+        (
+            _outcome_step("failure"),
+            _outcome_step(output={"draft": "A first draft"}),
+            _gate_step("two-people"),
+            _outcome_step(),
+        ),
         {"goal": "Explain the new tariff"},
     ),
     Starter(
         "intake",
         "Requests from others: a form to fill in, a decision, a day.",
         ("Somebody who may do manual work",),
-        (_did(output={"accepted": "accept"}), _did(output={"day": "2030-01-15"})),
+        (_outcome_step(output={"accepted": "accept"}), _outcome_step(output={"day": "2030-01-15"})),
         {"request": "Access to the archive", "kind": "access"},
     ),
 )

@@ -50,7 +50,7 @@ class StationCommands:
         words = {name: tuple(shlex.split(text)) for name, text in by_name.items()}
         return cls(*(tuple(shlex.split(text)) for text in typed), **words)
 
-    def lacking(self, line: ParsedLine) -> list[str]:
+    def missing_commands(self, line: ParsedLine) -> list[str]:
         """Return the commands that are not known and without which this template has nothing to do."""
         names = {
             STATIONS[station.key]
@@ -90,8 +90,8 @@ def with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
             _set(document, station, argv)
         elif name not in ITS_WORK:
             _leave_out(document, station)
-    _only_observed(document)
-    _only_led_back(document)
+    _drop_unobservable_rules(document)
+    _drop_rework_offers(document)
     return document
 
 
@@ -110,12 +110,12 @@ def _set(document: dict[str, Any], station: dict[str, Any], argv: Sequence[str])
         station["artifacts"] = [report]
     # Without a report nothing may decide by what only a report says.
     elif station.pop("artifacts", None):
-        _without_report(station)
-        _without_facts(document, key)
-        _by_passing(document, key)
+        _drop_report_rules(station)
+        _drop_fact_checks(document, key)
+        _replace_report_rules(document, key)
 
 
-def _by_passing(document: dict[str, Any], key: str) -> None:
+def _replace_report_rules(document: dict[str, Any], key: str) -> None:
     """Rules elsewhere that read its report go by whether it passed: of a visit that did not, nothing is observed."""
     failed = {"fact": {"path": f"{OTHERS}.{key}.git.files_changed", "op": "missing"}}
     for rule in _rules(document["stations"]):
@@ -125,7 +125,7 @@ def _by_passing(document: dict[str, Any], key: str) -> None:
                 alternatives[place] = failed
 
 
-def _only_observed(document: dict[str, Any]) -> None:
+def _drop_unobservable_rules(document: dict[str, Any]) -> None:
     """Drop rules that read what a station observes which is left out, and ends to which no other rule leads."""
     observed = {f"{OTHERS}.{station['key']}." for station in document["stations"]}
     targets = set()
@@ -153,7 +153,7 @@ def _targets(rule: Mapping[str, Any]) -> list[str]:
     return rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
 
 
-def _without_report(station: dict[str, Any]) -> None:
+def _drop_report_rules(station: dict[str, Any]) -> None:
     """Its rules go by the exit code alone."""
     facts = FACTS[station["key"]]
     rules = [{**rule, "when": _without(rule.get("when"), facts)} for rule in station["rules"]]
@@ -190,7 +190,7 @@ def _without(when: Any, facts: Sequence[str]) -> Any:
     return left[0] if len(left) == 1 else {"any": left} if left else when
 
 
-def _only_led_back(document: dict[str, Any]) -> None:
+def _drop_rework_offers(document: dict[str, Any]) -> None:
     """Offer rework only where a rule leads back: without one the task would fail."""
     for gate in document.get("gates", ()):
         asking = [
@@ -206,7 +206,7 @@ def _leads_back(rule: Mapping[str, Any]) -> bool:
     return not rule.get("gates") and not _reads(rule.get("when"), (OTHERS,))
 
 
-def _without_facts(document: dict[str, Any], key: str) -> None:
+def _drop_fact_checks(document: dict[str, Any], key: str) -> None:
     """Checks of gates that read what no report says any more."""
     starts = tuple(f"facts.{fact}." for fact in FACTS.get(key, ()))
     for gate in document.get("gates", ()) if starts else ():
@@ -218,11 +218,11 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
     key, stations = station["key"], document["stations"]
     place = stations.index(station)
     stations.remove(station)
-    _without_facts(document, key)
+    _drop_fact_checks(document, key)
     for join in [station for station in stations if key in (station.get("join") or {}).get("wait_for", ())]:
         join["join"]["wait_for"].remove(key)
         if len(join["join"]["wait_for"]) == 1:
-            _no_join(stations, join)
+            _drop_join(stations, join)
         for rule in _rules(stations):
             if isinstance(rule["to"], list) and key in rule["to"]:
                 left = [target for target in rule["to"] if target != key]
@@ -239,7 +239,7 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
         return
     if _reads(station["rules"], (OTHERS,)):
         # What other stations observed still decides here.
-        _without_report(station)
+        _drop_report_rules(station)
         rules = [rule for rule in station["rules"] if "success" in _results(rule)]
         station.update(name="Anything changed?", work={"kind": "noop"}, rules=rules)
         stations.insert(place, station)
@@ -250,10 +250,10 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
             # The gate behind the station stays on the way.
             if onward.get("gates"):
                 rule["gates"] = [*rule.get("gates", []), *onward["gates"]]
-    _only_reached(document)
+    _drop_unreachable_stations(document)
 
 
-def _only_reached(document: dict[str, Any]) -> None:
+def _drop_unreachable_stations(document: dict[str, Any]) -> None:
     """Remove the stations to which only a station led that is left out."""
     by_key = {station["key"]: station for station in document["stations"]}
     reached: set[str] = set()
@@ -267,7 +267,7 @@ def _only_reached(document: dict[str, Any]) -> None:
     document["stations"][:] = [station for station in document["stations"] if station["key"] in reached]
 
 
-def _no_join(stations: list[dict[str, Any]], join: dict[str, Any]) -> None:
+def _drop_join(stations: list[dict[str, Any]], join: dict[str, Any]) -> None:
     """Remove a join that waits for a single station; that station gets its rules."""
     last = next(station for station in stations if station["key"] == join["join"]["wait_for"][0])
     last["rules"] = join["rules"]

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pipelines.management import printing
 from pipelines.management.arguments import project_named
 from pipelines.models import Membership, Project, Role, User
-from pipelines.models.people import simplify
+from pipelines.models.people import simplify_roles
 from pipelines.people import members
 
 
@@ -60,4 +60,6 @@ class Command(printing.Command):
         return user, True
 
     def _member(self, project: Project, user: User, roles: list[str], *, execute: bool) -> Membership:
-        return members.put(project, user, roles=simplify(roles), execute=execute, by=None, now=timezone.now())
+        return members.put(
+            project, user, roles=simplify_roles(roles), execute=execute, by=None, now=timezone.now()
+        )

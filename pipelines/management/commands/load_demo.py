@@ -51,7 +51,7 @@ class Command(printing.Command):
             with transaction.atomic():
                 project = _project(user)
                 address = _connect(
-                    project, lint_example.ready(settings.DATA_DIR / "repositories" / "basket.git")
+                    project, lint_example.ensure_repository(settings.DATA_DIR / "repositories" / "basket.git")
                 )
                 done = [load(project, key, example.text(key, address), user) for key in example.KEYS]
                 _hire(project, user)

@@ -17,9 +17,9 @@ from django.core.management.base import CommandError
 
 from pipelines.management import printing
 from pipelines.management.workspace_check import TAG
-from pipelines.ports.collector import settle_down
+from pipelines.ports.collector import freeze_loaded
 from pipelines.ports.vault import keys
-from pipelines.queries.allowed_folders import bounds, protected
+from pipelines.queries.allowed_folders import protected_folders, repository_bounds
 from pipelines.work import images
 from pipelines.work.agents import sign_in
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
@@ -95,7 +95,7 @@ class Command(printing.Command):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, service.stop)
         # All is loaded by now: the collector need not look through that again.
-        settle_down()
+        freeze_loaded()
         await service.run()
 
 
@@ -124,8 +124,8 @@ def config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerConfig:
         station_path=tuple(settings.STATION_PATH),
         variables={"GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND},
         resources=station_resources(),
-        repository_roots=bounds(),
-        protected=protected(),
+        repository_roots=repository_bounds(),
+        protected=protected_folders(),
         programs=settings.RUN_PROGRAMS,
         several_owners=settings.LANDLOCK_SEVERAL_OWNERS,
         labels=frozenset(options["label"] or settings.WORKER_LABELS),
@@ -163,7 +163,7 @@ def secrets() -> tuple[str, ...]:
         settings.DATABASES["default"].get("PASSWORD", ""),
         getattr(settings, "EMAIL_HOST_PASSWORD", ""),
         settings.MODEL_KEY,
-        *keys.known(),
+        *keys.key_texts(),
     )
     configured = settings.NAMED_SECRETS.values()
     return (*(str(secret) for secret in candidates if len(str(secret)) >= SHORTEST_SECRET), *configured)

@@ -24,7 +24,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import BigIntegerField, Expression, Field, ForeignObject, Lookup, QuerySet
 from django.db.models.sql.compiler import SQLCompiler
 
-from pipelines.models.plumbing.private import CompiledStatement, is_watched, server
+from pipelines.models.plumbing.private import CompiledStatement, is_watched, server_connection
 
 Row = TypeVar("Row")
 Values = Sequence[Any] | Mapping[str, Any]
@@ -41,8 +41,8 @@ def array(kind: str) -> str:
     return f"(SELECT %s::{kind}[])::{kind}[]"
 
 
-class GivenValue(Expression):
-    """Stands for a value of the call. `kept`: in a statement that the server keeps."""
+class CallValue(Expression):
+    """Placeholder for a value of the call. `is_prepared`: in a statement that the server keeps prepared."""
 
     def __init__(self, name: str, field: Field[Any, Any], *, is_prepared: bool = False) -> None:
         super().__init__(output_field=field)
@@ -71,22 +71,24 @@ class Among(AnyLookup):
         return f"{left} = ANY({right})", [*values, *more]
 
 
-def ids(of: Field[Any, Any] | None = None) -> ArrayField[Any, Any]:
-    """An array of such values."""
+def array_field(of: Field[Any, Any] | None = None) -> ArrayField[Any, Any]:
+    """Return the field of a parameter that is an array of such values, of ids by default."""
     return ArrayField(of or BigIntegerField())
 
 
 @dataclass(frozen=True)
-class Question(Generic[Row]):
-    """A statement that the server keeps, with the values of a call: to be sent together with others
-    (`models/plumbing/statements.py`). `read`: of the rows that it finds, what the call answers."""
+class BoundQuery(Generic[Row]):
+    """A prepared statement with the values of one call, to be sent together with others
+
+    (`models/plumbing/statements.py`). `read`: makes the results of its rows.
+    """
 
     text: str
     parameters: Sequence[Any]
     read: Callable[[Sequence[Sequence[Any]]], list[Row]] = list  # type: ignore[assignment]
 
 
-class Compiled(Generic[Row]):
+class CompiledQuery(Generic[Row]):
     """A function that answers with the rows of what it was written as."""
 
     def __init__(
@@ -100,21 +102,21 @@ class Compiled(Generic[Row]):
         self._statement: CompiledStatement | None = None
 
     def __call__(self, **values: Any) -> list[Row]:
-        statement = self._once()
-        send = from_kept if self._kept else fetch
+        statement = self._compiled_statement()
+        send = fetch_prepared if self._kept else fetch
         return statement.read(send(statement.sql, _values(statement, values)))
 
-    def question(self, **values: Any) -> Question[Row]:
+    def bind(self, **values: Any) -> BoundQuery[Row]:
         """The call, not made yet; of what the server keeps."""
         assert self._kept
-        statement = self._once()
-        return Question(statement.sql, _values(statement, values), statement.read)
+        statement = self._compiled_statement()
+        return BoundQuery(statement.sql, _values(statement, values), statement.read)
 
-    def _once(self) -> CompiledStatement:
+    def _compiled_statement(self) -> CompiledStatement:
         # Two threads that come first compile it twice: both have the same.
         if self._statement is None:
             given_values = {
-                name: GivenValue(name, field, is_prepared=self._kept) for name, field in self._given.items()
+                name: CallValue(name, field, is_prepared=self._kept) for name, field in self._given.items()
             }
             self._statement = CompiledStatement(self._write(**given_values))
         return self._statement
@@ -125,23 +127,25 @@ class Compiled(Generic[Row]):
 
 def compiled(
     **parameters: Field[Any, Any],
-) -> Callable[[Callable[..., QuerySet[Any, Row]]], Compiled[Row]]:
+) -> Callable[[Callable[..., QuerySet[Any, Row]]], CompiledQuery[Row]]:
     """Return a decorator that compiles a QuerySet. Without a limit of its own a QuerySet is read whole, also
     by `first`."""
-    return lambda write: Compiled(write, parameters)
+    return lambda write: CompiledQuery(write, parameters)
 
 
-def kept(
+def server_prepared(
     **parameters: Field[Any, Any],
-) -> Callable[[Callable[..., QuerySet[Any, Row]]], Compiled[Row]]:
-    """The same, and the server keeps it, too: for what a move asks, which a key finds whatever the values are. Of a
-    page some values have few rows and some many, and want plans of their own."""
-    return lambda write: Compiled(write, parameters, is_prepared=True)
+) -> Callable[[Callable[..., QuerySet[Any, Row]]], CompiledQuery[Row]]:
+    """Return a decorator like `compiled`, whose statement the server keeps prepared: for what a move asks by a
+
+    key. Pages whose values match few rows or many need plans of their own.
+    """
+    return lambda write: CompiledQuery(write, parameters, is_prepared=True)
 
 
 def _values(statement: CompiledStatement, values: Mapping[str, Any]) -> list[Any]:
     return [
-        values[parameter.name] if isinstance(parameter, GivenValue) else parameter
+        values[parameter.name] if isinstance(parameter, CallValue) else parameter
         for parameter in statement.parameters
     ]
 
@@ -160,12 +164,14 @@ def execute(sql: str, values: Values | None = None) -> int:
         return int(cursor.rowcount)
 
 
-def from_kept(sql: str, values: Values = ()) -> Sequence[Sequence[Any]]:
-    """The rows of a statement that the server keeps. Django's own cursors write the values into the text, which the
-    server then reads and plans anew."""
+def fetch_prepared(sql: str, values: Values = ()) -> Sequence[Sequence[Any]]:
+    """Return the rows of a statement that the server keeps prepared. Django's own cursors write the values into
+
+    the text, so that the server plans it anew.
+    """
     # Wrappers and the log of queries see Django's own cursors only.
     if is_watched():
         return fetch(sql, values)
-    opened, errors = server()
+    opened, errors = server_connection()
     with errors:
         return psycopg.Cursor(opened).execute(sql, values).fetchall()

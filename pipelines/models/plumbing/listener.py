@@ -34,7 +34,7 @@ def default_conninfo() -> str:
     return make_conninfo(**{key: params[key] for key in CONNINFO if params.get(key)})
 
 
-def waits() -> Iterator[float]:
+def retry_pauses() -> Iterator[float]:
     """Seconds before each further attempt to connect."""
     wait = 0.1
     while True:
@@ -71,7 +71,7 @@ class Listener:
             self._listen()
 
     def _listen(self) -> None:
-        pauses, again = waits(), False
+        pauses, again = retry_pauses(), False
         while not self._stopping.is_set():
             try:
                 with psycopg.connect(
@@ -85,7 +85,7 @@ class Listener:
                     self.listening.set()
                     # After LISTEN: what is fetched now and the notices leave no gap.
                     self._connected(again)
-                    again, pauses = True, waits()
+                    again, pauses = True, retry_pauses()
                     self._follow(connection)
             except psycopg.OperationalError as error:
                 self.listening.clear()

@@ -18,7 +18,7 @@ from django.db.models.sql.datastructures import BaseTable
 Row = TypeVar("Row", bound=Model)
 
 
-def blank(model: type[Row], *, adding: bool) -> Row:
+def blank_row(model: type[Row], *, adding: bool) -> Row:
     """Make a row without any field. Its class's own way costs more than a move decides with."""
     row = model.__new__(model)
     row._state = state = ModelState()
@@ -27,12 +27,12 @@ def blank(model: type[Row], *, adding: bool) -> Row:
     return row
 
 
-def link(row: Model, name: str, other: Model | None) -> None:
+def set_related(row: Model, name: str, other: Model | None) -> None:
     """Let a foreign key lead to a row that is known."""
     row._state.fields_cache[name] = other
 
 
-def hang(parents: Iterable[Any], name: str, children: Sequence[Any], by: str) -> None:
+def set_prefetched(parents: Iterable[Any], name: str, children: Sequence[Any], by: str) -> None:
     """Leave them as `prefetch_related` does: `parent.name.all()` has those whose `by` is its id."""
     of: dict[Any, list[Any]] = {}
     for child in children:
@@ -48,7 +48,7 @@ def is_watched() -> bool:
     return bool(connection.execute_wrappers or connection.queries_logged)
 
 
-def server() -> tuple[Any, AbstractContextManager[None]]:
+def server_connection() -> tuple[Any, AbstractContextManager[None]]:
     """Open the connection: psycopg's own, and the context that makes its errors Django's."""
     connection.ensure_connection()
     return connection.connection, connection.wrap_database_errors
@@ -97,7 +97,7 @@ class CompiledStatement:
         return made
 
 
-def of_first(rows: QuerySet[Row], first: QuerySet[Row]) -> QuerySet[Row]:
+def restrict_to_first(rows: QuerySet[Row], first: QuerySet[Row]) -> QuerySet[Row]:
     """Select those of these rows that are among the `first`: read from these in place of the table. By their ids the
     planner would look for them in all rows that fit."""
     queryset = rows.all()

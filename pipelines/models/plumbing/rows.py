@@ -16,10 +16,18 @@ import orjson
 from django.contrib.postgres.fields import ArrayField
 from django.db import DEFAULT_DB_ALIAS, connection, models
 
-from pipelines.models.plumbing.private import blank, link
+from pipelines.models.plumbing.private import blank_row, set_related
 from pipelines.models.plumbing.statements import LostRow, Statement, send
 
-__all__ = ["LostRow", "add", "insert", "new", "read", "update", "updating"]
+__all__ = [
+    "LostRow",
+    "insert_rows",
+    "insert_statement",
+    "new_row",
+    "row_from_json",
+    "update_rows",
+    "update_statement",
+]
 Model = TypeVar("Model", bound=models.Model)
 READ: dict[type[models.Field[Any, Any]], Callable[[Any], Any]] = {
     models.DateTimeField: datetime.fromisoformat,
@@ -31,21 +39,21 @@ READ: dict[type[models.Field[Any, Any]], Callable[[Any], Any]] = {
 """What JSON has no type for."""
 
 
-def read(model: type[Model], row: dict[str, Any]) -> Model:
+def row_from_json(model: type[Model], row: dict[str, Any]) -> Model:
     """A row that PostgreSQL wrote as JSON."""
     for name, convert in _converters(model):
         if row[name] is not None:
             row[name] = convert(row[name])
-    instance = blank(model, adding=False)
+    instance = blank_row(model, adding=False)
     instance.__dict__.update(row)
     return instance
 
 
-def new(model: type[Model], **values: Any) -> Model:
+def new_row(model: type[Model], **values: Any) -> Model:
     """Return an instance that is not written yet, with the model's defaults: `model(**values)`. A foreign key
     is passed as the row that it names, or by its own name."""
     fixed, made, links = _defaults(model)
-    instance = blank(model, adding=True)
+    instance = blank_row(model, adding=True)
     attributes = instance.__dict__
     attributes.update(fixed)
     for name, make in made:
@@ -54,7 +62,7 @@ def new(model: type[Model], **values: Any) -> Model:
     for name, attname, key in links:
         if name in values:
             row = values.pop(name)
-            link(instance, name, row)
+            set_related(instance, name, row)
             # Not from its `__dict__`: whoever asks may come as a SimpleLazyObject.
             attributes[attname] = None if row is None else getattr(row, key)
     attributes.update(values)
@@ -91,27 +99,27 @@ def _converters(model: type[models.Model]) -> tuple[tuple[str, Callable[[Any], A
         if kind in READ:
             converters.append((field.attname, READ[kind]))
         elif isinstance(field, ArrayField) and type(field.base_field) in READ:
-            converters.append((field.attname, partial(_each, READ[type(field.base_field)])))
+            converters.append((field.attname, partial(_convert_all, READ[type(field.base_field)])))
     return tuple(converters)
 
 
-def _each(convert: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
+def _convert_all(convert: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
     return [convert(value) for value in values]
 
 
-def update(rows: Sequence[models.Model], names: Iterable[str]) -> None:
+def update_rows(rows: Sequence[models.Model], names: Iterable[str]) -> None:
     """Write the named fields of all rows (of one model), by one statement; every row must be there."""
     if rows:
-        send([updating(rows, tuple(names))])
+        send([update_statement(rows, tuple(names))])
 
 
-def updating(rows: Sequence[models.Model], names: tuple[str, ...]) -> Statement:
+def update_statement(rows: Sequence[models.Model], names: tuple[str, ...]) -> Statement:
     model = type(rows[0])
     text, columns = _update(model, names)
     return Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")
 
 
-def insert(rows: Sequence[models.Model]) -> Statement:
+def insert_statement(rows: Sequence[models.Model]) -> Statement:
     """Return the statement that inserts all fields of new rows that have their keys."""
     model = type(rows[0])
     text, columns = _insert(model)
@@ -120,7 +128,7 @@ def insert(rows: Sequence[models.Model]) -> Statement:
     return Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")
 
 
-def add(rows: Sequence[models.Model], *, unless_there: bool = False) -> None:
+def insert_rows(rows: Sequence[models.Model], *, unless_there: bool = False) -> None:
     """Write new rows (of one model) that get their keys from the database, by one statement. `unless_there`: those
     that would break a unique rule are left out, and none gets its key."""
     if not rows:

@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-from pipelines.models.plumbing.compiled import Question
-from pipelines.models.plumbing.private import is_watched, server
+from pipelines.models.plumbing.compiled import BoundQuery
+from pipelines.models.plumbing.private import is_watched, server_connection
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     return _one_by_one(statements) if is_watched() else _together(statements)
 
 
-def ask(*questions: Question[Any]) -> list[list[Any]]:
-    """Return the results of each question."""
+def fetch_bound(*questions: BoundQuery[Any]) -> list[list[Any]]:
+    """Send these bound queries together, and return the results of each."""
     answers = send([Statement(question.text, question.parameters) for question in questions])
     return [question.read(rows) for question, rows in zip(questions, answers, strict=True)]
 
 
 def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
-    opened, errors = server()
+    opened, errors = server_connection()
     with errors:
         cursors = [psycopg.Cursor(opened) for _ in statements]
         # One by itself is one round trip anyway.
@@ -66,7 +66,7 @@ def _as_sent(value: Any) -> Any:
 
 
 def _one_by_one(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
-    """The same where somebody watches what Django executes."""
+    """Execute the statements through Django, if somebody watches them (a test, a tracer)."""
     answers = []
     for statement in statements:
         with connection.cursor() as cursor:

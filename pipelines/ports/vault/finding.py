@@ -26,16 +26,19 @@ PLACES = ("line", "project", "owner")
 
 
 @dataclass(frozen=True)
-class Reach:
-    """The places whose values a station can get: those of its line, its project and its owner. `line` is None for what
-    every line of the project can get."""
+class ValueScope:
+    """The scope whose values a station can get: those of its line, its project and its owner. `line` is None
+    for
+
+    what every line of the project can get.
+    """
 
     owner: int
     project: int
     line: int | None = None
 
     @classmethod
-    def of(cls, task: Task) -> Reach:
+    def of(cls, task: Task) -> ValueScope:
         return cls(task.project.owner_id, task.project_id, task.line_id)
 
     def values(self) -> QuerySet[StoredValue]:
@@ -60,13 +63,12 @@ class Reach:
         """Return all names of this kind that a station could use."""
         return sorted(self.nearest(kind, set(self.values().values_list("name", flat=True))))
 
-    def brings(self, station: Station) -> frozenset[str]:
-        """The needs of a station (`routing.document.kinds.required_offers`) that a worker need not have: these
-        secrets come with the job."""
+    def secret_needs(self, station: Station) -> frozenset[str]:
+        """Return the needs of a station that a worker need not have, because these secrets come with the job."""
         return frozenset(f"secret:{name}" for name in self.nearest(SECRET, secrets_of([station], {})))
 
 
-def brought(stations: Collection[tuple[Reach, Station]]) -> list[frozenset[str]]:
+def secret_needs_of(stations: Collection[tuple[ValueScope, Station]]) -> list[frozenset[str]]:
     """Return what `Reach.brings` says of each of these, by one statement."""
     names = {name for _reach, station in stations for name in secrets_of([station], {})}
     if not names:
@@ -98,10 +100,10 @@ def brought(stations: Collection[tuple[Reach, Station]]) -> list[frozenset[str]]
 
 def secrets_of(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[str]:
     """The names of the secrets that these stations ask for, of a task with these inputs."""
-    return named_by((name for station in stations for name in secret_names(station.work)), inputs)
+    return resolve_names((name for station in stations for name in secret_names(station.work)), inputs)
 
 
-def named_by(references: Iterable[str], inputs: Mapping[str, Any]) -> list[str]:
+def resolve_names(references: Iterable[str], inputs: Mapping[str, Any]) -> list[str]:
     """Return the names that these references stand for in a task with these inputs."""
     names = (resolve_secret_name(name, inputs) for name in references)
     return [name for name in dict.fromkeys(names) if name]
@@ -119,7 +121,7 @@ def decrypted(stored: dict[str, StoredValue]) -> dict[str, str]:
     return plaintexts
 
 
-def used(stored: Collection[StoredValue], now: datetime) -> None:
+def record_use(stored: Collection[StoredValue], now: datetime) -> None:
     # Asked again by the statement: of many jobs at once one writes.
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
     due = [

@@ -36,7 +36,7 @@ def encrypt_anew(content: str) -> str:
         raise SecretUnreadable(SecretUnreadable.__doc__) from error
 
 
-def known() -> list[str]:
+def key_texts() -> list[str]:
     """The keys as text, which no log may show."""
     file: Path | None = settings.ENCRYPTION_KEY_FILE
     return file.read_text().split() if file else list(settings.ENCRYPTION_KEYS)
@@ -53,7 +53,7 @@ def add_key() -> bool:
     # Its owner's alone from the beginning: there is no moment at which others could read it.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as stream:
-        stream.write("\n".join([Fernet.generate_key().decode(), *known()[:1]]) + "\n")
+        stream.write("\n".join([Fernet.generate_key().decode(), *key_texts()[:1]]) + "\n")
         stream.flush()
         # On the disk before the rename: after a crash there is the old file or the whole new one.
         os.fsync(stream.fileno())
@@ -63,7 +63,7 @@ def add_key() -> bool:
 
 def _keys() -> MultiFernet:
     try:
-        return MultiFernet([Fernet(key) for key in known()])
+        return MultiFernet([Fernet(key) for key in key_texts()])
     except ValueError as error:
         where = settings.ENCRYPTION_KEY_FILE or "GATELINE_ENCRYPTION_KEYS"
         raise ImproperlyConfigured(f"{where} holds no key, or one that is none.") from error

@@ -24,7 +24,7 @@ SECRET, VARIABLE = StoredValue.ValueKind.SECRET, StoredValue.ValueKind.VARIABLE
 
 
 @dataclass(frozen=True)
-class Place:
+class ValuePlace:
     """Place where a value counts: all projects of an owner, a project, or one line."""
 
     of: Owner | Project | Line
@@ -48,7 +48,7 @@ class Place:
 
 
 @sensitive_variables("value", "content")
-def put(place: Place, name: str, value: str, *, kind: str, by: User, now: datetime) -> StoredValue:
+def put(place: ValuePlace, name: str, value: str, *, kind: str, by: User, now: datetime) -> StoredValue:
     """Store a value under a name, in place of the one that has it there. Raises Invalid, Conflict (a variable never
     becomes a secret under the same name, nor the other way round: what was shown once is no secret)."""
     _check(name, value, kind)
@@ -77,7 +77,7 @@ def put(place: Place, name: str, value: str, *, kind: str, by: User, now: dateti
     return stored
 
 
-def remove(place: Place, name: str, *, by: User, now: datetime) -> bool:
+def remove(place: ValuePlace, name: str, *, by: User, now: datetime) -> bool:
     """False where there is none."""
     with transaction.atomic():
         stored_value = place.values().select_for_update().filter(name=name).first()
@@ -104,7 +104,7 @@ def rotate(now: datetime) -> tuple[int, list[str]]:
     done, lost = 0, []
     with transaction.atomic():
         # Each row is locked as it is read: a secret that is stored meanwhile is not overwritten.
-        for row, columns in _secrets():
+        for row, columns in _rows_with_secrets():
             changed = []
             for column in columns:
                 try:
@@ -120,7 +120,7 @@ def rotate(now: datetime) -> tuple[int, list[str]]:
     return done, lost
 
 
-def _secrets() -> Iterator[tuple[Model, list[str]]]:
+def _rows_with_secrets() -> Iterator[tuple[Model, list[str]]]:
     """Yield each row that holds secrets, with those of its columns that are not empty. A model of any app
     names the columns that it encrypts with our keys in `ENCRYPTED`; of the stored values only the secrets
     are encrypted."""

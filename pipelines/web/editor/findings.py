@@ -9,7 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from pipelines.lines.linting import examined
+from pipelines.lines.linting import examine_document
 from pipelines.models import Project
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
@@ -50,7 +50,7 @@ REMEMBERED = 4_000
 def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
     """Return the findings of a draft, which may be no line yet. Raises Invalid: content that no draft may
     hold."""
-    return told(examined(draft, project), draft)
+    return told(examine_document(draft, project), draft)
 
 
 def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:

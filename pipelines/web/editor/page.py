@@ -53,7 +53,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "document": line.draft,
         "text": line.draft_text,
         "number": line.draft_number,
-        "draft": drafts.told(line),
+        "draft": drafts.authorship_dict(line),
         "me": request.user.pk,
         "myName": str(request.user),
         "live": {"project": f"{project.owner.key}/{project.key}", "line": line.key},

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.errors import Invalid
-from pipelines.lines.linting import read
+from pipelines.lines.linting import read_draft
 from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import LinePair
 from pipelines.routing.analysis.difference.station_changes import changes
@@ -31,7 +31,7 @@ def elsewhere(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, An
     which it was not found out. None: nothing goes elsewhere, or one of the two is no line. `new`: what the draft says
     now."""
     try:
-        old = read(before)
+        old = read_draft(before)
     except Invalid:
         return None
     if not isinstance(old, ParsedLine) or new is None:

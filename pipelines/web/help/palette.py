@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import Line, Membership, Project, Role, Task, User
-from pipelines.queries.task_search import NEWEST, first_found
+from pipelines.queries.task_search import NEWEST, search_ids
 from pipelines.templatetags.gateline import status
 from pipelines.web.help.pages import pages
 from pipelines.web.help.places import place
@@ -180,7 +180,7 @@ def _lines(projects: Sequence[Project], words: str) -> list[PaletteOption]:
 
 def _tasks(projects: Sequence[Project], words: str) -> list[PaletteOption]:
     tasks = Task.objects.filter(project__in=projects)
-    ids = first_found(tasks, tasks, words, NEWEST, MAX_RESULTS)
+    ids = search_ids(tasks, tasks, words, NEWEST, MAX_RESULTS)
     matching_tasks = tasks.filter(pk__in=ids).select_related("project__owner").order_by(*NEWEST)
     return [
         PaletteOption(task.title, reverse("task", args=_keys(task.project, task.name)), f"status-{task.status}",

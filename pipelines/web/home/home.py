@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
 from pipelines.models import GateVisit, Line, Membership, Project, Task, TaskCounter, User, VisitCommit
-from pipelines.models.plumbing.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import array_field, compiled
 from pipelines.queries.home import home as read_home
 from pipelines.web.home.first_task import FirstTask, first_task
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
@@ -125,7 +125,7 @@ def _rest(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
     return [own, change, invite]
 
 
-@compiled(projects=ids())
+@compiled(projects=array_field())
 def _to_run(projects: Any) -> QuerySet[Line]:
     lines = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
     # Of the demo “Fix lint findings”: what a newcomer runs first ends in a merged commit.
@@ -134,23 +134,23 @@ def _to_run(projects: Any) -> QuerySet[Line]:
     return read.order_by(changes.desc(), "pk")[:1]
 
 
-@compiled(projects=ids())
+@compiled(projects=array_field())
 def _numbers(projects: Any) -> QuerySet[TaskCounter, int]:
     return TaskCounter.objects.filter(project__among=projects).values_list("last", flat=True)
 
 
-@compiled(projects=ids())
+@compiled(projects=array_field())
 def _tasks(projects: Any) -> QuerySet[Task, int]:
     return Task.objects.filter(project__among=projects).values_list("pk", flat=True)[:MANY]
 
 
-@compiled(tasks=ids())
+@compiled(tasks=array_field())
 def _decided(tasks: Any) -> QuerySet[GateVisit, UUID]:
     decided = GateVisit.objects.filter(task__among=tasks, state=GateVisit.State.DECIDED)
     return decided.values_list("pk", flat=True)[:1]
 
 
-@compiled(projects=ids())
+@compiled(projects=array_field())
 def _changed(projects: Any) -> QuerySet[Line, int]:
     counted = Line.objects.filter(project__among=projects).annotate(n=Count("versions"))
     # The first version is the line itself; a second one is a change of it.
@@ -176,7 +176,7 @@ def to_connect(user: User, projects: Sequence[Project]) -> Project | None:
     return connectable[0] if len(connectable) == 1 else None
 
 
-@compiled(projects=ids())
+@compiled(projects=array_field())
 def _with_lines(projects: Any) -> QuerySet[Line, int]:
     live = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
     return live.order_by().values_list("project_id", flat=True).distinct()

@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.formats.authorship import Author
 from pipelines.formats.changes import AFFECTS, DocumentChange
 from pipelines.formats.overlay import PicturePlace, place_of
-from pipelines.lines.comparing import Apart
+from pipelines.lines.comparing import DocumentComparison
 from pipelines.models import User
 from pipelines.routing.basics.wording import as_heading, people_text
 from pipelines.routing.document.line import read_line
@@ -89,7 +89,7 @@ class ChangeGroup:
 
 
 def groups(
-    apart: Apart,
+    apart: DocumentComparison,
     hands: Callable[[DocumentChange], Iterable[Author]] = lambda _change: (),
     few: int | None = None,
 ) -> list[ChangeGroup]:
@@ -114,7 +114,7 @@ def people(hands: Iterable[Author]) -> dict[str, str]:
     return {str(pk): str(user) for pk, user in User.objects.in_bulk(person_ids).items()}
 
 
-def letters(apart: Apart) -> dict[PicturePlace, str]:
+def letters(apart: DocumentComparison) -> dict[PicturePlace, str]:
     """A, B, … of the places on the drawing at which something else than the picture changed, the gravest first."""
     ordered = sorted(apart.changes, key=lambda change: AFFECTS.index(change.affects))
     places = (place_of(change, apart.picture.document) for change in ordered if change.affects != "layout")
@@ -127,7 +127,7 @@ def _letter(index: int) -> str:
     return (_letter(more - 1) if more else "") + ascii_uppercase[at]
 
 
-def _mark(apart: Apart, place: PicturePlace) -> str:
+def _mark(apart: DocumentComparison, place: PicturePlace) -> str:
     merged_picture = apart.picture
     if place.rule:
         return merged_picture.rules.get(place.rule, "changed")
@@ -135,7 +135,7 @@ def _mark(apart: Apart, place: PicturePlace) -> str:
 
 
 def _row(
-    apart: Apart,
+    apart: DocumentComparison,
     change: DocumentChange,
     known: dict[PicturePlace, str],
     hands: tuple[Author, ...],
@@ -164,7 +164,7 @@ def _row(
     )
 
 
-def picture(apart: Apart, line_id: int) -> dict[str, Any]:
+def picture(apart: DocumentComparison, line_id: int) -> dict[str, Any]:
     """Return the data that the canvas draws: one document with the ghosts, and the mark of every part that is
     not the same."""
     merged_picture = apart.picture
@@ -187,7 +187,7 @@ def picture(apart: Apart, line_id: int) -> dict[str, Any]:
     }
 
 
-def _told(apart: Apart, line_id: int) -> dict[str, Any]:
+def _told(apart: DocumentComparison, line_id: int) -> dict[str, Any]:
     """Return the details of removed stations and rules as they were, and of all others as they are now; of a
     changed limit both."""
     # A draft with faulty rules is compared all the same.

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from pipelines.models import Project
 from pipelines.queries import versions
-from pipelines.queries.protections import protections_of, proved_of
+from pipelines.queries.protections import protection_proofs, protections_of
 from pipelines.routing.analysis.lint.guarantee_findings import PROVED, REFUTED, UNKNOWN, GuaranteeFinding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.satisfiability.liveness import DEAD
@@ -51,7 +51,7 @@ def guarantees_of(line: ParsedLine, version: int | None, project: Project) -> li
     required = (
         protection_answers(LintSubject(line), repository, protection)
         if version is None
-        else proved_of(version, repository, protection)
+        else protection_proofs(version, repository, protection)
     )
     return list(map(view_of, (*own, *required)))
 

@@ -28,7 +28,7 @@ from pipelines.people.repositories import proposal_of
 from pipelines.queries import lately, unoffered
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
-from pipelines.queries.workers import unenforced
+from pipelines.queries.workers import network_gaps
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.basics.wording import as_sentence, people_text
@@ -60,7 +60,7 @@ MEDIA = {"yaml": "application/yaml", "json": "application/json"}
 @in_project("view")
 @require_safe
 def lines(request: SignedIn, project: Project) -> HttpResponse:
-    project_lines = task_queries.lines_of(project)
+    project_lines = task_queries.lines_with_counts(project)
     return show(
         request,
         "lines/lines.html",
@@ -185,7 +185,11 @@ def _like(project: Project, starter: Starter) -> Callable[[str], str | dict[str,
     propose some."""
     latest = project.repositories.exclude(proposed=None).order_by("-connected_at").first()
     commands = commands_of(latest) if latest and starter.line.workspace else None
-    return starter.under if commands is None else lambda key: with_commands(starter.under(key), commands)
+    return (
+        starter.text_with_key
+        if commands is None
+        else lambda key: with_commands(starter.text_with_key(key), commands)
+    )
 
 
 def _empty(request: SignedIn, project: Project, name: str) -> Line:
@@ -259,7 +263,7 @@ def overview(request: SignedIn, line: Line) -> HttpResponse:
         parsed=parsed,
         problems=by_name(problems, line.draft),
         drawing=_drawing(line, parsed),
-        stations=overview_of(parsed, unenforced(timezone.now(), line.project_id)) if parsed else [],
+        stations=overview_of(parsed, network_gaps(timezone.now(), line.project_id)) if parsed else [],
         gates=gates_of(parsed) if parsed else [],
         inputs=inputs_of(parsed) if parsed else [],
         guarantees=guarantees,

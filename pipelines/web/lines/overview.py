@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pipelines.queries.workers import ENFORCED, Unenforced
+from pipelines.queries.workers import ENFORCED, NetworkGaps
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.inputs import TYPES
 from pipelines.routing.document.kinds import KINDS, executes
@@ -53,12 +53,12 @@ class GateWords:
     facts: list[str]
 
 
-def overview_of(line: ParsedLine, unenforced: Unenforced = ENFORCED) -> list[StationWords]:
+def overview_of(line: ParsedLine, unenforced: NetworkGaps = ENFORCED) -> list[StationWords]:
     """`unenforced`: what running workers cannot keep stations from."""
     return [_station(line, station, unenforced) for station in line.stations]
 
 
-def _station(line: ParsedLine, station: Station, unenforced: Unenforced) -> StationWords:
+def _station(line: ParsedLine, station: Station, unenforced: NetworkGaps) -> StationWords:
     rules = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
     limits = station.limits
     facts: list[tuple[str, Any]] = [
@@ -80,7 +80,7 @@ def _station(line: ParsedLine, station: Station, unenforced: Unenforced) -> Stat
     )
 
 
-def network_words(station: Station, unenforced: Unenforced) -> str:
+def network_words(station: Station, unenforced: NetworkGaps) -> str:
     """Describe the network of a published station that runs programs, as its version tells it."""
     listed = egress_of(station.work.get("network"))
     if listed is not None:

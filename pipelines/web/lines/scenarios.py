@@ -20,7 +20,7 @@ from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, ScenarioSubject
 from pipelines.models import Line, Scenario, Task
-from pipelines.queries.recording import recorded
+from pipelines.queries.recording import record_scenario
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
@@ -99,7 +99,7 @@ def generate(request: SignedIn, line: Line) -> HttpResponse:
     against = _against(request)
     try:
         # Bounded in time; the rules that are left out are named.
-        going = scenarios.for_seconds()
+        going = scenarios.time_limit()
         rows, generated = scenarios.generate(line, request.user, timezone.now(), against, going)
         scenarios.run(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
@@ -122,7 +122,7 @@ def from_task(request: SignedIn, task: Task) -> HttpResponse:
     if not request.POST.get("record"):
         messages.warning(request, "Nothing was recorded.")
         return redirect(reverse("task", args=[*keys, task.name]))
-    made = recorded(task, scenarios.free_key(task.line, task.name))
+    made = record_scenario(task, scenarios.free_key(task.line, task.name))
     try:
         row = scenarios.put(
             task.line, made.scenario.to_dict(), request.user, timezone.now(), source=Scenario.Source.RECORDED
@@ -154,7 +154,7 @@ def export(request: SignedIn, line: Line) -> HttpResponse:
     """The file that `python -m pipelines.routing simulate` reads."""
     rows = line.scenarios.order_by("key").values_list("document", flat=True)
     response = HttpResponse(
-        texts.dumps(scenarios.read(document) for document in rows),
+        texts.dumps(scenarios.read_script(document) for document in rows),
         content_type="application/yaml; charset=utf-8",
     )
     response["Content-Disposition"] = f'attachment; filename="{line.key}-scenarios.yaml"'

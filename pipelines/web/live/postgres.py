@@ -9,7 +9,7 @@ from collections import deque
 
 import psycopg
 
-from pipelines.models.plumbing.listener import ALIVE, waits
+from pipelines.models.plumbing.listener import ALIVE, retry_pauses
 from pipelines.web.statements import NOTIFY
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Notifier:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        pauses = waits()
+        pauses = retry_pauses()
         while not self._stopping:
             try:
                 with psycopg.connect(
@@ -61,7 +61,7 @@ class Notifier:
                 ) as connection:
                     while self._send(connection):
                         # After a success the pauses begin with the shortest again.
-                        pauses = waits()
+                        pauses = retry_pauses()
             except psycopg.OperationalError as error:
                 log.warning("live: not notifying: %s", str(error).strip())
                 time.sleep(next(pauses))

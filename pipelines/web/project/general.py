@@ -179,7 +179,7 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
         transferred=form if isinstance(form, TransferForm) else TransferForm(project),
         owners=[(owner.key, owner.name) for owner in owners],
         running=Task.objects.filter(project=project, ended_at=None).count(),
-        unready=members_in.without_second_factor(project),
+        unready=members_in.count_without_factor(project),
         lost=[value.name for value in of_owner if usages.get(value.pk)],
     )
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from pipelines.models import Group, Invitation, Membership, Project
 from pipelines.people import invitations
-from pipelines.queries.addresses import absolute, opens_only_here
+from pipelines.queries.addresses import absolute, is_base_url_local
 from pipelines.web.project.roles import role_boxes
 from pipelines.web.shell.forms import RolesForm
 
@@ -95,5 +95,5 @@ def context(project: Project, form: InviteForm | None = None) -> dict[str, Any]:
         "invite_groups": Group.objects.filter(project=project).order_by("key"),
         "invitations": listed(project, timezone.now()),
         "mail_stays_here": bool(settings.EMAIL_FILE_PATH),
-        "opens_only_here": opens_only_here(),
+        "opens_only_here": is_base_url_local(),
     }

@@ -17,7 +17,7 @@ from pipelines.models import Membership, Project, User
 from pipelines.people import accounts, authority, leaving
 from pipelines.people import members as members_of
 from pipelines.people.named import named_at
-from pipelines.queries.addresses import absolute, opens_only_here
+from pipelines.queries.addresses import absolute, is_base_url_local
 from pipelines.web.project.roles import role_boxes
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import RolesForm
@@ -144,7 +144,7 @@ def _page(request: SignedIn, membership: Membership, **more: Any) -> HttpRespons
         manages=authority.may_manage(request.user, user),
         by_provider=accounts.signs_in_by_provider(user),
         provider_name=settings.OIDC_NAME,
-        opens_only_here=opens_only_here(),
+        opens_only_here=is_base_url_local(),
         me=str(request.user.pk),
         **leaving_context(project, user),
         **more,

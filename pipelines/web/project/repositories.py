@@ -26,8 +26,8 @@ from pipelines.people.programs import serving
 from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
-from pipelines.queries.allowed_folders import sees_paths
-from pipelines.queries.allowed_folders import shown as shown_address
+from pipelines.queries.allowed_folders import displayed_address as shown_address
+from pipelines.queries.allowed_folders import may_see_paths
 from pipelines.routing.basics.plural import plural
 from pipelines.web.project.prepare_forms import forms_of
 from pipelines.web.project.protection_forms import protection_facts
@@ -253,7 +253,7 @@ def revoke_folder(request: SignedIn, project: Project, folder: int) -> HttpRespo
 
 def folders_allowed(request: SignedIn, project: Project) -> list[AllowedFolder]:
     """Return the allowed folders of the owner, for administrators of the installation."""
-    if not sees_paths(request.user):
+    if not may_see_paths(request.user):
         return []
     rows = AllowedFolder.objects.filter(owner=project.owner_id)
     return list(rows.select_related("owner", "allowed_by").order_by("path"))
@@ -268,7 +268,7 @@ def of_project(project: Project, repository: int) -> Repository:
 
 def offered(request: SignedIn, project: Project) -> dict[str, Any]:
     """Names of secrets only for who may store them."""
-    reach = finding.Reach(project.owner_id, project.pk)
+    reach = finding.ValueScope(project.owner_id, project.pk)
     names = reach.names(SECRET) if access.can(request.user, "repositories", project) else []
     return {
         "secrets": [("", "None"), *((name, name) for name in names)],

@@ -77,7 +77,7 @@ def runners(request: SignedIn, project: Project) -> HttpResponse:
         status=422 if request.method == "POST" else 200,
         form=form,
         manages=manages,
-        unprotected=workers.unprotected(now, project.pk),
+        unprotected=workers.protection_gaps(now, project.pk),
         unclaimed=unoffered.in_project(project.pk),
         own=[row for row in rows if row.token],
         # Workers of the installation itself have no token.

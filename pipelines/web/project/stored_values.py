@@ -17,7 +17,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import Owner, Project, StoredValue, User
 from pipelines.ports.vault import store
 from pipelines.ports.vault.credentials import credentials_of
-from pipelines.queries.named_values import Use, uses
+from pipelines.queries.named_values import ValueUse, uses
 from pipelines.web.shell.forms import OfferingForm
 from pipelines.web.shell.page import SignedIn, in_project, require, show, tab_trail
 
@@ -39,7 +39,7 @@ class ValueForm(OfferingForm):
 class Row:
     value: StoredValue
     place: str
-    uses: list[Use]
+    uses: list[ValueUse]
     may_delete: bool
     repository: str
     """The one whose credential it is, or none."""
@@ -107,10 +107,10 @@ def _may_in_owner(user: User, owner: Owner) -> bool:
     return access.can_in_owner(user, "secrets", owner)
 
 
-def _place(project: Project, place_key: str) -> store.Place:
+def _place(project: Project, place_key: str) -> store.ValuePlace:
     if place_key.startswith(LINE):
-        return store.Place(project.lines.get(key=place_key.removeprefix(LINE)))
-    return store.Place(project.owner if place_key == OWNER else project)
+        return store.ValuePlace(project.lines.get(key=place_key.removeprefix(LINE)))
+    return store.ValuePlace(project.owner if place_key == OWNER else project)
 
 
 def rows_of(user: User, project: Project) -> list[Row]:
@@ -145,6 +145,6 @@ def delete(request: SignedIn, project: Project, value: int) -> HttpResponse:
         raise Http404
     of = stored_value.line or stored_value.project or stored_value.owner
     assert of is not None
-    store.remove(store.Place(of), stored_value.name, by=request.user, now=timezone.now())
+    store.remove(store.ValuePlace(of), stored_value.name, by=request.user, now=timezone.now())
     messages.success(request, f"{stored_value.name} is deleted")
     return redirect("project-secrets", project.owner.key, project.key)

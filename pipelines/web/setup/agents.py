@@ -12,7 +12,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Project, Worker
-from pipelines.ports.vault.finding import Reach, decrypted, used
+from pipelines.ports.vault.finding import ValueScope, decrypted, record_use
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.routing.document.kinds.agent import SIGNED_IN
@@ -218,13 +218,13 @@ def _took(seconds: float | None) -> str:
 @sensitive_variables()
 def ask(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
     """Ask the model with the stored key, from this server. That is a use of the key. It has a key to ask with."""
-    reach = Reach(project.owner_id, project.pk)
+    reach = ValueScope(project.owner_id, project.pk)
     stored = reach.nearest(SECRET, [choice.askable])
     key = decrypted(stored).get(choice.askable, "")
     if not key:
         return ModelAnswer(UNKNOWN, said="The key cannot be read. Store it again.")
     # Before the call: it is a use of the key, whatever comes of it.
-    used(stored.values(), now)
+    record_use(stored.values(), now)
     stored_variables = reach.nearest(VARIABLE, choice.preset.environment)
     variables = {name: stored_value.content for name, stored_value in stored_variables.items()}
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
@@ -237,7 +237,7 @@ def choices(
     """Codemod second, as the one that always works; then those that are installed; the tried before the others."""
     # None: the worker serves every owner.
     serving = [worker for worker in workers if worker.owners is None or project.owner.key in worker.owners]
-    stored = set(Reach(project.owner_id, project.pk).names(SECRET))
+    stored = set(ValueScope(project.owner_id, project.pk).names(SECRET))
     agent_choices = [_choice(preset, serving, stored, answers.get(preset.key)) for preset in TABLE]
     rank = {choice.key: (choice.lacks_program, not choice.preset.tried) for choice in agent_choices}
     # Within a rank the order of the table stays.

@@ -279,7 +279,7 @@ def _page(setup_state: Setup) -> HttpResponse:
         trail=tab_trail(setup_state.project, "Setup"),
         status=422 if setup_state.request.method == "POST" else 200,
         setup=setup_state,
-        unprotected=workers.unprotected(timezone.now(), setup_state.project.pk),
+        unprotected=workers.protection_gaps(timezone.now(), setup_state.project.pk),
         **setup_state.context(),
     )
 
@@ -327,7 +327,7 @@ def _store_key(setup_state: Setup) -> str:
     value = setup_state.request.POST.get("value", "").strip()
     try:
         store.put(
-            store.Place(setup_state.project),
+            store.ValuePlace(setup_state.project),
             name,
             value,
             kind=SECRET,
@@ -366,7 +366,7 @@ def _begin(setup_state: Setup) -> str:
         return ""
     try:
         commands = form.commands()
-        if lacking := commands.lacking(starter.line):
+        if lacking := commands.missing_commands(starter.line):
             raise Invalid.at(lacking[0], f"{starter.line.name} needs a command here.")
         if setup_state.repository is not None and setup_state.may_prepare:
             proposals.save_environment(setup_state.repository, form, by=setup_state.request.user)

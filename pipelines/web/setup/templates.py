@@ -63,7 +63,7 @@ def begin(
     more = "      sign_in: runner\n" if on_runner else ""
     used_keys = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
     key = free_key(starter.key, used_keys)
-    text = starter.under(key)
+    text = starter.text_with_key(key)
     for old_agent in agents_of(starter):
         # In the text, so that the comments of the template stay.
         text = text.replace(f"agent: {old_agent}\n", f"agent: {agent}\n{more}")

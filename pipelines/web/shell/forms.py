@@ -16,7 +16,7 @@ from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.folder_archive import files_of, folder_error
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
-from pipelines.models.people import simplify, slug
+from pipelines.models.people import simplify_roles, slug
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.escalations import WORDS_TO_RESOLVE
 from pipelines.web.shell.json_text import JsonText
@@ -74,7 +74,7 @@ class RolesForm(forms.Form):
     execute = forms.BooleanField(label="Can publish stations that run programs", required=False)
 
     def clean_roles(self) -> list[str]:
-        return simplify(self.cleaned_data["roles"])
+        return simplify_roles(self.cleaned_data["roles"])
 
 
 class AddMember(RolesForm):

@@ -14,7 +14,7 @@ from django.utils.dateparse import parse_date
 
 from pipelines import access
 from pipelines.models import Project
-from pipelines.queries.dates import Dates
+from pipelines.queries.dates import DateRange
 
 
 class PageScope:
@@ -85,8 +85,8 @@ def scope_of(request: HttpRequest, page: str) -> PageScope:
     return PageScope(read, reverse(page), request.GET.get("project", ""))
 
 
-def dates_of(request: HttpRequest) -> Dates:
-    return Dates(_day(request.GET.get("since", "")), _day(request.GET.get("until", "")))
+def dates_of(request: HttpRequest) -> DateRange:
+    return DateRange(_day(request.GET.get("since", "")), _day(request.GET.get("until", "")))
 
 
 def _day(text: str) -> date | None:

@@ -20,10 +20,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pipelines import engine
 from pipelines.engine.commands.inputs import form_of
-from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Job, Task
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import versions
 from pipelines.queries.task import TaskView
 from pipelines.routing.basics import wording
@@ -90,7 +90,7 @@ def handoff(request: SignedIn, task: Task, token: int) -> HttpResponse:
 def supply(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """The metadata that a held task waits for."""
     task_token, form = token_of(task, token), Supplied(request.POST)
-    metadata_fields = metadata(versions.by_id(task.pinned_id), task_token)
+    metadata_fields = metadata_inputs(versions.by_id(task.pinned_id), task_token)
     labels = {f"{METADATA}{field.key}": field.label for field in metadata_fields}
     typed_texts = {labels.get(name, name): text for name, text in posted(request.POST).items()}
     if not form.is_valid():
@@ -306,7 +306,7 @@ def _completion(
         job=job,
         station=station,
         instructions=instructions(job),
-        fields=fields_of(inputs, typed, problems, AT, reach=Reach.of(task)),
+        fields=fields_of(inputs, typed, problems, AT, reach=ValueScope.of(task)),
         upload_to=uploads.address(task.project),
         more=sayings(versions.by_id(job.pinned_id), station),
         typed={**dict.fromkeys(COMPLETION, ""), **(typed or {"result": "success"})},

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipelines.engine.moves.roles import may_answer, roles_in
+from pipelines.engine.moves.roles import may_answer, roles_of_project
 from pipelines.models import Deadlock, Escalation, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR
@@ -122,7 +122,7 @@ def sentence(row: Escalation) -> Sentence:
 def asked(task: Task, role: str) -> str:
     """Describe who resolves the escalation, by name: `Development Manager or an administrator of the project
     resolves it: Ada, Ben.`"""
-    people = User.objects.filter(pk__in=list(roles_in(task.project_id).holders(role)))
+    people = User.objects.filter(pk__in=list(roles_of_project(task.project_id).holders(role)))
     words = {
         "role": role_words(role),
         "people": ", ".join(map(str, people.order_by("first_name", "username")[:MAX_PEOPLE])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from pipelines.engine.commands.export import exported, exported_all
+from pipelines.engine.commands.export import export_task, export_tasks
 from pipelines.models import Line, Project, Task
 from pipelines.web.shell.page import SignedIn, in_project, on_line, on_task
 from pipelines.web.shell.streaming import ndjson
@@ -18,19 +18,19 @@ def _only_transitions(request: SignedIn) -> bool:
 @on_task("view")
 @require_safe
 def of_task(request: SignedIn, task: Task) -> StreamingHttpResponse:
-    rows = exported(task, transitions=_only_transitions(request))
+    rows = export_task(task, transitions=_only_transitions(request))
     return ndjson(rows, f"{task.name}-events.jsonl")
 
 
 @on_line("view")
 @require_safe
 def of_line(request: SignedIn, line: Line) -> StreamingHttpResponse:
-    rows = exported_all(Task.objects.filter(line=line), transitions=_only_transitions(request))
+    rows = export_tasks(Task.objects.filter(line=line), transitions=_only_transitions(request))
     return ndjson(rows, f"{line.key}-events.jsonl")
 
 
 @in_project("view")
 @require_safe
 def of_project(request: SignedIn, project: Project) -> StreamingHttpResponse:
-    rows = exported_all(Task.objects.filter(project=project), transitions=_only_transitions(request))
+    rows = export_tasks(Task.objects.filter(project=project), transitions=_only_transitions(request))
     return ndjson(rows, f"{project.key}-events.jsonl")

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token
 from pipelines.queries.failure_causes import has_failed
-from pipelines.queries.preparing import Preparing
+from pipelines.queries.preparing import PreparationProgress
 from pipelines.queries.task import TaskView
 from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, edge_of
 from pipelines.routing.basics.plural import plural
@@ -175,7 +175,7 @@ def _failed(path: TaskPath, token: Token, jobs: Iterable[Job]) -> None:
         path.places[token.station] = PlaceMark(TONES[Status.FAILED], *rest)
 
 
-def _preparing(path: TaskPath, runs: Iterable[Preparing], now: datetime) -> None:
+def _preparing(path: TaskPath, runs: Iterable[PreparationProgress], now: datetime) -> None:
     """Over the stations whose own work has not begun."""
     for run in runs:
         if run.since is not None and run.job.station in path.places:

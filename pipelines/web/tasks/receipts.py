@@ -14,7 +14,7 @@ from pipelines.models import Delivery, Task
 from pipelines.ports.server_folders import FolderRefused
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.queries.allowed_folders import folders_of
-from pipelines.queries.receipts import landed_change, look_up
+from pipelines.queries.receipts import check_in_repository, landed_change
 from pipelines.web.shell.page import SignedIn, fragment, on_task, show
 
 
@@ -35,8 +35,8 @@ def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
         same = verify_receipt(sign_receipt(change, key), key.public_key())
         if delivery.repository is None or not delivery.repository.is_folder:
             return ReceiptVerdict()
-        folder = folders_of(task.project.owner_id).resolved(delivery.repository.address)
-        look_up(same, Path(folder))
+        folder = folders_of(task.project.owner_id).resolve_folder(delivery.repository.address)
+        check_in_repository(same, Path(folder))
     except (ReceiptInvalid, FolderRefused) as fault:
         return ReceiptVerdict(fault=str(fault))
     except NotGitRepository:

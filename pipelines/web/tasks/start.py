@@ -24,7 +24,7 @@ from pipelines.engine.commands.inputs import (
 from pipelines.engine.commands.typed_values import typed_value
 from pipelines.errors import Conflict, InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Repository, Task
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Input, Problem
@@ -146,7 +146,7 @@ def fields_of(
     problems: Sequence[Problem] = (),
     at: str = "inputs",
     place: str = "",
-    reach: Reach | None = None,
+    reach: ValueScope | None = None,
     repositories: Mapping[str, Sequence[Repository]] | None = None,
 ) -> list[StartField]:
     """`typed` is None for a fresh form, which shows the defaults; `place` makes the ids of several forms differ;
@@ -380,7 +380,7 @@ def form_of(
     project = line.project
     inputs = versions.parsed(line.live).inputs if line.live else ()
     offered = offered_repositories(line)
-    reach = Reach(project.owner_id, project.pk, line.pk)
+    reach = ValueScope(project.owner_id, project.pk, line.pk)
     fields = fields_of(inputs, typed, problems, reach=reach, repositories=offered)
     titled = default_title(line.name, inputs, usual_of(fields))
     known = {*OWN, *(f"inputs.{line_input.key}" for line_input in inputs)}

@@ -12,10 +12,10 @@ from pipelines.models import Decision, Job, Purpose
 from pipelines.queries import usage
 from pipelines.queries.observed import FactRow, facts_so_far
 from pipelines.queries.positions import PositionView
-from pipelines.queries.preparing import Preparing
+from pipelines.queries.preparing import PreparationProgress
 from pipelines.queries.task import TaskView
 from pipelines.queries.usage import Spending
-from pipelines.queries.why import Why, why
+from pipelines.queries.why import DecisionExplanation, explain_decision
 from pipelines.web.lines.overview import does
 from pipelines.web.tasks.steps import StepsView, conversation
 from pipelines.work import logs
@@ -45,9 +45,9 @@ class StationDrawer:
     told: StepsView | None
     piece: LogPart | None
     facts: Sequence[FactRow]
-    why: Why | None
+    why: DecisionExplanation | None
     movable: PositionView | None
-    made: Preparing | None = None
+    made: PreparationProgress | None = None
 
     @property
     def shown(self) -> str:
@@ -77,13 +77,13 @@ def drawer_of(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
         key,
         station.name,
         does(station),
-        [StationRun(job, usage.reported(job.outcome)) for job in reversed(jobs[-RUNS:])],
+        [StationRun(job, usage.reported_spending(job.outcome)) for job in reversed(jobs[-RUNS:])],
         max(0, len(jobs) - RUNS),
         last,
         steps,
         piece,
         facts_so_far(view.line, [last] if last else []),
-        why(decision, view.visits) if decision else None,
+        explain_decision(decision, view.visits) if decision else None,
         places[0] if places else None,
         view.preparing.get(last.pk) if last else None,
     )

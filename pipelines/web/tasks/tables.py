@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from pipelines.models import DISPLAYED, Line, Priority, Project, Task
-from pipelines.queries.line_filter import choices, named
-from pipelines.queries.tasks import SORTS, TaskFilter, table
+from pipelines.queries.line_filter import choices, find_option
+from pipelines.queries.tasks import SORTS, TaskFilter, search_page
 from pipelines.templatetags.small import at_task
 from pipelines.web.shell.page import (
     Crumb,
@@ -93,9 +93,9 @@ def _page(
     line: Line | None = None,
 ) -> HttpResponse:
     search, lines = search_of(request), choices(scope.projects)
-    chosen = line.key if line else named(search.line, lines, scope.projects)
+    chosen = line.key if line else find_option(search.line, lines, scope.projects)
     search = replace(search, line=chosen)
-    rows = table(scope.projects, search, request.user, number(request.GET.get("page")))
+    rows = search_page(scope.projects, search, request.user, number(request.GET.get("page")))
     _address(rows)
     context: dict[str, Any] = {
         "search": search,

@@ -11,17 +11,17 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from pipelines.engine.commands import linked
-from pipelines.engine.commands.supply_preconditions import metadata
+from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.models import ENDED, HostLink, Job, Project, Status, Task, Token
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import usage
 from pipelines.queries.failure_causes import has_failed
-from pipelines.queries.failures import LastWords, failures
-from pipelines.queries.leftovers import leftovers
+from pipelines.queries.failures import FailureReason, failure_reasons
+from pipelines.queries.leftovers import find_unresolved
 from pipelines.queries.observed import LimitRow, facts_so_far, limits_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
-from pipelines.queries.unmerged import left_unmerged
+from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
@@ -58,7 +58,7 @@ def task(request: SignedIn, task: Task) -> HttpResponse:
         return _station_renewed(request, task.project, view)
     if not fragment(request, "tab"):
         # A tab that is opened alone needs only its own rows.
-        view.read_whole()
+        view.read_rows()
     tab = request.GET.get("tab", "")
     context = tab_context(request, view, tab if tab in TABS else _first_tab(view))
     if fragment(request, "tab"):
@@ -155,7 +155,7 @@ def _renewed(request: SignedIn, project: Project, view: TaskView) -> HttpRespons
     """Show the parts that a hint renews, and the tab beside them, where its run is another one than `shown`;
     of the same run the lines go on by themselves, and only the part above them is sent. Nothing where all
     is as it was."""
-    view.read_whole()
+    view.read_rows()
     context, tab = _live(request, view), request.GET.get("tab", "")
     if tab in LIVE_TABS:
         context = tab_context(request, view, tab) | context
@@ -182,8 +182,8 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "triggers": triggers(line),
         "supplies": [(token.pk, fields) for token in view.tokens if (fields := supplied(line, token))],
         "failure": failure_of(task),
-        "unmerged": left_unmerged(task),
-        "leftovers": leftovers(task, view.jobs),
+        "unmerged": has_unmerged_change(task),
+        "leftovers": find_unresolved(task, view.jobs),
         "branch": branch_of(task) if line.workspace else None,
         "pushes": pushes_of(task) if line.workspace else [],
         # What an issue started has no person who asked for it.
@@ -233,11 +233,11 @@ def named_receipts(task: Task, line: ParsedLine) -> list[DeliveryReceipt]:
     return [replace(receipt, gate=names.get(receipt.gate, receipt.gate)) for receipt in receipts_of(task)]
 
 
-def failure_of(task: Task) -> LastWords | None:
+def failure_of(task: Task) -> FailureReason | None:
     """Return the explanation of a failed task: its own reason, else the last message of its last station."""
     if task.reason or task.status != Status.FAILED:
-        return LastWords(task.reason) if task.reason else None
-    return failures([task.pk]).get(task.pk)
+        return FailureReason(task.reason) if task.reason else None
+    return failure_reasons([task.pk]).get(task.pk)
 
 
 def retries(task: Task, view: TaskView) -> dict[str, Any]:
@@ -251,7 +251,9 @@ def retries(task: Task, view: TaskView) -> dict[str, Any]:
 
 def supplied(line: ParsedLine, token: Token) -> list[StartField]:
     """The fields for the metadata that a held token waits for."""
-    return fields_of(metadata(line, token), None, (), "metadata", str(token.pk), Reach.of(token.task))
+    return fields_of(
+        metadata_inputs(line, token), None, (), "metadata", str(token.pk), ValueScope.of(token.task)
+    )
 
 
 @on_task("view")

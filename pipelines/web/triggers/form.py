@@ -13,7 +13,7 @@ from pipelines import access
 from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Line, Trigger, User
 from pipelines.people.working_time import zones
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import Problem
@@ -161,7 +161,7 @@ def context_of(
     """Return the context of `triggers/form.html`. `is_fresh`: the inputs begin with their defaults."""
     inputs = versions.parsed(line.live).inputs if line.live else ()
     offered = offered_repositories(line)
-    reach = Reach(line.project.owner_id, line.project_id, line.pk)
+    reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
     fields = fields_of(inputs, None if is_fresh else typed, problems, reach=reach, repositories=offered)
     preview = preview_of(typed, now)
     own = ("title", "zone", "missed")

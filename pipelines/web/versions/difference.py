@@ -44,10 +44,10 @@ def difference(request: SignedIn, line: Line) -> HttpResponse:
     if line.live is not None:
         try:
             sides = [
-                comparing.named(line, request.GET.get(name) or default)
+                comparing.find_side(line, request.GET.get(name) or default)
                 for name, default in (("from", "live"), ("to", "draft"))
             ]
-            compared = comparing.compared(*sides)
+            compared = comparing.routing_difference(*sides)
         except Invalid as fault:
             problems = list(fault.problems)
     return show_line(

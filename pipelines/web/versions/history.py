@@ -21,7 +21,7 @@ from pipelines.lines import comparing, publish_review, publishing
 from pipelines.lines import history as operations
 from pipelines.models import Line, LineEvent, LineVersion
 from pipelines.queries import versions as parsed_versions
-from pipelines.queries.workers import unenforced
+from pipelines.queries.workers import network_gaps
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import published_document
 from pipelines.web.lines import lines
@@ -71,7 +71,7 @@ def version(request: SignedIn, line: Line, number: int) -> HttpResponse:
         version=line_version,
         text=native.dumps(published_document(line_version.document, line_version.revision)),
         drawing=drawing_of_version(line_version),
-        stations=overview_of(parsed, unenforced(timezone.now(), line.project_id)),
+        stations=overview_of(parsed, network_gaps(timezone.now(), line.project_id)),
         gates=gates_of(parsed),
         parsed=parsed,
     )
@@ -160,19 +160,19 @@ NOT_COMPARED: Mapping[str, Any] = {"first": False, "groups": (), "totals": None,
 
 def _compared(line: Line, before: str, to: str) -> dict[str, Any]:
     """Raises NotFound: no such version."""
-    new = comparing.named(line, to)
+    new = comparing.find_side(line, to)
     if not before:
         return {"first": True}
-    old = comparing.named(line, before)
+    old = comparing.find_side(line, before)
     try:
-        apart = comparing.apart(old, new)
+        apart = comparing.compare_documents(old, new)
     except Invalid as fault:
         return {"problems": by_name(fault.problems, line.draft)}
     # Who made a change is known of those since the live version alone.
     of_the_draft = (
         to == comparing.DRAFT and line.live is not None and before in ("live", str(line.live.number))
     )
-    hands = (lambda change: publish_review.hands_of(line, change)) if of_the_draft else (lambda _change: ())
+    hands = (lambda change: publish_review.authors_of(line, change)) if of_the_draft else (lambda _change: ())
     change_groups = groups(apart, hands)
     return {"groups": change_groups, "totals": totals(change_groups)}
 

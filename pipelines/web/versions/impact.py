@@ -174,7 +174,7 @@ def counts_of(migration_impact: Impact) -> list[tuple[int, str, str]]:
 def selects_of(line: Line, migration_impact: Impact, mapping: dict[str, str]) -> list[dict[str, Any]]:
     """A choice for every station that is gone and matters, and for those that were mapped already."""
     names = _station_names(line, migration_impact.versions)
-    keys = dict.fromkeys([*migration_impact.needs, *mapping, *migration_impact.next_gone])
+    keys = dict.fromkeys([*migration_impact.unmapped_stations, *mapping, *migration_impact.next_gone])
     options = [
         ("", "Choose a station"),
         *((station.key, station.name) for station in migration_impact.parsed.stations),
@@ -192,8 +192,8 @@ def selects_of(line: Line, migration_impact: Impact, mapping: dict[str, str]) ->
 
 
 def _mapping_help(migration_impact: Impact, key: str) -> str:
-    if key in migration_impact.needs:
-        n = migration_impact.needs[key]
+    if key in migration_impact.unmapped_stations:
+        n = migration_impact.unmapped_stations[key]
         return plural("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}
     if key in migration_impact.next_gone:
         n = migration_impact.next_gone[key]

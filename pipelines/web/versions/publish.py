@@ -59,7 +59,7 @@ def publish(request: SignedIn, line: Line) -> HttpResponse:
     if not form.is_valid():
         return errors.bad_request(request)
     try:
-        done = publish_review.confirm(line, _confirmed(request.POST, form), request.user)
+        done = publish_review.publish_confirmed(line, _confirmed(request.POST, form), request.user)
     except (Conflict, Forbidden, Invalid, publishing.PublishRefused) as fault:
         return _page(request, line, request.POST, _refused(line, form, fault))
     if done.version is None:
@@ -126,9 +126,9 @@ def _results(made: Migration) -> list[dict[str, Any]]:
     ]
 
 
-def _confirmed(form_data: QueryDict, form: Publish) -> publish_review.Confirmed:
+def _confirmed(form_data: QueryDict, form: Publish) -> publish_review.Confirmation:
     fields = form.cleaned_data
-    return publish_review.Confirmed(
+    return publish_review.Confirmation(
         draft=fields["based_on"],
         live=fields["live"],
         findings=fields["findings"],

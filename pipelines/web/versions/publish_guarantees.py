@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.lines import linting, publishing
-from pipelines.lines.plan import cost_of
+from pipelines.lines.plan import max_cost_text
 from pipelines.models import Line
 from pipelines.queries import versions
 from pipelines.routing.document.networks import published_document
@@ -52,9 +52,9 @@ def _row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> Promis
 
 def _cost(line: Line) -> list[PromiseRow]:
     """Return the row of the cost; no row where nothing costs in either."""
-    now = cost_of(publishing.check(line))
+    now = max_cost_text(publishing.check(line))
     live = published_document(line.live.document, line.live.revision) if line.live else None
-    before = None if live is None else cost_of(linting.examined(live, line.project))
+    before = None if live is None else max_cost_text(linting.examine_document(live, line.project))
     if now is None and before is None:
         return []
     return [PromiseRow("A task costs at most", _money(before) if line.live else "", word=_money(now))]

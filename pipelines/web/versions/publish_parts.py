@@ -47,10 +47,10 @@ def part(request: HttpRequest, line: Line, part_name: str) -> HttpResponse:
 
 def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
     try:
-        apart = comparing.apart(*_sides(line))
+        apart = comparing.compare_documents(*_sides(line))
     except Invalid as fault:
         return {"problems": fault.problems}
-    change_groups = groups(apart, lambda change: publish_review.hands_of(line, change), FEW)
+    change_groups = groups(apart, lambda change: publish_review.authors_of(line, change), FEW)
     differing = apart.changes if line.live else None
     others = publish_review.others(line, request.user, differing)  # type: ignore[arg-type]
     names = people(contribution.hand for contribution in others)
@@ -75,17 +75,17 @@ def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
 
 def _sides(line: Line) -> tuple[comparing.ComparedSide, comparing.ComparedSide]:
     """The live version, or the draft itself, and the draft."""
-    draft = comparing.named(line, comparing.DRAFT)
-    return (comparing.named(line, comparing.LIVE) if line.live else draft), draft
+    draft = comparing.find_side(line, comparing.DRAFT)
+    return (comparing.find_side(line, comparing.LIVE) if line.live else draft), draft
 
 
 def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
     examination = publishing.check(line)
     ticked = set(request.GET.get("warnings", "").split(","))
     warnings = publish_review.warnings_of(examination)
-    executes = publishing.executes(examination.line) if examination.line else []
+    executes = publishing.executing_stations(examination.line) if examination.line else []
     allowed = access.can(request.user, "execute", line.project)
-    is_live = _is_live(line) and not (examination.line and four_eyes.unconfirmed(line, examination.line))
+    is_live = _is_live(line) and not (examination.line and four_eyes.is_unconfirmed(line, examination.line))
     return {
         "blockers": [_placed(line, examination, finding) for finding in examination.errors],
         "warnings": [
@@ -107,7 +107,7 @@ def _guarantees(request: HttpRequest, line: Line) -> dict[str, Any]:
 
 def _is_live(line: Line) -> bool:
     try:
-        return publish_review.differing(line) == ()
+        return publish_review.draft_changes(line) == ()
     except Invalid:
         return False
 
@@ -134,8 +134,8 @@ def _difference(request: HttpRequest, line: Line) -> dict[str, Any]:
     if line.live is None:
         return {"first": True}
     try:
-        sides = [comparing.named(line, name) for name in (comparing.LIVE, comparing.DRAFT)]
-        compared = comparing.compared(*sides)
+        sides = [comparing.find_side(line, name) for name in (comparing.LIVE, comparing.DRAFT)]
+        compared = comparing.routing_difference(*sides)
     except Invalid as fault:
         return {"problems": fault.problems}
     names = [f"v{line.live.number}", "the draft"]

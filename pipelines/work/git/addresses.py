@@ -85,6 +85,6 @@ def _url(url: str, text: str = "") -> RepositoryAddress:
 
 def _folder(text: str, folders: ServerFolders) -> RepositoryAddress:
     try:
-        return RepositoryAddress(text, "folder", folders.resolved(text))
+        return RepositoryAddress(text, "folder", folders.resolve_folder(text))
     except FolderRefused as refused:
         raise GitRefused(str(refused)) from refused

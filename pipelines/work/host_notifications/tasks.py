@@ -16,7 +16,7 @@ from procrastinate.contrib.django import app
 
 from pipelines.models import HostNotice, Task
 from pipelines.ports import clock
-from pipelines.ports.host_notices import LATEST, STATUS, WITHDRAW, current, fail
+from pipelines.ports.host_notices import LATEST, STATUS, WITHDRAW, fail, pending_row
 from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
 from pipelines.ports.vault import finding
 from pipelines.work.host_notifications import texts
@@ -77,12 +77,12 @@ def _send(notice: HostNotice) -> None:
             asyncio.run(_comment(notice, text, access, guard))
     except HostError as error:
         if isinstance(error, HostAway):
-            current(notice).update(error=str(error))
+            pending_row(notice).update(error=str(error))
             raise
         fail(notice, str(error))
         return
     # A status that was asked for again meanwhile stays queued: its own ticket sends it.
-    current(notice).update(state=HostNotice.State.SENT, sent_at=Now(), error="")
+    pending_row(notice).update(state=HostNotice.State.SENT, sent_at=Now(), error="")
 
 
 def _access(notice: HostNotice) -> HostAccess:
@@ -93,7 +93,7 @@ def _access(notice: HostNotice) -> HostAccess:
     access = host_access(repository, credential)
     if access is None or not credential:
         raise HostError(missing or "The repository has no host, or no token for it.")
-    finding.used(stored_for(repository, repository.of_host).values(), timezone.now())
+    finding.record_use(stored_for(repository, repository.of_host).values(), timezone.now())
     return access
 
 

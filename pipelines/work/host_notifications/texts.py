@@ -9,8 +9,8 @@ from pipelines.models import GateVisit, HostLink, HostNotice, Job, Status, Task,
 from pipelines.ports.host_notices import STARTED
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
-from pipelines.queries.task_branch import pushed_to
-from pipelines.queries.unmerged import left_unmerged
+from pipelines.queries.task_branch import pushed_commit
+from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.work.hosts.host import CommitState
 from pipelines.work.hosts.markdown import code
@@ -44,7 +44,7 @@ def _end(task: Task) -> str:
     line = versions.by_id(task.pinned_id)
     label = next((end.label for end in line.ends if end.key == task.end), "")
     word = {Status.COMPLETED: "completed", Status.FAILED: "failed"}.get(Status(task.status), "cancelled")
-    if left_unmerged(task):
+    if has_unmerged_change(task):
         word = f"{word}, not merged"
     return f"{word}, {code(label)}" if label else word
 
@@ -60,7 +60,7 @@ def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
     ):
         return "success", APPROVED
     if task.status == Status.COMPLETED:
-        return "success", f"Completed in Gateline{', not merged' if left_unmerged(task) else ''}"
+        return "success", f"Completed in Gateline{', not merged' if has_unmerged_change(task) else ''}"
     if task.status in TASK_ENDED:
         return "failure", "Failed in Gateline" if task.status == Status.FAILED else "Cancelled in Gateline"
     if task.status == Status.AWAITING_REVIEW:
@@ -87,7 +87,7 @@ def commit_of(link: HostLink) -> str:
     """The head of the task's branch, as Gateline or people pushed it last."""
     last = VisitCommit.objects.filter(task=link.task_id, job__state=Job.State.DONE).order_by("-job")
     branch = last.values_list("branch", flat=True).first()
-    return pushed_to(link.task_id, branch) if branch else ""
+    return pushed_commit(link.task_id, branch) if branch else ""
 
 
 def page_of(task: Task) -> str:

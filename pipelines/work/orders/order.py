@@ -195,7 +195,7 @@ def access(orders: Orders, config: WorkerConfig) -> Access:
 def is_allowed(folders: ServerFolders, path: str) -> bool:
     try:
         # Checked now, not when it was allowed: meanwhile it may be gone or another folder
-        return folders.resolved(path) == path
+        return folders.resolve_folder(path) == path
     except FolderRefused:
         return False
 

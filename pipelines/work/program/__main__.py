@@ -2,8 +2,8 @@
 
 import sys
 
-from pipelines.ports.collector import collect_little
+from pipelines.ports.collector import reduce_collection
 from pipelines.work.program.main import main
 
-collect_little()
+reduce_collection()
 sys.exit(main(sys.argv[1:]))

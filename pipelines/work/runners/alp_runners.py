@@ -109,7 +109,7 @@ def mark_present(runner: Worker) -> None:
 def waiting(runner: Worker) -> list[int]:
     """The jobs that it could have now, the most urgent first."""
     # One job at a time: its reports need not say which one they are about (docs/runners.md)
-    if runner.stopping or leases.held_by(runner.pk):
+    if runner.stopping or leases.leases_of(runner.pk):
         return []
     return list(claimable(claim_of(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
 
@@ -157,7 +157,7 @@ def _with(orders: Orders, work: Mapping[str, Any]) -> Orders:
 
 def current(runner: Worker) -> Job | None:
     """The job that it has now, else the one that it had last."""
-    current_leases = leases.held_by(runner.pk)
+    current_leases = leases.leases_of(runner.pk)
     job: Job | None = (
         _jobs().filter(pk=current_leases[0].job_id if current_leases else runner.last_job).first()
     )
@@ -170,7 +170,7 @@ def find_job(runner: Worker, job_id: int) -> Job:
 
 
 def has_lease(runner: Worker, job: Job) -> bool:
-    return job.lease_key is not None and leases.is_held(job.pk, job.lease_key, runner.pk)
+    return job.lease_key is not None and leases.has_lease(job.pk, job.lease_key, runner.pk)
 
 
 def renew(runner: Worker, job: Job) -> None:

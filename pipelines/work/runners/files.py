@@ -55,7 +55,7 @@ def opened(name: str, worker: uuid.UUID) -> File:
         job_id, lease, place = signing.loads(name, salt=SALT)
     except signing.BadSignature as error:
         raise NotFound from error
-    if not leases.is_held(job_id, uuid.UUID(lease), worker):
+    if not leases.has_lease(job_id, uuid.UUID(lease), worker):
         raise LeaseLost
     try:
         return storage.artifact_storage().open(place, "rb")

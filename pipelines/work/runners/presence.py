@@ -76,13 +76,13 @@ def take_back(runner: uuid.UUID) -> None:
     """Take back the runner's leases at once: the new process would renew them with its own. Each counts an
     attempt, as after any crash, so that a job which ends its runner cannot go on for ever."""
     # `lose` takes away only what has expired
-    leases.cut_short(runner)
-    for lease in leases.held_by(runner):
+    leases.expire_leases_of(runner)
+    for lease in leases.leases_of(runner):
         attempt = (
             Job.objects.filter(pk=lease.job_id, lease_key=lease.key).values_list("attempt", flat=True).first()
         )
         if attempt is not None:
-            engine.lose(lease.job_id, attempt, lease.key)
+            engine.expire_lease(lease.job_id, attempt, lease.key)
 
 
 def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:
@@ -90,7 +90,7 @@ def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:
     result_rows = send([Statement(RUNNER_OF_TOKEN, [runner, token.pk])])[0]
     if not result_rows:
         raise NotFound("This runner is not registered.")
-    return rows.read(Worker, json.loads(result_rows[0][0]))
+    return rows.row_from_json(Worker, json.loads(result_rows[0][0]))
 
 
 def claim_of(runner: Worker) -> Claim:
@@ -118,7 +118,7 @@ def sign_off(runner: Worker) -> None:
 
 
 def give_all_back(runner: uuid.UUID) -> None:
-    for lease in leases.held_by(runner):
+    for lease in leases.leases_of(runner):
         give_back(lease.job_id, lease.key, None)
 
 

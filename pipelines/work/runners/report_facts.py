@@ -56,7 +56,9 @@ def read(project: int, reporters: Sequence[Reporter]) -> list[ReportFacts | None
     ]
     [[columns]] = send([Statement(READ_REPORTED, arguments)])
     runners, its, work, artifacts, results, ran, uploads = columns
-    known = {(row["id"], row["token_id"]): rows.read(Worker, row) for row in json.loads(runners or "[]")}
+    known = {
+        (row["id"], row["token_id"]): rows.row_from_json(Worker, row) for row in json.loads(runners or "[]")
+    }
     tasks = {row["id"]: row for row in json.loads(its or "[]")}
     jobs = {row["id"]: row for row in json.loads(work or "[]")}
     left, stored, versions = _artifacts(artifacts), _results(results), _versions_by_task(ran)
@@ -79,8 +81,8 @@ def _jobs(
     assert project is not None  # a runner's token has one
     by_id = {}
     for row in (jobs[pk] for pk in reporter.jobs if pk in jobs):
-        job = rows.read(Job, row)
-        job.task = rows.read(Task, tasks[job.task_id])
+        job = rows.row_from_json(Job, row)
+        job.task = rows.row_from_json(Task, tasks[job.task_id])
         # The statement read tasks of this project alone, so the token's row of it serves for all
         job.task.project = project
         if runner_claims.was_job_of(runner, job):
@@ -97,7 +99,7 @@ def _artifacts(text: str | None) -> dict[int, list[HandedOver]]:
 
 def _results(text: str | None) -> dict[tuple[int, uuid.UUID], RunnerResult]:
     return {
-        (row["job_id"], uuid.UUID(row["lease"])): rows.read(RunnerResult, row)
+        (row["job_id"], uuid.UUID(row["lease"])): rows.row_from_json(RunnerResult, row)
         for row in json.loads(text or "[]")
     }
 

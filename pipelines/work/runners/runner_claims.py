@@ -29,7 +29,7 @@ def job_under_lease(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
         pk=job_id, task__project=runner.project_id
     )
     stored_job = existing(job)
-    if not leases.is_held(job_id, lease, runner.pk):
+    if not leases.has_lease(job_id, lease, runner.pk):
         raise LeaseLost
     return stored_job
 

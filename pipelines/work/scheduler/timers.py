@@ -36,7 +36,7 @@ def sweep(limit: int = 100) -> Counter[str]:
     # They were found without a lock: a lease that was granted since belongs to another attempt
     for job in Job.objects.filter(pk__in=expired, lease_key=F("lease__key")).order_by("task_id"):
         try:
-            counts[engine.lose(job.pk, job.attempt, expired[job.pk].key)] += 1
+            counts[engine.expire_lease(job.pk, job.attempt, expired[job.pk].key)] += 1
         # The database is away, which is not this task's fault
         except (OperationalError, InterfaceError):
             raise

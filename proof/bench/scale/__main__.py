@@ -31,7 +31,7 @@ LARGE = 150_000
 
 
 def run(given: argparse.Namespace) -> dict[str, Any]:
-    from pipelines.ports.collector import collect_little, settle_down  # noqa: PLC0415  # after `database`
+    from pipelines.ports.collector import freeze_loaded, reduce_collection  # noqa: PLC0415  # after `database`
     from proof.bench.scale import data, measure, pages  # noqa: PLC0415  # after `database`
 
     if not data.there():
@@ -48,8 +48,8 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
     }
     print(f"load {load}, yardstick {stick} ms, {answer['rows']}", flush=True)
     print(f"| {'':30} | " + " | ".join(COLUMNS) + " |", flush=True)
-    collect_little()
-    settle_down()
+    reduce_collection()
+    freeze_loaded()
     for name, act in pages.acts().items():
         if given.only and not any(each.lower() in name.lower() for each in given.only):
             continue

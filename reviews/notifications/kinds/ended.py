@@ -10,10 +10,10 @@ from pipelines.models import Job, Status, Task
 from pipelines.ports.observers import TaskEnded
 from pipelines.queries import versions
 from pipelines.queries.leftovers import reporting
-from pipelines.queries.unmerged import left_unmerged
+from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.routing.sentences.names import station_name
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 SENTENCES = {
@@ -24,8 +24,8 @@ UNMERGED = "“%(task)s” is completed, but its change is not merged."
 LEFT = "“%(task)s” is completed, nothing was merged, and problems are left: %(stations)s."
 
 
-def _told(end: Status, batch_context: Heard) -> Iterable[NotificationEvent]:
-    for ending in batch_context.of(TaskEnded):
+def _events(end: Status, batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+    for ending in batch_context.of_type(TaskEnded):
         task = batch_context.tasks[ending.task_id]
         if ending.kind == end and task.requester_id is not None:
             data = _data(task)
@@ -35,19 +35,19 @@ def _told(end: Status, batch_context: Heard) -> Iterable[NotificationEvent]:
 
 
 def _data(task: Task) -> dict[str, Any]:
-    if left_unmerged(task):
+    if has_unmerged_change(task):
         return {"unmerged": True}
     line = versions.by_id(task.pinned_id)
     stations = [station_name(line, job.station) for job in reporting(task, Job.objects.filter(task=task))]
     return {"left": stations} if stations else {}
 
 
-def _says(end: Status, row: Notification) -> Said:
+def _notification_text(end: Status, row: Notification) -> NotificationText:
     assert row.task is not None
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
     stations = ", ".join(row.data.get("left", ()))
     sentence = UNMERGED if row.data.get("unmerged") else LEFT if stations else SENTENCES[end]
-    return Said(sentence % {"task": row.task.title, "stations": stations}, page, "Open the task")
+    return NotificationText(sentence % {"task": row.task.title, "stations": stations}, page, "Open the task")
 
 
 COMPLETED = NotificationKind(
@@ -57,8 +57,8 @@ COMPLETED = NotificationKind(
     "end-completed",
     MailChoice.NEVER,
     (TaskEnded,),
-    partial(_told, Status.COMPLETED),
-    partial(_says, Status.COMPLETED),
+    partial(_events, Status.COMPLETED),
+    partial(_notification_text, Status.COMPLETED),
 )
 FAILED = NotificationKind(
     "failed",
@@ -67,6 +67,6 @@ FAILED = NotificationKind(
     "end-failed",
     MailChoice.NOW,
     (TaskEnded,),
-    partial(_told, Status.FAILED),
-    partial(_says, Status.FAILED),
+    partial(_events, Status.FAILED),
+    partial(_notification_text, Status.FAILED),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pipelines.ports.observers import Alarm, AlarmSettled, Consequence
 from reviews.models import Notice, Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 SENTENCES = {
@@ -16,9 +16,9 @@ SENTENCES = {
 }
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
-    for alarm in batch_context.of(Alarm):
-        for user_id in batch_context.at(alarm.task_id, alarm.notify):
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+    for alarm in batch_context.of_type(Alarm):
+        for user_id in batch_context.member_ids_at(alarm.task_id, alarm.notify):
             yield NotificationEvent(
                 user_id,
                 f"{alarm.about}:{alarm.kind}",
@@ -29,18 +29,18 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
             )
 
 
-def settled(batch: Sequence[Consequence]) -> Iterable[str]:
+def settled_subjects(batch: Sequence[Consequence]) -> Iterable[str]:
     """It was resolved, by whomever."""
     for event in batch:
         if isinstance(event, AlarmSettled):
             yield from (f"{event.about}:{kind}" for kind in SENTENCES)
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     assert row.task is not None
     kind = Notice.NoticeKind(row.data["alarm"])
     anchor = "deadlock" if kind == Notice.NoticeKind.DEADLOCK else "escalation"
-    return Said(
+    return NotificationText(
         SENTENCES[kind] % {"task": row.task.title},
         ("task", row.project.owner.key, row.project.key, row.task.name),
         "Resolve it",
@@ -55,8 +55,8 @@ KIND = NotificationKind(
     "warning",
     MailChoice.NOW,
     (Alarm, AlarmSettled),
-    told,
-    says,
+    events,
+    notification_text,
     named=True,
-    settled=settled,
+    settled=settled_subjects,
 )

@@ -10,10 +10,10 @@ from django.db.models import Exists, OuterRef
 from pipelines.models import Membership, Status, Task, Word
 from pipelines.ports.observers import Consequence, GateDecided, TaskEnded, TaskMoved, TaskWaits
 from pipelines.queries import versions
-from pipelines.queries.unmerged import left_unmerged
+from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.routing.sentences.names import station_name
 from reviews.models import Follow, Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
@@ -46,13 +46,13 @@ class _FollowedEvent:
     requester_knows: bool = False
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     happened = [followed_event for one in batch_context.batch if (followed_event := _read(one)) is not None]
     if not happened:
         return
     for follow in _follows(batch_context.lookups.followed):
         for followed_event in happened:
-            if _tells(follow, followed_event, batch_context.tasks):
+            if _should_notify(follow, followed_event, batch_context.tasks):
                 yield _event(follow, followed_event, batch_context.tasks[followed_event.of.task_id])
 
 
@@ -82,7 +82,7 @@ def _follows(followed: Sequence[int]) -> Iterable[Follow]:
     return Follow.objects.filter(Exists(members), pk__in=followed).order_by("user_id", "pk")
 
 
-def _tells(follow: Follow, followed_event: _FollowedEvent, tasks: dict[int, Task]) -> bool:
+def _should_notify(follow: Follow, followed_event: _FollowedEvent, tasks: dict[int, Task]) -> bool:
     task = tasks[followed_event.of.task_id]
     if follow.user_id == followed_event.by or (
         followed_event.requester_knows and follow.user_id == task.requester_id
@@ -100,13 +100,13 @@ def _event(follow: Follow, followed_event: _FollowedEvent, task: Task) -> Notifi
     data = {"what": followed_event.what, "word": followed_event.word}
     if followed_event.what == "arrived":
         data["station"] = station_name(versions.by_id(task.pinned_id), follow.station)
-    if followed_event.what == "completed" and left_unmerged(task):
+    if followed_event.what == "completed" and has_unmerged_change(task):
         data["what"] = "unmerged"
     about = f"{task.pk}:{followed_event.what}:{at.isoformat()}"
     return NotificationEvent(follow.user_id, about, task.project_id, at, task.pk, data)
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     assert row.task is not None
     word = row.data.get("word", "")
     words = {
@@ -115,7 +115,7 @@ def says(row: Notification) -> Said:
         "word": Word(word).label if word in Word.values else word,
     }
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
-    return Said(SENTENCES[row.data["what"]] % words, page, "Open the task")
+    return NotificationText(SENTENCES[row.data["what"]] % words, page, "Open the task")
 
 
 KIND = NotificationKind(
@@ -125,6 +125,6 @@ KIND = NotificationKind(
     "watch",
     MailChoice.DIGEST,
     (TaskMoved, TaskEnded, GateDecided, TaskWaits),
-    told,
-    says,
+    events,
+    notification_text,
 )

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from pipelines.ports.observers import AgentHandedOver
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
-    for event in batch_context.of(AgentHandedOver):
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+    for event in batch_context.of_type(AgentHandedOver):
         yield NotificationEvent(
             event.user_id,
             f"agent:{event.agent_id}:{event.at.isoformat()}",
@@ -21,8 +21,8 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
         )
 
 
-def says(row: Notification) -> Said:
-    return Said(
+def notification_text(row: Notification) -> NotificationText:
+    return NotificationText(
         f"You now own the agent {row.data['name']}.",
         ("project-agent", row.project.owner.key, row.project.key, row.data["agent"]),
         "Open the agent",
@@ -36,6 +36,6 @@ KIND = NotificationKind(
     "actor-agent",
     MailChoice.NOW,
     (AgentHandedOver,),
-    told,
-    says,
+    events,
+    notification_text,
 )

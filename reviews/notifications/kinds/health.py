@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from pipelines.ports.observers import HealthBreached
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 
-def events(batch: Heard) -> Iterable[NotificationEvent]:
-    for breach in batch.of(HealthBreached):
+def events(batch: ConsequenceBatch) -> Iterable[NotificationEvent]:
+    for breach in batch.of_type(HealthBreached):
         yield NotificationEvent(
             breach.user_id,
             f"health:{breach.figure}:{breach.at.isoformat()}",
@@ -21,9 +21,11 @@ def events(batch: Heard) -> Iterable[NotificationEvent]:
         )
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     page = ("insights", row.project.owner.key, row.project.key)
-    return Said("{name}: {value}, more than {limit}. {todo}".format(**row.data), page, "See the figures")
+    return NotificationText(
+        "{name}: {value}, more than {limit}. {todo}".format(**row.data), page, "See the figures"
+    )
 
 
 KIND = NotificationKind(
@@ -34,5 +36,5 @@ KIND = NotificationKind(
     MailChoice.NOW,
     (HealthBreached,),
     events,
-    says,
+    notification_text,
 )

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from pipelines.ports.observers import InvitationAccepted
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
-    for event in batch_context.of(InvitationAccepted):
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+    for event in batch_context.of_type(InvitationAccepted):
         yield NotificationEvent(
             event.invited_by_id,
             str(event.invitation_id),
@@ -21,9 +21,9 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
         )
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     words = {"who": row.data["name"], "project": row.project.name or row.project.key}
-    return Said(
+    return NotificationText(
         "{who} accepted your invitation to {project}.".format(**words),
         ("project-settings", row.project.owner.key, row.project.key),
         "See the members",
@@ -37,6 +37,6 @@ KIND = NotificationKind(
     "actor-person",
     MailChoice.NEVER,
     (InvitationAccepted,),
-    told,
-    says,
+    events,
+    notification_text,
 )

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from pipelines.ports.observers import CommentMention
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     """Once for each comment, however often it is edited."""
-    for mention in batch_context.of(CommentMention):
+    for mention in batch_context.of_type(CommentMention):
         yield NotificationEvent(
             mention.user_id,
             f"mention:{mention.comment_id}",
@@ -28,10 +28,10 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
         )
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     names = {"name": row.data["name"], "line": row.data["line_name"]}
     part = row.data["part"]
-    return Said(
+    return NotificationText(
         "{name} mentioned you in a comment on the line {line}.".format(**names),
         ("line-draw", row.project.owner.key, row.project.key, row.data["line"]),
         "Open the comment",
@@ -47,6 +47,6 @@ KIND = NotificationKind(
     "edit",
     MailChoice.DIGEST,
     (CommentMention,),
-    told,
-    says,
+    events,
+    notification_text,
 )

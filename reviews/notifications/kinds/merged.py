@@ -8,10 +8,10 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from pipelines.models import Delivery, Membership, Status, Vote, Word
-from pipelines.models.plumbing.compiled import ids, kept
+from pipelines.models.plumbing.compiled import array_field, server_prepared
 from pipelines.ports.observers import TaskEnded
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 SENTENCES = {
@@ -23,11 +23,13 @@ PUSHED = "“%(task)s”, which you approved: Pushed as %(commit)s."
 SHORT = 7
 
 
-def _told(batch_context: Heard) -> Iterable[NotificationEvent]:
+def _events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     """Yield an event for each approver of a task that has landed. Its requester is notified that it is
     completed. A former member gets nothing."""
     ended = {
-        ending.task_id: ending for ending in batch_context.of(TaskEnded) if ending.kind == Status.COMPLETED
+        ending.task_id: ending
+        for ending in batch_context.of_type(TaskEnded)
+        if ending.kind == Status.COMPLETED
     }
     if not ended:
         return
@@ -45,18 +47,18 @@ def _told(batch_context: Heard) -> Iterable[NotificationEvent]:
             yield NotificationEvent(user_id, str(task_id), task.project_id, ended[task_id].at, task_id, data)
 
 
-@kept(tasks=ids())
+@server_prepared(tasks=array_field())
 def _landed(tasks: Any) -> QuerySet[Delivery, Delivery]:
     """The last one of a task comes last."""
     deliveries = Delivery.objects.filter(task__among=tasks, landed_at__isnull=False)
     return deliveries.order_by("landed_at", "job_id").only("task_id", "to", "commit")
 
 
-def _says(row: Notification) -> Said:
+def _notification_text(row: Notification) -> NotificationText:
     assert row.task is not None
     words = {"task": row.task.title, "commit": row.data["commit"][:SHORT]}
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
-    return Said(SENTENCES.get(row.data["to"], PUSHED) % words, page, "Open the task", "delivered")
+    return NotificationText(SENTENCES.get(row.data["to"], PUSHED) % words, page, "Open the task", "delivered")
 
 
 KIND = NotificationKind(
@@ -66,6 +68,6 @@ KIND = NotificationKind(
     "end-completed",
     MailChoice.NEVER,
     (TaskEnded,),
-    _told,
-    _says,
+    _events,
+    _notification_text,
 )

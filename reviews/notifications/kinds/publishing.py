@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipelines.ports.observers import PublishingAsked
+from pipelines.ports.observers import PublishRequested
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 
-def events(batch_context: Heard) -> Iterable[NotificationEvent]:
-    for request in batch_context.of(PublishingAsked):
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+    for request in batch_context.of_type(PublishRequested):
         what = "back" if request.reason else "asked"
         yield NotificationEvent(
             request.user_id,
@@ -22,7 +22,7 @@ def events(batch_context: Heard) -> Iterable[NotificationEvent]:
         )
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     text = (
         "%(by)s sent %(line)s back instead of publishing it: %(reason)s"
         if row.data["reason"]
@@ -30,7 +30,7 @@ def says(row: Notification) -> Said:
     )
     words = {"by": row.data["by"], "line": row.data["name"], "reason": row.data["reason"]}
     page = ("line-publish", row.project.owner.key, row.project.key, row.data["line"])
-    return Said(text % words, page, "Open the draft")
+    return NotificationText(text % words, page, "Open the draft")
 
 
 KIND = NotificationKind(
@@ -39,7 +39,7 @@ KIND = NotificationKind(
     "Somebody asks for publishing a draft that you may publish, or sends yours back.",
     "edit",
     MailChoice.NOW,
-    (PublishingAsked,),
+    (PublishRequested,),
     events,
-    says,
+    notification_text,
 )

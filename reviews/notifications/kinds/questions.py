@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.ports.observers import Consequence, ReviewerAsked, ReviewerTold
+from pipelines.ports.observers import Consequence, QuestionAnswered, QuestionRaised
 from pipelines.templatetags.cuts import shortened
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 MAX_TEXT = 500
 """Characters of the question in a mail; the page has all of it."""
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
-    both: list[ReviewerAsked | ReviewerTold] = [
-        *batch_context.of(ReviewerAsked),
-        *batch_context.of(ReviewerTold),
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+    both: list[QuestionRaised | QuestionAnswered] = [
+        *batch_context.of_type(QuestionRaised),
+        *batch_context.of_type(QuestionAnswered),
     ]
     for event in both:
-        word = "asked" if isinstance(event, ReviewerAsked) else "answered"
+        word = "asked" if isinstance(event, QuestionRaised) else "answered"
         yield NotificationEvent(
             event.user_id,
             f"question:{event.question_id}:{word}",
@@ -36,12 +36,12 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
         )
 
 
-def settled(batch: Sequence[Consequence]) -> Iterable[str]:
+def settled_subjects(batch: Sequence[Consequence]) -> Iterable[str]:
     """It was answered."""
-    return [f"question:{event.question_id}:asked" for event in batch if isinstance(event, ReviewerTold)]
+    return [f"question:{event.question_id}:asked" for event in batch if isinstance(event, QuestionAnswered)]
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     assert row.task is not None
     words = {"name": row.data["name"], "task": row.task.title}
     if row.about.endswith(":asked"):
@@ -49,7 +49,9 @@ def says(row: Notification) -> Said:
     else:
         sentence, verb = "{name} answered your question about “{task}”.".format(**words), "Open the review"
     facts = [("Question", row.data["text"])]
-    return Said(sentence, ("gate-visit", row.data["visit"]), verb, f"question-{row.data['question']}", facts)
+    return NotificationText(
+        sentence, ("gate-visit", row.data["visit"]), verb, f"question-{row.data['question']}", facts
+    )
 
 
 KIND = NotificationKind(
@@ -58,9 +60,9 @@ KIND = NotificationKind(
     "A reviewer asks you about your task, or your own question was answered.",
     "comment",
     MailChoice.NOW,
-    (ReviewerAsked, ReviewerTold),
-    told,
-    says,
-    settled=settled,
+    (QuestionRaised, QuestionAnswered),
+    events,
+    notification_text,
+    settled=settled_subjects,
 )
 """Its mail goes out at once: a review waits for the answer."""

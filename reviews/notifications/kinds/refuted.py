@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pipelines.ports.observers import GuaranteeRefuted
 from pipelines.routing.basics.plural import plural
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
-    for refuted in batch_context.of(GuaranteeRefuted):
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+    for refuted in batch_context.of_type(GuaranteeRefuted):
         yield NotificationEvent(
             refuted.user_id,
             f"refuted:{refuted.version_id}",
@@ -27,14 +27,14 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
         )
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     count = row.data["count"]
     words = plural(
         "%(n)s guarantee of %(line)s v%(version)s does not hold. The version runs on.",
         "%(n)s guarantees of %(line)s v%(version)s do not hold. The version runs on.",
         count,
     )
-    return Said(
+    return NotificationText(
         words % {"n": count, "line": row.data["name"], "version": row.data["version"]},
         ("line", row.project.owner.key, row.project.key, row.data["line"]),
         "Open the line",
@@ -49,6 +49,6 @@ KIND = NotificationKind(
     "guarantee-refuted",
     MailChoice.NOW,
     (GuaranteeRefuted,),
-    told,
-    says,
+    events,
+    notification_text,
 )

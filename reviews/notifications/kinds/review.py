@@ -16,22 +16,24 @@ from pipelines.ports.observers import (
 )
 from pipelines.queries import versions
 from pipelines.routing.document.gates import MAX_REMINDERS
-from reviews.decision.gates import gate_at
+from reviews.decision.gates import gate_of_visit
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     """Everybody who may decide, stand-ins included, and the members among the addresses the gate names."""
-    opened = {event.visit_id: event for event in batch_context.of(GateOpened)}
+    opened = {event.visit_id: event for event in batch_context.of_type(GateOpened)}
     if opened:
         people, away = batch_context.lookups.people, batch_context.lookups.away
         for visit in batch_context.lookups.visits:
             event = opened[visit.pk]
-            gate = gate_at(visit, versions.by_id(visit.asked_by.pinned_id))
+            gate = gate_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
             decider_ids = deciders(people[event.project_id], away[event.project_id], visit, gate.approval)
-            for user_id in dict.fromkeys([*decider_ids, *batch_context.at(event.task_id, event.notify)]):
+            for user_id in dict.fromkeys(
+                [*decider_ids, *batch_context.member_ids_at(event.task_id, event.notify)]
+            ):
                 yield NotificationEvent(
                     user_id,
                     str(visit.pk),
@@ -40,9 +42,9 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
                     event.task_id,
                     {"gate": gate.name},
                 )
-    for late in batch_context.of(GateOverdue):
+    for late in batch_context.of_type(GateOverdue):
         project_id = batch_context.tasks[late.task_id].project_id
-        for user_id in batch_context.at(late.task_id, late.notify):
+        for user_id in batch_context.member_ids_at(late.task_id, late.notify):
             yield NotificationEvent(
                 user_id,
                 f"{late.visit_id}:{_reminder(late.number)}",
@@ -63,14 +65,14 @@ def about(visit: UUID) -> list[str]:
     return [str(visit), *(f"{visit}:{reminder}" for reminder in reminders)]
 
 
-def settled(batch: Sequence[Consequence]) -> Iterable[str]:
+def settled_subjects(batch: Sequence[Consequence]) -> Iterable[str]:
     """It was decided, or closed."""
     for event in batch:
         if isinstance(event, GateDecided | GateClosed):
             yield from about(event.visit_id)
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     assert row.task is not None
     words = {"task": row.task.title, "gate": row.data.get("gate", "")}
     text = (
@@ -80,7 +82,7 @@ def says(row: Notification) -> Said:
         if row.data.get("soon")
         else "“{task}” waits for your review: {gate}.".format(**words)
     )
-    return Said(text, ("gate-visit", row.about.partition(":")[0]), "Open the review")
+    return NotificationText(text, ("gate-visit", row.about.partition(":")[0]), "Open the review")
 
 
 KIND = NotificationKind(
@@ -90,9 +92,9 @@ KIND = NotificationKind(
     "gate",
     MailChoice.NOW,
     (GateOpened, GateOverdue, GateDecided, GateClosed, VoteCast),
-    told,
-    says,
+    events,
+    notification_text,
     named=True,
     addressed=True,
-    settled=settled,
+    settled=settled_subjects,
 )

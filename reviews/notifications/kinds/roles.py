@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pipelines.models import Role
 from pipelines.ports.observers import RolesChanged
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
-    for event in batch_context.of(RolesChanged):
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+    for event in batch_context.of_type(RolesChanged):
         if event.by_id != event.user_id:
             about = f"{event.project_id}:{event.at.isoformat()}"
             yield NotificationEvent(
@@ -24,14 +24,16 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
             )
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     words = {"project": row.project.name or row.project.key, "roles": _roles(row.data["after"])}
     text = (
         "Your roles in %(project)s are now: %(roles)s."
         if row.data["before"]
         else "You are now a member of %(project)s: %(roles)s."
     )
-    return Said(text % words, ("project-settings", row.project.owner.key, row.project.key), "See the members")
+    return NotificationText(
+        text % words, ("project-settings", row.project.owner.key, row.project.key), "See the members"
+    )
 
 
 def _roles(roles: Iterable[str]) -> str:
@@ -45,6 +47,6 @@ KIND = NotificationKind(
     "settings",
     MailChoice.DIGEST,
     (RolesChanged,),
-    told,
-    says,
+    events,
+    notification_text,
 )

@@ -13,7 +13,7 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import stuck_sentence
 from reviews.models import Notification
-from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
+from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
 
 # A task that is on hold for one of these: somebody else is told, or other tasks have to end.
@@ -37,9 +37,9 @@ LATE = "late:"
 """`about` begins so where the task, or its review, is late: after it the review, if it is that."""
 
 
-def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     yield from _late(batch_context)
-    waits = {event.token_id: event for event in batch_context.of(TaskWaits) if event.status in SENTENCES}
+    waits = {event.token_id: event for event in batch_context.of_type(TaskWaits) if event.status in SENTENCES}
     if not waits:
         return
     for token in Token.objects.filter(ASKS, pk__in=waits, task__requester__isnull=False).order_by("pk"):
@@ -56,14 +56,14 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
             task.project_id,
             event.at,
             task.pk,
-            {"status": token.status, "station": station, **_why(token, line)},
+            {"status": token.status, "station": station, **_reason_data(token, line)},
         )
 
 
-def _late(batch_context: Heard) -> Iterable[NotificationEvent]:
+def _late(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     # 0 comes before it is due, and after 1 it is told already
-    overdue = [reminder for reminder in batch_context.of(GateOverdue) if reminder.number == 1]
-    both: list[TaskLate | GateOverdue] = [*batch_context.of(TaskLate), *overdue]
+    overdue = [reminder for reminder in batch_context.of_type(GateOverdue) if reminder.number == 1]
+    both: list[TaskLate | GateOverdue] = [*batch_context.of_type(TaskLate), *overdue]
     positions = _positions(batch_context, {late.task_id for late in both})
     for late in both:
         task = batch_context.tasks[late.task_id]
@@ -74,7 +74,7 @@ def _late(batch_context: Heard) -> Iterable[NotificationEvent]:
             yield NotificationEvent(task.requester_id, about, task.project_id, late.at, task.pk, data)
 
 
-def _positions(batch: Heard, task_ids: set[int]) -> dict[int, str]:
+def _positions(batch: ConsequenceBatch, task_ids: set[int]) -> dict[int, str]:
     """Say of each task at which stations it is, and in which state, by one statement."""
     if not task_ids:
         return {}
@@ -86,7 +86,7 @@ def _positions(batch: Heard, task_ids: set[int]) -> dict[int, str]:
     return {task: " · ".join(places) for task, places in words.items()}
 
 
-def _why(token: Token, line: ParsedLine) -> dict[str, str]:
+def _reason_data(token: Token, line: ParsedLine) -> dict[str, str]:
     """Say why it is stuck, who put it on hold and why, or the tasks it waits for that did not complete."""
     if token.status == Status.STUCK:
         sentence = stuck_sentence(token, line)
@@ -99,7 +99,7 @@ def _why(token: Token, line: ParsedLine) -> dict[str, str]:
     return details if "by" in details else {}
 
 
-def says(row: Notification) -> Said:
+def notification_text(row: Notification) -> NotificationText:
     assert row.task is not None
     words = {"task": row.task.title, **row.data}
     sentence = LATE_SENTENCES.get(row.data.get("late", "")) or SENTENCES[Status(row.data["status"])]
@@ -111,10 +111,10 @@ def says(row: Notification) -> Said:
         (name, row.data[key]) for name, key in (("Where", "where"), ("Reason", "reason")) if row.data.get(key)
     ]
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
-    return Said(sentence % words, page, "Open the task", facts=facts)
+    return NotificationText(sentence % words, page, "Open the task", facts=facts)
 
 
-def over(row: Notification) -> bool:
+def is_outdated(row: Notification) -> bool:
     """Tell if it continues, or waits for something else; of a late one, if it has ended or was reviewed."""
     if row.data.get("late") == "task":
         return row.task is None or row.task.ended_at is not None
@@ -132,7 +132,7 @@ KIND = NotificationKind(
     "status-blocked",
     MailChoice.NOW,
     (TaskWaits, TaskLate, GateOverdue),
-    told,
-    says,
-    over=over,
+    events,
+    notification_text,
+    over=is_outdated,
 )

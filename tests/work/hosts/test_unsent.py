@@ -105,10 +105,10 @@ def test_a_status_asked_for_while_it_is_sent_stays_queued(world: World) -> None:
     """A sender marks the notice that it read; the newer one has a ticket of its own, and loses it with a word."""
     place = Place(world)
     link = HostLink.objects.create(task=place.task, repository=place.repository, kind="branch", number=0)
-    host_notices.note([(link, "status")], timezone.now())
+    host_notices.enqueue_notices([(link, "status")], timezone.now())
     first = HostNotice.objects.get(link=link)
-    host_notices.note([(link, "status")], timezone.now())
-    assert not host_notices.current(first).update(state=State.SENT, sent_at=timezone.now())
+    host_notices.enqueue_notices([(link, "status")], timezone.now())
+    assert not host_notices.pending_row(first).update(state=State.SENT, sent_at=timezone.now())
     assert not host_notices.fail(first, "The host refused the older one.")
     assert HostNotice.objects.get(link=link).state == State.QUEUED
     run_sql("DELETE FROM procrastinate_jobs WHERE task_name = 'pipelines.tell_host'")

@@ -267,7 +267,7 @@ def test_a_runner_that_starts_again_has_lost_an_attempt(far: FarAway, held: tupl
 def test_nothing_changes_once_the_lease_is_lost(world: World, far: FarAway, held: tuple[Job, str]) -> None:
     job, lease = held
     world.expire(job.task)
-    assert engine.lose(job.pk, 1, Job.objects.get(pk=job.pk).lease_key) == "requeued"  # type: ignore[arg-type]
+    assert engine.expire_lease(job.pk, 1, Job.objects.get(pk=job.pk).lease_key) == "requeued"  # type: ignore[arg-type]
     digest = hashlib.sha256(b"x").hexdigest()
     calls = {
         "log": {"text": "0.1\tlate\n"},

@@ -19,7 +19,7 @@ import structlog
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from config.handler import OneThread
+from config.handler import SingleThreadHandler
 from pipelines.api import auth
 from pipelines.models import ApiToken, Event, Job, RunnerUpload, Task
 from pipelines.people import accounts
@@ -41,7 +41,7 @@ class Web:
     """The web process's way with a request, on an event loop of its own."""
 
     def __init__(self) -> None:
-        self.app, self.loop = OneThread(), asyncio.new_event_loop()
+        self.app, self.loop = SingleThreadHandler(), asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
         self._thread.start()
 

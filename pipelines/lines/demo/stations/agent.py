@@ -11,7 +11,7 @@ import subprocess
 import sys
 from typing import Any
 
-from .report import StationError, StationReport, arguments, asks
+from .report import StationError, StationReport, arguments, question_signals
 from .text import clip, one_line
 
 LONGEST = 200_000  # characters of an answer that go on to the next station
@@ -31,14 +31,14 @@ def main() -> StationReport:
     try:
         command = shlex.split(os.environ.get("GATELINE_AGENT_COMMAND", ""))
     except ValueError as error:
-        return unset(f"The agent's command cannot be read: {error}.")
+        return unset_report(f"The agent's command cannot be read: {error}.")
     if not command and options.scripted:
-        return scripted(options.key, sys.stdin.read())
+        return scripted_report(options.key, sys.stdin.read())
     if not command:
-        return unset("No agent is set up on this worker.")
+        return unset_report("No agent is set up on this worker.")
     if shutil.which(command[0]) is None:
-        return unset(f"The agent's program {command[0]} is not on this worker.")
-    text, code = answer(command)
+        return unset_report(f"The agent's program {command[0]} is not on this worker.")
+    text, code = run_agent(command)
     # Negative where a signal ended it
     if code:
         raise StationError(f"The agent ended with {code}: {clip(one_line(text[-2000:]))}", "agent", abs(code))
@@ -49,7 +49,7 @@ def main() -> StationReport:
     return StationReport(clip(one_line(spoken), 200), output={options.key: value})
 
 
-def scripted(key: str, prompt: str) -> StationReport:
+def scripted_report(key: str, prompt: str) -> StationReport:
     """Answer in place of an agent, so that the line can be watched before one is set up. The answer says so."""
     why = f"Written by a script: no agent is set up on this worker, so there is no real {key}."
     quoted_prompt = "\n".join(f"> {line}".rstrip() for line in clip(prompt.strip(), 2000).splitlines())
@@ -58,18 +58,18 @@ def scripted(key: str, prompt: str) -> StationReport:
     return StationReport(f"{why} {HOW}", output={key: text})
 
 
-def unset(why: str) -> StationReport:
+def unset_report(why: str) -> StationReport:
     return StationReport(
         f"{why} {HOW}",
         verdict="blocked",
         exit_code=78,  # EX_CONFIG
         failure_type="not_configured",
         blockers=[{"title": why, "description": HOW}],
-        signals=asks(f"{why} {HOW} The station runs again when you answer. Is it done?"),
+        signals=question_signals(f"{why} {HOW} The station runs again when you answer. Is it done?"),
     )
 
 
-def answer(command: list[str]) -> tuple[str, int]:
+def run_agent(command: list[str]) -> tuple[str, int]:
     """Run the agent; return what it writes, copied to the log as it comes, and its exit code.
 
     Its lines are not marked as a stranger's: the signals of an agent are meant to be heard.

@@ -55,7 +55,7 @@ class StationReport:
         )
 
 
-def asks(question: str) -> list[dict[str, Any]]:
+def question_signals(question: str) -> list[dict[str, Any]]:
     """The signal that holds the task until somebody has answered `question`; then the station runs again."""
     return [{"verdict": "hold", "reason": "needs_human", "meta": {"question": question}}]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.engine.moves.entitlement import EntitledPerson
 from pipelines.models import Group, Role
-from pipelines.models.people import expand
+from pipelines.models.people import expand_roles
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.requirements import EVERYONE, ONE_PERSON, OWNER, REQUIREMENT, REQUIREMENTS
 from pipelines.web.editor.forms import places
@@ -105,7 +105,7 @@ def _title(member: Any, index: int) -> str:
 
 def _roles(people: Sequence[EntitledPerson]) -> Options:
     return [
-        (value, f"{words} – {_count(sum(value in expand(person.roles) for person in people))}")
+        (value, f"{words} – {_count(sum(value in expand_roles(person.roles) for person in people))}")
         for value, words in Role.choices
     ]
 

@@ -13,7 +13,7 @@ from pipelines.models import Purpose
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
-from pipelines.ports.vault.finding import brought
+from pipelines.ports.vault.finding import secret_needs_of
 from pipelines.queries import environments, queued_work
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.routing.document.kinds import IMAGES
@@ -31,7 +31,9 @@ def unattended(claim: Claim, room: Mapping[str, int], older_than: float) -> dict
 
 
 def _select_jobs(claim: Claim, room: Mapping[str, int], text: str, *values: float) -> dict[int, str]:
-    waiting = queued_work.everywhere() if claim.project is None else queued_work.in_project(claim.project)
+    waiting = (
+        queued_work.in_all_projects() if claim.project is None else queued_work.in_project(claim.project)
+    )
     work = list(_fitting(claim, [row for row in waiting if row.kind not in UNLEASED], room))
     if not work:
         return {}
@@ -50,24 +52,24 @@ def _fitting(
     rows = [
         (row, name)
         for row in waiting
-        if room.get(name := queue.queue_for(row.purpose, row.kind), 0) > 0 and queued_work.does(claim, row)
+        if room.get(name := queue.queue_for(row.purpose, row.kind), 0) > 0 and queued_work.may_do(claim, row)
     ]
     # What is stored is looked up once for all, and only where it makes a difference.
-    in_doubt = [row for row, _name in rows if queued_work.lacks_secrets(claim, row)]
-    stored = brought([(row.reach, row.published) for row in in_doubt])
+    in_doubt = [row for row, _name in rows if queued_work.depends_on_secrets(claim, row)]
+    stored = secret_needs_of([(row.reach, row.published) for row in in_doubt])
     refused = {
         row
         for row, secrets in zip(in_doubt, stored, strict=True)
-        if not queued_work.does(claim, row, secrets)
+        if not queued_work.may_do(claim, row, secrets)
     }
     in_repositories = {row.project for row, _name in rows if environments.workspace_of(row) is not None}
     images = None
     if in_repositories and not claim.has(IMAGES):
         images = environments.ImageRepositories.of(in_repositories)
     for row, name in rows:
-        if row in refused or (images and images.asked(row)):
+        if row in refused or (images and images.all_need_images(row)):
             continue
-        field = images.input_of(row) if images else ""
+        field = images.image_input(row) if images else ""
         yield {
             "version": row.version,
             "station": row.station,

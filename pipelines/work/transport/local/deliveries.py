@@ -11,13 +11,13 @@ from typing import Any
 from django.db import transaction
 
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
-from pipelines.ports.host_notices import STATUS, note
+from pipelines.ports.host_notices import STATUS, enqueue_notices
 from pipelines.queries import delivery_queue, versions
 from pipelines.queries.environments import repository_of
 from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import protection_of
-from pipelines.queries.standing_approvals import standing_approval
-from pipelines.queries.task_branch import pushed_to
+from pipelines.queries.standing_approvals import same_patch_approval
+from pipelines.queries.task_branch import pushed_commit
 from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
 from pipelines.routing.document.line import ParsedLine
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
@@ -61,7 +61,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
     branch, onto = (
         (state.base_branch, state.base)
         if to == MERGE
-        else (state.branch, pushed_to(task.pk, state.branch, job.pk))
+        else (state.branch, pushed_commit(task.pk, state.branch, job.pk))
     )
     protection, involved = protection_of(repository), involved_in(task, line)
     # Law §15, Protection: beside the gate, what the repository asks for
@@ -74,8 +74,8 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)
     if to == MERGE:
         # Held until the row below is written: two deliveries would both find the branch free
-        delivery_queue.lock(repository.pk, branch)
-        if wait := delivery_queue.wait(job, repository.pk, branch):
+        delivery_queue.lock_queue(repository.pk, branch)
+        if wait := delivery_queue.seconds_to_turn(job, repository.pk, branch):
             return Clearance(wait=wait)
     # A later attempt gets what the first was cleared for
     made, _new = Delivery.objects.get_or_create(
@@ -153,7 +153,7 @@ def approving_visit(job: Job, gate: str, state: GitState) -> tuple[GateVisit | N
         return None, ""
     if branch_state_after(last.job).tree == state.tree:
         return last, ""
-    stands = standing_approval(versions.by_id(job.pinned_id), job, gate, delivers=True)
+    stands = same_patch_approval(versions.by_id(job.pinned_id), job, gate, delivers=True)
     if stands is None or (stands.visit, stands.tree, stands.base) != (last, state.tree, state.base):
         return None, ""
     return last, stands.approved
@@ -229,7 +229,7 @@ def seconds_to_wait(job_id: int) -> float:
     repository = repository_of(job.task, line)
     if repository is None or str(line.station(job.station).work.get("to") or MERGE) != MERGE:
         return 0.0
-    return delivery_queue.wait(job, repository.pk, branch_state_before(job).base_branch)
+    return delivery_queue.seconds_to_turn(job, repository.pk, branch_state_before(job).base_branch)
 
 
 def _link_branch(delivery: Delivery, now: datetime) -> None:
@@ -246,7 +246,7 @@ def _link_branch(delivery: Delivery, now: datetime) -> None:
         number=0,
         defaults={"repository": repository, "sign": "", "url": repository.page},
     )
-    note([(link, STATUS)], now)
+    enqueue_notices([(link, STATUS)], now)
 
 
 def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime) -> None:
@@ -257,4 +257,4 @@ def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime)
         number=request["number"],
         defaults={"repository": delivery.repository, "sign": request["sign"], "url": request["url"]},
     )
-    note([(link, STATUS)], now)
+    enqueue_notices([(link, STATUS)], now)

@@ -12,7 +12,7 @@ from pipelines.work.spec.hosting import HostAccess
 
 
 def stored_for(repository: Repository, *names: str) -> dict[str, StoredValue]:
-    reach = finding.Reach(repository.project.owner_id, repository.project_id)
+    reach = finding.ValueScope(repository.project.owner_id, repository.project_id)
     return reach.nearest(SECRET, [name for name in names if name])
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from pipelines import engine
-from pipelines.engine.core.decision_context import about
+from pipelines.engine.core.decision_context import task_fields
 from pipelines.models import Decision, Event, Job, Purpose, Token
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.queries import versions
@@ -40,7 +40,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
     runs, inputs = declared(line, station), inputs_of(task, line)
     git = git_order(task, line, station, job.pk) if job.purpose == Purpose.STATION else None
     scope = {
-        "task": about(task),
+        "task": task_fields(task),
         "input": inputs,
         "context": task.context,
         "variables": task.variables,

@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from django.db.models.functions import Lower
 
 from pipelines import engine
-from pipelines.engine import Pushed
+from pipelines.engine import ObservedPush
 from pipelines.models import Job, Membership, Task, User
 from pipelines.work.results.text import escaped
 from pipelines.work.transport.local.stored_results import lock_lease
@@ -30,7 +30,9 @@ def record_push(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logi
     by_host = find_members(job.task, logins, ())
     people = by_host or find_members(job.task, (), who)
     pushed_by = escaped(joined_names(logins or who))
-    return engine.take_over(job.task_id, Pushed(commit, pushed_by, people, job_id, by_host=bool(by_host)))
+    return engine.record_push_visit(
+        job.task_id, ObservedPush(commit, pushed_by, people, job_id, by_host=bool(by_host))
+    )
 
 
 def find_members(task: Task, logins: Iterable[str], addresses: Iterable[str]) -> tuple[int, ...]:

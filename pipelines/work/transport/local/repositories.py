@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pipelines.models import BranchPush, Job, Purpose, Repository, Task, VisitCommit
 from pipelines.queries.environments import repository_of
-from pipelines.queries.task_branch import pushed_to, shown_on_host
+from pipelines.queries.task_branch import last_host_commit, pushed_commit
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.git.refusals import MERGE_CONFLICT
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
@@ -62,8 +62,8 @@ def git_state(job_id: int) -> GitState:
     state = branch_state_before(job)
     if not state.branch:
         return state
-    commit, tree = shown_on_host(job.task_id, job.pk)
-    pushed = pushed_to(job.task_id, state.branch, job.pk)
+    commit, tree = last_host_commit(job.task_id, job.pk)
+    pushed = pushed_commit(job.task_id, state.branch, job.pk)
     conflicted = state.moved and _ended_in_conflict(job)
     return replace(state, pushed=pushed, shown=commit, shown_tree=tree, conflicted=conflicted)
 

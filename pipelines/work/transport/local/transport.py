@@ -60,7 +60,7 @@ class LocalTransport:
         await self._once(self._sign_off)
 
     def _sign_off(self) -> None:
-        for lease in leases.held_by(self.worker):
+        for lease in leases.leases_of(self.worker):
             jobs.give_back_stray(lease.job_id, lease.key)
         Worker.objects.filter(pk=self.worker).update(stopped_at=jobs.database_time_after(0))
 

@@ -15,13 +15,13 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat, Length
 
 from pipelines.engine.core import payload
-from pipelines.engine.core.decision_context import about
+from pipelines.engine.core.decision_context import task_fields
 from pipelines.errors import Invalid
 from pipelines.models import Decision, Job, StationTrial, Task
 from pipelines.ports import clock, queue
 from pipelines.ports.leases import Claim
 from pipelines.ports.terms import TRIALS, TRY_STATION
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.finding import ValueScope
 from pipelines.queries import environments
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.basics.problems import Malformed
@@ -171,8 +171,8 @@ def begin(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
 
 def fits(claim: Claim, task: Task, line: ParsedLine, station: Station) -> bool:
     """Say whether a worker beside the database does this."""
-    besides = environments.asked(task.project_id, line, station, task.inputs)
-    return claim.can(task.project.owner.key, station, Reach.of(task).brings(station), besides)
+    besides = environments.required_offers(task.project_id, line, station, task.inputs)
+    return claim.can_do(task.project.owner.key, station, ValueScope.of(task).secret_needs(station), besides)
 
 
 def mark_present(trial_id: int) -> bool:
@@ -182,7 +182,7 @@ def mark_present(trial_id: int) -> bool:
 def end(trial_id: int, outcome: dict[str, Any]) -> str:
     """ "", or why this cannot be stored."""
     try:
-        payload.accept(outcome, "outcome")
+        payload.checked_digest(outcome, "outcome")
         read_outcome(outcome, "outcome")
     except (Invalid, Malformed) as fault:
         return f"{fault.path}: {fault.message}"
@@ -273,7 +273,7 @@ class TrialOrders:
             station=replace(order, max_timeout=min(order.max_timeout or MOST_SECONDS, MOST_SECONDS)),
             declared=runs,
             scope={
-                "task": {**about(task), "name": NAME},
+                "task": {**task_fields(task), "name": NAME},
                 "input": inputs,
                 "context": self._context(),
                 "variables": task.variables,

@@ -119,12 +119,12 @@ def lose_early(scene: Scene, subject: Subject) -> Act | None:
         return None
     lease = as_uuid(job["lease_key"])
     assert lease is not None
-    return lambda: engine.lose(job["id"], job["attempt"], lease)
+    return lambda: engine.expire_lease(job["id"], job["attempt"], lease)
 
 
 def lose_late(scene: Scene, subject: Subject) -> Act | None:
     late = scene.lost.get(subject.id)
-    return (lambda: engine.lose(late.job_id, late.attempt, _key(late))) if late else None
+    return (lambda: engine.expire_lease(late.job_id, late.attempt, _key(late))) if late else None
 
 
 def requeue(scene: Scene, subject: Subject) -> Act | None:
