@@ -11,8 +11,8 @@ from types import FrameType
 from config import lifeline, readiness, up
 from config.embedded import layout
 from config.embedded.errors import LauncherError
-from config.embedded.hold import acquire_share
-from pipelines.ports.collector import reduce_collection
+from config.embedded.server_share import acquire_share
+from pipelines.ports.garbage_collection import reduce_collection
 
 ROLES = {"web": "web", "worker": "worker"}
 NEEDS_NO_DATABASE = {

@@ -1,5 +1,5 @@
 """The ASGI application: HTTP by Django, sockets by Channels. Any ASGI server can serve it;
-the bounds of `manage.py web` are not its own (config/door.py)."""
+the bounds of `manage.py web` are not its own (config/request_bounds.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 
 from config.embedded import layout
-from config.embedded.hold import acquire_share
+from config.embedded.server_share import acquire_share
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Callable[..., Awaitable[Any]], Callable[..., Awaitable[Any]]], Awaitable[Any]]
@@ -27,7 +27,7 @@ if not os.environ.get("DATABASE_URL"):
 django.setup(set_prefix=False)
 
 # These import models: they come after Django is set up.
-from config.handler import SingleThreadHandler
+from config.request_handler import SingleThreadHandler
 from pipelines.web.live.routing import sockets
 
 

@@ -29,14 +29,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.terms import ALIVE_SECONDS
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.web.live.healing import healer
-from pipelines.web.shell.anonymous import PROBES, wrong_tokens
-from pipelines.web.shell.away import AWAY
+from pipelines.web.live.hint_repair import healer
 from pipelines.web.shell.errors import too_many
-from pipelines.web.shell.page import from_this_machine
+from pipelines.web.shell.outage_errors import AWAY
+from pipelines.web.shell.page import is_local_request
+from pipelines.web.shell.rate_limits import PROBES, wrong_tokens
 from pipelines.web.statements import INSTALLATION_METRICS
 from pipelines.work.program.main import checkout_version
 from reviews.models.statements import UNDELIVERED
@@ -210,10 +210,10 @@ def area_of(path: str) -> str:
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer whoever sends the token of the setting; where there is none, programs of this machine."""
-    if not settings.METRICS_TOKEN and not from_this_machine(request):
+    if not settings.METRICS_TOKEN and not is_local_request(request):
         raise Http404
     if settings.METRICS_TOKEN and not _sends_token(request):
-        if seconds := wrong_tokens.wait(request):
+        if seconds := wrong_tokens.count_and_retry_after(request):
             return too_many(request, seconds)
         headers = {"WWW-Authenticate": 'Bearer realm="Gateline"'}
         return HttpResponse(REFUSED_READER, status=401, headers=headers, content_type="text/plain")

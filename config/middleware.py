@@ -12,7 +12,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from config import metrics
 from pipelines.web.shell import errors, request_id
-from pipelines.web.shell.away import is_away, is_full
+from pipelines.web.shell.outage_errors import is_database_unavailable, is_disk_full
 
 View = Callable[[HttpRequest], HttpResponseBase]
 
@@ -28,9 +28,9 @@ class DatabaseAwayMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if is_full(error):
-            return errors.full(request)
-        return errors.unavailable(request) if is_away(error) else None
+        if is_disk_full(error):
+            return errors.disk_full(request)
+        return errors.unavailable(request) if is_database_unavailable(error) else None
 
 
 class RoomMiddleware:

@@ -180,8 +180,8 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
     # Before the first that asks the database, which takes no NUL
-    "pipelines.web.shell.middleware.PlainText",
-    "pipelines.web.shell.middleware.ApiProblems",
+    "pipelines.web.shell.middleware.NullByteGuard",
+    "pipelines.web.shell.middleware.ApiMethodProblems",
     "pipelines.web.shell.middleware.VisibleText",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -192,10 +192,10 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     # After the sign-in is known: who has one is not counted
-    "pipelines.web.shell.anonymous.AnonymousLimit",
-    "pipelines.web.shell.middleware.Activity",
+    "pipelines.web.shell.rate_limits.AnonymousLimit",
+    "pipelines.web.shell.middleware.SessionActivity",
     "pipelines.web.shell.middleware.AdminGuard",
-    "pipelines.web.shell.middleware.ReadersClock",
+    "pipelines.web.shell.middleware.ReaderTimeZone",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
@@ -271,7 +271,8 @@ DATABASES = {
     }
 }
 
-# Who asks much (pipelines/web/shell/turns.py), and who asks without being signed in (pipelines/web/shell/anonymous.py)
+# Who asks much (pipelines/web/shell/costly_requests.py), and who asks without being signed in
+# (pipelines/web/shell/rate_limits.py)
 COSTLY_AT_ONCE = env.number("GATELINE_COSTLY_AT_ONCE", max(1, _pool // 2), least=1)
 COSTLY_SECONDS = env.number("GATELINE_COSTLY_SECONDS", 60)
 ANONYMOUS_PER_MINUTE = env.number("GATELINE_ANONYMOUS_PER_MINUTE", 120)
@@ -321,7 +322,7 @@ EXPIRES = [
     "pipelines.lines.trials.expire_some",
     "pipelines.lines.triggers.expire_some",
     "reviews.notifications.retention.expire_some",
-    "pipelines.lines.promises.reread_next",
+    "pipelines.lines.guarantee_rereads.reread_next",
     "pipelines.lines.health.tell_breaches",
 ]
 NOTIFICATION_DAYS = env.number("GATELINE_NOTIFICATION_DAYS", 90, least=0)
@@ -362,7 +363,7 @@ STORAGES = {
 UPLOAD_BYTES = env.number("GATELINE_UPLOAD_MB", 50, least=1) * 1024 * 1024
 # 0 keeps them.
 UPLOAD_DAYS = env.number("GATELINE_UPLOAD_DAYS", 90, least=0)
-FILE_UPLOAD_HANDLERS = ["pipelines.web.tasks.uploads.Limited"]
+FILE_UPLOAD_HANDLERS = ["pipelines.web.tasks.uploads.LimitedUploadHandler"]
 
 # Work
 WORKSPACES = workspace_choice.of_server(DATA_DIR, os.environ)

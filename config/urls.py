@@ -43,4 +43,4 @@ handler403 = "pipelines.web.shell.errors.forbidden"
 handler404 = "pipelines.web.shell.errors.not_found"
 handler500 = "pipelines.web.shell.errors.server_error"
 # Asked for by django-allauth beyond its limits.
-handler429 = "pipelines.web.shell.errors.guessing"
+handler429 = "pipelines.web.shell.errors.rate_limited"

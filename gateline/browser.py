@@ -8,10 +8,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from gateline import output
-from gateline.output import plain
+from gateline.output import escaped
 
 
-def token(address: str) -> str:
+def request_token(address: str) -> str:
     """The token that the page of the server hands over; "" where no browser can be opened here."""
     state, tokens = secrets.token_urlsafe(24), list[str]()
 
@@ -36,7 +36,7 @@ def token(address: str) -> str:
         page = f"{address}/account/command-line/{server.server_port}/{state}/"
         if not webbrowser.open(page):
             return ""
-        output.note(f"Press “Sign in the command line” in the browser: {plain(page)}")
+        output.note(f"Press “Sign in the command line” in the browser: {escaped(page)}")
         output.note("To paste a token in its place: Ctrl-C, then gateline login --token-stdin.")
         while not tokens:
             server.handle_request()

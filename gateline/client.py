@@ -22,7 +22,7 @@ from gateline.failures import (
     InvalidFailure,
     NotFoundFailure,
     SignInFailure,
-    Unreachable,
+    UnreachableFailure,
 )
 from gateline.profiles import Profile
 
@@ -43,7 +43,7 @@ class Client:
                 "User-Agent": f"gateline/{__version__}",
             },
             timeout=timeout,
-            verify=_trusted(),
+            verify=_ssl_context(),
         )
 
     def __enter__(self) -> Client:
@@ -54,18 +54,18 @@ class Client:
 
     def get(self, path: str, **query: object) -> Any:
         """Return the answer to a GET, as JSON. Raises a CommandFailure."""
-        return _json(self._send("GET", path, params=_given(query)), self.profile.url)
+        return _response_json(self._send("GET", path, params=_query_parameters(query)), self.profile.url)
 
-    def text(self, path: str, **query: object) -> str:
+    def get_text(self, path: str, **query: object) -> str:
         """Return the answer to a GET, as text. Raises a CommandFailure."""
-        return self._send("GET", path, params=_given(query)).text
+        return self._send("GET", path, params=_query_parameters(query)).text
 
     def post(self, path: str, body: object = None, **more: Any) -> Any:
         """Return the answer to a POST, as JSON. `more`: arguments of httpx2. Raises a CommandFailure."""
         return self.send("POST", path, **({"json": body} if body is not None else {}), **more)
 
     def send(self, method: str, path: str, **more: Any) -> Any:
-        return _json(self._send(method, path, **more), self.profile.url)
+        return _response_json(self._send(method, path, **more), self.profile.url)
 
     @contextmanager
     def stream(self, method: str, path: str, **more: Any) -> Iterator[httpx2.Response]:
@@ -86,12 +86,12 @@ class Client:
         return response
 
 
-def path(*parts: str | int) -> str:
+def url_path(*parts: str | int) -> str:
     """`("owners", "acme", …)` as a path. No part of it can lead to another address."""
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
-def _trusted() -> ssl.SSLContext:
+def _ssl_context() -> ssl.SSLContext:
     """The public authorities, or those of SSL_CERT_FILE, and those of GATELINE_CA_BUNDLE. Raises Unreachable."""
     # OpenSSL reads these two by itself, where no file is given.
     elsewhere = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
@@ -101,28 +101,30 @@ def _trusted() -> ssl.SSLContext:
             made.load_verify_locations(cafile=os.path.expanduser(ca_bundle))
         except OSError as fault:
             why = "it holds no certificates" if isinstance(fault, ssl.SSLError) else fault.strerror
-            raise Unreachable(f"GATELINE_CA_BUNDLE is “{ca_bundle}”: {why}",
+            raise UnreachableFailure(f"GATELINE_CA_BUNDLE is “{ca_bundle}”: {why}",
                               "Name a file with certificates in PEM.") from fault  # fmt: skip
     return made
 
 
 @contextmanager
 def reaching(url: str) -> Iterator[None]:
-    """Says of a connection that fails what is known about it. Raises Unreachable."""
+    """Raise UnreachableFailure, with cause and remedy, for a connection error in the block."""
     try:
         yield
     except httpx2.ConnectError as fault:
-        if isinstance(_root(fault), ssl.SSLError):
-            raise Unreachable(f"The certificate of {url} is not trusted: {_root(fault)}",
+        if isinstance(_root_cause(fault), ssl.SSLError):
+            raise UnreachableFailure(f"The certificate of {url} is not trusted: {_root_cause(fault)}",
                               "Check the address, or name its authority: GATELINE_CA_BUNDLE.") from fault  # fmt: skip
-        raise Unreachable(f"{url} cannot be reached: {_root(fault) or fault}",
+        raise UnreachableFailure(f"{url} cannot be reached: {_root_cause(fault) or fault}",
                           "Check the address and the network.") from fault  # fmt: skip
     except httpx2.TimeoutException as fault:
-        raise Unreachable(f"{url} did not answer in time.", "Try again.") from fault
+        raise UnreachableFailure(f"{url} did not answer in time.", "Try again.") from fault
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as fault:
-        raise Unreachable(f"“{url}” is not an address of a server: {fault}", "Use https://…") from fault
+        raise UnreachableFailure(
+            f"“{url}” is not an address of a server: {fault}", "Use https://…"
+        ) from fault
     except httpx2.TransportError as fault:
-        raise Unreachable(f"The connection to {url} broke: {fault}", "Try again.") from fault
+        raise UnreachableFailure(f"The connection to {url} broke: {fault}", "Try again.") from fault
 
 
 def failure_of(response: httpx2.Response, profile: Profile) -> CommandFailure:
@@ -130,17 +132,17 @@ def failure_of(response: httpx2.Response, profile: Profile) -> CommandFailure:
     status = response.status_code
     if status < 400:
         to = response.headers.get("location", "another address")
-        return Unreachable(f"{profile.url} sends its callers on to {to}.", "Sign in to that address.")
-    problem = _problem(response)
+        return UnreachableFailure(f"{profile.url} sends its callers on to {to}.", "Sign in to that address.")
+    problem = _problem_body(response)
     # Whoever says 401, a proxy in front among them: the remedy is to sign in again
     if problem is None and status != 401:
-        return Unreachable(
+        return UnreachableFailure(
             f"{profile.url} answers {status}, and not as a Gateline server does.",
             "Check the address, any proxy before it, and that the server is not older than this command.",
         )
     details = problem or {}
     detail = str(details.get("detail") or response.reason_phrase)
-    places = [_place(error) for error in details.get("errors") or () if isinstance(error, dict)]
+    places = [_fault_place(error) for error in details.get("errors") or () if isinstance(error, dict)]
     if status == 401:
         return SignInFailure(
             f"{profile.url} does not accept the token of “{profile.name}”: it is wrong, expired or revoked.",
@@ -155,11 +157,11 @@ def failure_of(response: httpx2.Response, profile: Profile) -> CommandFailure:
         return ConflictFailure(detail + by, places=places, problem=details)
     if status == 429 or status >= 500:
         wait = response.headers.get("retry-after")
-        return Unreachable(detail, f"Try again in {wait} s." if wait else "Try again later.")
+        return UnreachableFailure(detail, f"Try again in {wait} s." if wait else "Try again later.")
     return InvalidFailure("The server does not take this:" if places else detail, places=places)
 
 
-def _place(error: dict[str, Any]) -> FaultPlace:
+def _fault_place(error: dict[str, Any]) -> FaultPlace:
     return FaultPlace(
         message=str(error.get("message", "")),
         path=str(error.get("path") or ""),
@@ -169,7 +171,7 @@ def _place(error: dict[str, Any]) -> FaultPlace:
     )
 
 
-def _problem(response: httpx2.Response) -> dict[str, Any] | None:
+def _problem_body(response: httpx2.Response) -> dict[str, Any] | None:
     try:
         payload = response.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -177,23 +179,23 @@ def _problem(response: httpx2.Response) -> dict[str, Any] | None:
     return payload if isinstance(payload, dict) and "detail" in payload else None
 
 
-def _json(response: httpx2.Response, url: str) -> Any:
+def _response_json(response: httpx2.Response, url: str) -> Any:
     if response.status_code == 204:
         return None
     try:
         return response.json()
     except (json.JSONDecodeError, UnicodeDecodeError) as fault:
-        raise Unreachable(
+        raise UnreachableFailure(
             f"{url} does not answer as a Gateline server does.", "Check the address."
         ) from fault
 
 
-def _given(query: dict[str, object]) -> dict[str, Any]:
+def _query_parameters(query: dict[str, object]) -> dict[str, Any]:
     # `from_` is the parameter `from`, which no argument in Python can be called.
     return {key.rstrip("_"): value for key, value in query.items() if value not in (None, "")}
 
 
-def _root(fault: BaseException) -> BaseException | None:
+def _root_cause(fault: BaseException) -> BaseException | None:
     """Return the root cause of an error: the system's own message."""
     while (inner := fault.__cause__ or fault.__context__) is not None:
         fault = inner

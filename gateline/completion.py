@@ -18,7 +18,7 @@ SECONDS: Final = httpx2.Timeout(1.5, connect=0.7)
 Candidates = list[tuple[str, str]]
 
 
-def line(ctx: typer.Context, incomplete: str) -> Candidates:
+def complete_line(ctx: typer.Context, incomplete: str) -> Candidates:
     """Complete a line by its key if that is unique, else as owner/project/line; whole names once a slash was
     typed."""
 
@@ -32,43 +32,43 @@ def line(ctx: typer.Context, incomplete: str) -> Candidates:
             if "/" in incomplete:
                 yield f"{row['project']}/{row['key']}", row["name"]
 
-    return _offered(ctx, incomplete, ask)
+    return _candidates(ctx, incomplete, ask)
 
 
-def task(ctx: typer.Context, incomplete: str) -> Candidates:
+def complete_task(ctx: typer.Context, incomplete: str) -> Candidates:
     def ask(server: Client) -> Iterable[tuple[str, str]]:
         for row in server.get("/tasks", begins=incomplete or "WI-"):
             yield row["id"], row["title"]
 
-    return _offered(ctx, incomplete, ask)
+    return _candidates(ctx, incomplete, ask)
 
 
-def project(ctx: typer.Context, incomplete: str) -> Candidates:
+def complete_project(ctx: typer.Context, incomplete: str) -> Candidates:
     def ask(server: Client) -> Iterable[tuple[str, str]]:
         for row in server.get("/projects"):
             if not row["archived"]:
                 yield f"{row['owner']}/{row['key']}", row["name"]
                 yield row["key"], row["name"]
 
-    return _offered(ctx, incomplete, ask)
+    return _candidates(ctx, incomplete, ask)
 
 
-def profile(ctx: typer.Context, incomplete: str) -> Candidates:
+def complete_profile(ctx: typer.Context, incomplete: str) -> Candidates:
     """Complete a profile from the stored ones: no server is called."""
     try:
-        known = profiles.load().by_name.values()
+        known = profiles.load_profiles().by_name.values()
     except CommandFailure:
         return []
     return [(candidate.name, candidate.url) for candidate in known if candidate.name.startswith(incomplete)]
 
 
-def _offered(
+def _candidates(
     ctx: typer.Context, incomplete: str, ask: Callable[[Client], Iterable[tuple[str, str]]]
 ) -> Candidates:
     """Return the candidates without a word to the terminal, whatever goes wrong: somebody is typing there."""
     profile_name: Any = ctx.find_root().params.get("profile") or ""
     try:
-        with Client(profiles.current(str(profile_name)), SECONDS) as server:
+        with Client(profiles.current_profile(str(profile_name)), SECONDS) as server:
             candidates = dict(ask(server))
     except (CommandFailure, KeyError, TypeError, AttributeError, httpx2.HTTPError):
         return []

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateline.output import plain
+from gateline.output import escaped
 
 STANDINGS = {
     "live": ("Live", "green"),
@@ -33,45 +33,50 @@ class TerminalDrawing:
         for number, station in enumerate(self.document["stations"], 1):
             if number > 1:
                 yield "  [dim]│[/dim]"
-            yield from self._station(station, standings.get(station["key"], {"rules": [], "untaken": []}))
+            yield from self._station_rows(
+                station, standings.get(station["key"], {"rules": [], "untaken": []})
+            )
         ends = [
-            f"{plain(end.get('name') or end['key'])} ({end['kind']})" for end in self.document.get("ends", ())
+            f"{escaped(end.get('name') or end['key'])} ({end['kind']})"
+            for end in self.document.get("ends", ())
         ]
         if ends:
             yield ""
             yield f"  [dim]Ends:[/dim] {', '.join(ends)}"
 
-    def _station(self, station: Mapping[str, Any], analysis: Mapping[str, Any]) -> Iterator[str]:
+    def _station_rows(self, station: Mapping[str, Any], analysis: Mapping[str, Any]) -> Iterator[str]:
         kind = station["work"]["kind"]
-        gate = f"  ◇ {self._gate(station['gate'])}" if station.get("gate") else ""
-        yield f"  [bold]● {plain(self._name(station['key']))}[/bold]  [dim]{plain(kind)}[/dim]{gate}"
+        gate = f"  ◇ {self._gate_name(station['gate'])}" if station.get("gate") else ""
+        yield f"  [bold]● {escaped(self._node_name(station['key']))}[/bold]  [dim]{escaped(kind)}[/dim]{gate}"
         proved = {verdict["rule"]: verdict for verdict in analysis["rules"]}
         for number, rule in enumerate(station.get("rules", ()), 1):
-            yield from self._rule(number, rule, proved.get(rule["id"]))
+            yield from self._rule_rows(number, rule, proved.get(rule["id"]))
         for outcomes in analysis["untaken"]:
-            yield f"  [dim]│  – otherwise, {outcomes['outcomes']} → {plain(outcomes['then'])}[/dim]"
+            yield f"  [dim]│  – otherwise, {outcomes['outcomes']} → {escaped(outcomes['then'])}[/dim]"
 
-    def _rule(self, number: int, rule: Mapping[str, Any], proved: Mapping[str, Any] | None) -> Iterator[str]:
+    def _rule_rows(
+        self, number: int, rule: Mapping[str, Any], proved: Mapping[str, Any] | None
+    ) -> Iterator[str]:
         to = rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
-        gates = "".join(f" ◇ {self._gate(gate)} →" for gate in rule.get("gates", ()))
+        gates = "".join(f" ◇ {self._gate_name(gate)} →" for gate in rule.get("gates", ()))
         words = self.conditions.get(rule["id"]) or "always"
-        label = f"{plain(rule['label'])}: " if rule.get("label") else ""
+        label = f"{escaped(rule['label'])}: " if rule.get("label") else ""
         verdict, colour = STANDINGS[proved["standing"]] if proved else ("", "dim")
-        targets = " + ".join(plain(self._name(key)) for key in to)
-        yield f"  [dim]│[/dim]  {number} {label}{plain(words)} →{gates} {targets}   [{colour}]{verdict}[/{colour}]"
+        targets = " + ".join(escaped(self._node_name(key)) for key in to)
+        yield f"  [dim]│[/dim]  {number} {label}{escaped(words)} →{gates} {targets}   [{colour}]{verdict}[/{colour}]"
         killers = (proved or {}).get("killers") or (proved or {}).get("shadowed_by") or ()
         if killers:
-            yield f"  [dim]│    behind {', '.join(plain(self._rule_name(rule_id)) for rule_id in killers)}[/dim]"
+            yield f"  [dim]│    behind {', '.join(escaped(self._rule_name(rule_id)) for rule_id in killers)}[/dim]"
 
-    def _name(self, key: str) -> str:
+    def _node_name(self, key: str) -> str:
         every = [*self.document["stations"], *self.document.get("ends", ())]
         return next((node.get("name") or key for node in every if node["key"] == key), BUILT_IN.get(key, key))
 
-    def _gate(self, key: str | Mapping[str, Any]) -> str:
+    def _gate_name(self, key: str | Mapping[str, Any]) -> str:
         if not isinstance(key, str):
-            return plain(key.get("name") or key.get("key") or "gate")
+            return escaped(key.get("name") or key.get("key") or "gate")
         names = (gate.get("name") for gate in self.document.get("gates", ()) if gate["key"] == key)
-        return plain(next(names, "") or key)
+        return escaped(next(names, "") or key)
 
     def _rule_name(self, rule_id: str) -> str:
         for station in self.document["stations"]:

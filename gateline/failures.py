@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """The exit codes of every command (docs/command-line.md)."""
 
     OK = 0
@@ -44,41 +44,41 @@ class FaultPlace:
 class CommandFailure(Exception):
     """Ends the command. `remedy`: what to do about it; `places`: where something is wrong."""
 
-    code = Exit.NO
+    code = ExitCode.NO
 
     def __init__(self, message: str, remedy: str = "", places: Sequence[FaultPlace] = ()) -> None:
         self.message, self.remedy, self.places = message, remedy, tuple(places)
         super().__init__(message)
 
 
-class Usage(CommandFailure):
+class UsageFailure(CommandFailure):
     """Usage failure: the typed command makes no sense."""
 
-    code = Exit.USAGE
+    code = ExitCode.USAGE
 
 
 class SignInFailure(CommandFailure):
     """There is no profile or token, or the server does not know the token (401)."""
 
-    code = Exit.SIGN_IN
+    code = ExitCode.SIGN_IN
 
 
 class ForbiddenFailure(CommandFailure):
     """403"""
 
-    code = Exit.FORBIDDEN
+    code = ExitCode.FORBIDDEN
 
 
 class NotFoundFailure(CommandFailure):
     """404, or nothing of what was listed has this name."""
 
-    code = Exit.NOT_FOUND
+    code = ExitCode.NOT_FOUND
 
 
 class ConflictFailure(CommandFailure):
     """409: something else happened first. `problem`: the whole answer."""
 
-    code = Exit.CONFLICT
+    code = ExitCode.CONFLICT
 
     def __init__(
         self,
@@ -94,10 +94,10 @@ class ConflictFailure(CommandFailure):
 class InvalidFailure(CommandFailure):
     """400, 422: what was sent is wrong, at its places."""
 
-    code = Exit.INVALID
+    code = ExitCode.INVALID
 
 
-class Unreachable(CommandFailure):
+class UnreachableFailure(CommandFailure):
     """Nobody answers there, it is no Gateline server, or it is busy (429, 5xx)."""
 
-    code = Exit.UNREACHABLE
+    code = ExitCode.UNREACHABLE

@@ -35,7 +35,7 @@ from gateline.commands import (
     triggers,
     watch,
 )
-from gateline.failures import CommandFailure, Exit
+from gateline.failures import CommandFailure, ExitCode
 
 
 class CommandGroup(TyperGroup):
@@ -45,10 +45,10 @@ class CommandGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except CommandFailure as failure:
-            output.fail(failure)
+            output.print_failure(failure)
             raise typer.Exit(failure.code) from None
         except KeyboardInterrupt:
-            raise typer.Exit(Exit.INTERRUPTED) from None
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
 app = typer.Typer(
@@ -62,7 +62,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "login": login.login,
     "logout": login.logout,
-    "profiles": login.show,
+    "profiles": login.list_profiles,
     "lines": lines.lines,
     "lint": lint.lint,
     "test": test.test,
@@ -93,7 +93,7 @@ for program in (runner.runner, doctor.doctor):
     )(program)
 
 
-def _version(requested: bool) -> None:
+def _print_version(requested: bool) -> None:
     if requested:
         typer.echo(f"gateline {__version__}")
         raise typer.Exit
@@ -109,11 +109,11 @@ def options(
             "-p",
             envvar="GATELINE_PROFILE",
             help="Which sign-in to use; otherwise the default one.",
-            autocompletion=completion.profile,
+            autocompletion=completion.complete_profile,
         ),
     ] = "",
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Lines, tasks and reviews of a Gateline server. Sign in first: gateline login https://your-server"""

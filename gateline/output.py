@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gateline.failures import CommandFailure, ConflictFailure, Exit, Usage
+from gateline.failures import CommandFailure, ConflictFailure, ExitCode, UsageFailure
 
 WIDEST = 10_000
 console = Console(
@@ -27,84 +27,84 @@ console = Console(
 errors = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
 
 
-class State:
+class OutputState:
     """State for the whole run of one command."""
 
     json: bool = False
 
 
-def _json_wanted(value: bool) -> bool:
-    State.json = State.json or value
+def _set_json(value: bool) -> bool:
+    OutputState.json = OutputState.json or value
     return value
 
 
 Json = Annotated[
-    bool, typer.Option("--json", callback=_json_wanted, is_eager=True, help="Print JSON, for programs.")
+    bool, typer.Option("--json", callback=_set_json, is_eager=True, help="Print JSON, for programs.")
 ]
 """The option that every command has."""
 
 
-def as_json(value: object) -> None:
+def print_json(value: object) -> None:
     """Print one JSON value, indented for a person who looks and readable for every program."""
-    sys.stdout.write(_spelt(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
+    sys.stdout.write(_escaped_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
 
 
-def json_line(value: object) -> None:
+def print_json_line(value: object) -> None:
     """Print one of several JSON values, each on a line of its own, at once."""
-    sys.stdout.write(_spelt(json.dumps(value, ensure_ascii=False)) + "\n")
+    sys.stdout.write(_escaped_json(json.dumps(value, ensure_ascii=False)) + "\n")
     sys.stdout.flush()
 
 
-def _spelt(text: str) -> str:
+def _escaped_json(text: str) -> str:
     """JSON in which nothing steers a terminal or hides: the same value, with such signs spelt out."""
     # [1:-1]: without the quotes that JSON puts around a text
     return "".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text)
 
 
 def say(text: str = "", **more: Any) -> None:
-    """A line of the result. `text` may be styled: what a server said goes through `plain`."""
+    """A line of the result. `text` may be styled: what a server said goes through `escaped`."""
     console.print(text, **more)
 
 
-def raw(text: str) -> None:
+def print_raw(text: str) -> None:
     """A line of somebody's log, as it is: without markup, never folded."""
-    sys.stdout.write("".join(map(visible, text)) + "\n")
+    sys.stdout.write("".join(map(visible_sign, text)) + "\n")
     sys.stdout.flush()
 
 
 def note(text: str) -> None:
     """Print a text that is no result: progress, a hint. Silent where a program reads."""
-    if not State.json:
+    if not OutputState.json:
         errors.print(text)
 
 
-def asks() -> bool:
+def can_ask() -> bool:
     """Return whether a person can answer questions here."""
-    return sys.stdin.isatty() and sys.stderr.isatty() and not State.json
+    return sys.stdin.isatty() and sys.stderr.isatty() and not OutputState.json
 
 
-def agree(question: str, to: str, otherwise: str, remedy: str = "Add --yes.") -> None:
+def confirm(question: str, to: str, otherwise: str, remedy: str = "Add --yes.") -> None:
     """Ask before something is done. Raises Usage without a terminal, Exit where the answer is no."""
-    if not asks():
-        raise Usage(f"There is no terminal to ask whether to {to}.", remedy)
+    if not can_ask():
+        raise UsageFailure(f"There is no terminal to ask whether to {to}.", remedy)
     if not typer.confirm(question, err=True):
         note(otherwise)
-        raise typer.Exit(Exit.NO)
+        raise typer.Exit(ExitCode.NO)
 
 
-def plain(text: object) -> str:
+def escaped(text: object) -> str:
     """Text of others within styled text. What would steer the terminal, or hide, is spelt out."""
-    return escape("".join(map(visible, str(text))))
+    return escape("".join(map(visible_sign, str(text))))
 
 
-def visible(sign: str) -> str:
+def visible_sign(sign: str) -> str:
     """Return one sign in a form that is safe for a terminal."""
     if sign.isprintable() or sign in "\n\t":
         return sign
     return " " if sign.isspace() else f"\\u{ord(sign):04x}"
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Columns without lines around them. Of each row the cells are texts as `say` takes them."""
     grid = Table(*columns, box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for row in rows:
@@ -112,9 +112,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     console.print(grid, crop=console.is_terminal)
 
 
-def fail(failure: CommandFailure) -> None:
+def print_failure(failure: CommandFailure) -> None:
     """Says why a command ended early, where, and what to do."""
-    if State.json:
+    if OutputState.json:
         body: dict[str, object] = {
             "message": failure.message,
             "remedy": failure.remedy,
@@ -128,36 +128,36 @@ def fail(failure: CommandFailure) -> None:
             body["problem"] = failure.problem
         sys.stderr.write(json.dumps({"error": body}, ensure_ascii=False) + "\n")
         return
-    errors.print(f"[red]Error:[/red] {plain(failure.message)}")
+    errors.print(f"[red]Error:[/red] {escaped(failure.message)}")
     for place in failure.places:
-        errors.print(f"  {plain(place)}")
+        errors.print(f"  {escaped(place)}")
     if failure.remedy:
-        errors.print(plain(failure.remedy))
+        errors.print(escaped(failure.remedy))
 
 
-def ago(at: str | int | None) -> str:
+def age_text(at: str | int | None) -> str:
     """Return the age of an ISO instant or of Unix milliseconds: “3 min ago”."""
     if at is None:
         return ""
     then = datetime.fromtimestamp(at / 1000, UTC) if isinstance(at, int) else datetime.fromisoformat(at)
-    return f"{lasted((datetime.now(UTC) - then).total_seconds())} ago"
+    return f"{duration_text((datetime.now(UTC) - then).total_seconds())} ago"
 
 
-def when(at: str) -> str:
+def due_text(at: str) -> str:
     """“in 3 h”, or how long ago."""
     left = (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()
-    return f"in {lasted(left)}" if left > 0 else ago(at)
+    return f"in {duration_text(left)}" if left > 0 else age_text(at)
 
 
-def between(start: str | None, end: str | None) -> str:
+def duration_between(start: str | None, end: str | None) -> str:
     """Return the duration from one instant to the other, or until now."""
     if start is None:
         return ""
     until = datetime.fromisoformat(end) if end else datetime.now(UTC)
-    return lasted((until - datetime.fromisoformat(start)).total_seconds())
+    return duration_text((until - datetime.fromisoformat(start)).total_seconds())
 
 
-def lasted(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """“42 s”, “8 min 5 s”, “3 h 10 min”, “5 d”."""
     total_seconds = max(0, int(seconds))
     if total_seconds < 60:

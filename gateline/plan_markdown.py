@@ -37,22 +37,24 @@ _SIGNS = re.compile(r"([\\`*_{}\[\]()<>#+!|~$-])")
 _MENTIONS = re.compile(r"([@&])(?=\w)|(?<=\w)(://)|(?<!\w)(www\.)")
 
 
-def markdown(plan: dict[str, Any], name: str) -> str:
+def plan_markdown(plan: dict[str, Any], name: str) -> str:
     """`name`: of the file."""
     parts = [
-        f"### Gateline: {text(plan['line'] or name)}",
-        _head(plan, name),
-        *_table("Guarantees", ("Promise", "Result", "Path or reason"), _guarantees(plan)),
-        *_findings(plan),
-        *_changes(plan),
-        *_routing(plan),
-        *_table("Recorded outcomes under the new rules", ("Verdict", "Decisions"), _backtest(plan)),
-        *_impact(plan),
+        f"### Gateline: {escape_markdown(plan['line'] or name)}",
+        _headline(plan, name),
+        *_table_parts("Guarantees", ("Promise", "Result", "Path or reason"), _guarantee_rows(plan)),
+        *_problem_parts(plan),
+        *_change_parts(plan),
+        *_routing_parts(plan),
+        *_table_parts(
+            "Recorded outcomes under the new rules", ("Verdict", "Decisions"), _backtest_rows(plan)
+        ),
+        *_impact_parts(plan),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def text(value: object) -> str:
+def escape_markdown(value: object) -> str:
     """Return the value as plain text of one line."""
     one = " ".join(str(value).split())
     return _MENTIONS.sub(
@@ -62,55 +64,56 @@ def text(value: object) -> str:
     )
 
 
-def _head(plan: dict[str, Any], name: str) -> str:
+def _headline(plan: dict[str, Any], name: str) -> str:
     live = f"replaces v{plan['live']}" if plan["live"] else "is the first version"
     cost = plan["cost"]
-    headline = f"**{VERDICTS[plan['verdict']]}.** {text(name)} {live}."
-    now, before = _dollars(cost["now"]), _dollars(cost["before"])
+    headline = f"**{VERDICTS[plan['verdict']]}.** {escape_markdown(name)} {live}."
+    now, before = _cost_text(cost["now"]), _cost_text(cost["before"])
     if cost["now"] is not None:
         headline += f" A task costs {now}" + (f" ({before} before)." if before and before != now else ".")
     return headline
 
 
-def _dollars(amount: str | None) -> str:
+def _cost_text(amount: str | None) -> str:
     if amount is None:
         return ""
     # GitHub reads what stands between two dollar signs as a formula
     return f"at most \\${amount}" if amount else "without a limit"
 
 
-def _guarantees(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def _guarantee_rows(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     for guarantee in plan["guarantees"]:
         yield (
-            text(guarantee["sentence"]),
+            escape_markdown(guarantee["sentence"]),
             ANSWERS[guarantee["answer"]],
-            text(guarantee["path"] or guarantee["why"]),
+            escape_markdown(guarantee["path"] or guarantee["why"]),
         )
 
 
-def _findings(plan: dict[str, Any]) -> Iterator[str]:
+def _problem_parts(plan: dict[str, Any]) -> Iterator[str]:
     problems = [finding for finding in plan["findings"] if finding["severity"] in SEVERITIES]
     if problems:
         yield "#### Problems"
-        yield "\n".join(map(_finding, problems[:MOST])) + _more(len(problems))
+        yield "\n".join(map(_finding_item, problems[:MOST])) + _more_item(len(problems))
 
 
-def _finding(finding: dict[str, Any]) -> str:
+def _finding_item(finding: dict[str, Any]) -> str:
     place = f" (line {finding['line']})" if finding["line"] else ""
-    hint = f" · {text(finding['hint'])}" if finding["hint"] else ""
-    return f"- {SEVERITIES[finding['severity']]}: {text(finding['message'])}{place}{hint}"
+    hint = f" · {escape_markdown(finding['hint'])}" if finding["hint"] else ""
+    return f"- {SEVERITIES[finding['severity']]}: {escape_markdown(finding['message'])}{place}{hint}"
 
 
-def _changes(plan: dict[str, Any]) -> Iterator[str]:
+def _change_parts(plan: dict[str, Any]) -> Iterator[str]:
     changes = plan["changes"] or ()
     if changes:
-        rows = "\n".join(f"- {text(change['sentence'])}" for change in changes[:MOST])
-        yield _folded(
-            f"{len(changes)} change{'s' * (len(changes) != 1)} to the document", rows + _more(len(changes))
+        rows = "\n".join(f"- {escape_markdown(change['sentence'])}" for change in changes[:MOST])
+        yield _details_block(
+            f"{len(changes)} change{'s' * (len(changes) != 1)} to the document",
+            rows + _more_item(len(changes)),
         )
 
 
-def _routing(plan: dict[str, Any]) -> Iterator[str]:
+def _routing_parts(plan: dict[str, Any]) -> Iterator[str]:
     difference = plan["difference"]
     if difference is None:
         return
@@ -119,10 +122,12 @@ def _routing(plan: dict[str, Any]) -> Iterator[str]:
         yield "No outcome goes elsewhere." if difference["difference"] == "none" else ""
         return
     yield "#### Routing changes"
-    yield "\n".join(f"- {text(change['sentence'])}" for change in changes[:MOST]) + _more(len(changes))
+    yield "\n".join(f"- {escape_markdown(change['sentence'])}" for change in changes[:MOST]) + _more_item(
+        len(changes)
+    )
 
 
-def _backtest(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def _backtest_rows(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     backtest = plan["backtest"]
     if backtest and backtest["decisions"].get("total"):
         for key, words in BACKTEST.items():
@@ -130,7 +135,7 @@ def _backtest(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
                 yield words, f"{backtest['decisions'][key]:,}"
 
 
-def _impact(plan: dict[str, Any]) -> Iterator[str]:
+def _impact_parts(plan: dict[str, Any]) -> Iterator[str]:
     impact = plan["impact"]
     if not impact or not impact["total"]:
         return
@@ -138,18 +143,19 @@ def _impact(plan: dict[str, Any]) -> Iterator[str]:
         f"{n} {IMPACT.get(key, key.replace('_', ' '))}" for key, n in impact["counts"].items() if n
     )
     yield "#### Running tasks"
-    yield f"They stay on their version until somebody migrates them. Migrated now, {text(counts)}."
+    yield f"They stay on their version until somebody migrates them. Migrated now, {escape_markdown(counts)}."
     rows = "\n".join(
-        f"- {text(task['task'])} “{text(task['title'])}”: {text('; '.join(task['words']))}"
+        f"- {escape_markdown(task['task'])} “{escape_markdown(task['title'])}”: "
+        f"{escape_markdown('; '.join(task['words']))}"
         for task in impact["tasks"][:MOST]
     )
-    yield _folded("The tasks", rows + _more(impact["total"]))
+    yield _details_block("The tasks", rows + _more_item(impact["total"]))
 
 
 # Parts of Markdown
 
 
-def _table(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def _table_parts(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     body_rows = list(rows)
     if body_rows:
         yield f"#### {title}"
@@ -157,9 +163,9 @@ def _table(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -
         yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _folded(title: str, body: str) -> str:
+def _details_block(title: str, body: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
 
 
-def _more(count: int) -> str:
+def _more_item(count: int) -> str:
     return f"\n- … and {count - MOST} more" if count > MOST else ""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gateline.failures import SignInFailure, Usage
+from gateline.failures import SignInFailure, UsageFailure
 
 LOG_IN = "Sign in first: gateline login https://your-server"
 
@@ -38,7 +38,7 @@ class Profiles:
     by_name: dict[str, Profile]
     default: str = ""
 
-    def named(self, name: str) -> Profile:
+    def get_profile(self, name: str) -> Profile:
         """The profile of this name, or the default. Raises SignInFailure."""
         profile_name = name or self.default
         if profile_name in self.by_name:
@@ -58,33 +58,37 @@ class Profiles:
         return replace(self, by_name=remaining, default=default)
 
 
-def file() -> Path:
+def profiles_path() -> Path:
     """Return the file of the profiles: GATELINE_CONFIG, else in the folder that this system has for it."""
     override = os.environ.get("GATELINE_CONFIG")
     return Path(override) if override else Path(typer.get_app_dir("gateline")) / "profiles.json"
 
 
-def load() -> Profiles:
+def load_profiles() -> Profiles:
     """Return the stored profiles; nothing is stored at first. Raises Usage: the file cannot be read, or
     others may read it."""
-    path = file()
+    path = profiles_path()
     try:
         with path.open(encoding="utf-8") as stored:
             # Of the open file, so that what is checked is what is read
             if os.name == "posix" and stat.S_IMODE(os.fstat(stored.fileno()).st_mode) & 0o077:
-                raise Usage(f"{path} holds tokens, and other users may read it.", f"Run: chmod 600 {path}")
+                raise UsageFailure(
+                    f"{path} holds tokens, and other users may read it.", f"Run: chmod 600 {path}"
+                )
             stored_data = json.load(stored)
         by_name = {name: Profile(name, **fields) for name, fields in stored_data["profiles"].items()}
         return Profiles(by_name, stored_data.get("default", ""))
     except FileNotFoundError:
         return Profiles({})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
-        raise Usage(f"{path} cannot be read: {fault}", "Mend it, or remove it and sign in again.") from fault
+        raise UsageFailure(
+            f"{path} cannot be read: {fault}", "Mend it, or remove it and sign in again."
+        ) from fault
 
 
-def save(profiles: Profiles) -> None:
+def save_profiles(profiles: Profiles) -> None:
     """Written as a whole beside the old one, readable by its owner alone, and then put in its place."""
-    path = file()
+    path = profiles_path()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     stored = {name: {key: value for key, value in asdict(profile).items() if key != "name"}
               for name, profile in sorted(profiles.by_name.items())}  # fmt: skip
@@ -100,31 +104,31 @@ def save(profiles: Profiles) -> None:
         raise
 
 
-def current(name: str = "") -> Profile:
+def current_profile(name: str = "") -> Profile:
     """The profile that a command works with. GATELINE_URL and GATELINE_TOKEN together need no stored one.
 
     Raises SignInFailure, Usage."""
     url, token = os.environ.get("GATELINE_URL", ""), os.environ.get("GATELINE_TOKEN", "")
     if url and token and not name:
-        return Profile("environment", address_of(url), token, os.environ.get("GATELINE_PROJECT", ""))
-    profile = load().named(name)
+        return Profile("environment", server_address(url), token, os.environ.get("GATELINE_PROJECT", ""))
+    profile = load_profiles().get_profile(name)
     return replace(profile, project=os.environ.get("GATELINE_PROJECT") or profile.project)
 
 
-def address_of(url: str) -> str:
+def server_address(url: str) -> str:
     """Return the address as it is stored, and as requests go to it. A token travels in clear only within this
     machine. Raises Usage."""
     parts = urlsplit(url if "://" in url else f"https://{url}")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Usage(f"“{url}” is not the address of a server.", "Use https://…")
-    if parts.scheme == "http" and not _here(parts.hostname):
-        raise Usage("Over http:// anybody on the way could read the token.", "Use https://…")
+        raise UsageFailure(f"“{url}” is not the address of a server.", "Use https://…")
+    if parts.scheme == "http" and not _is_local_host(parts.hostname):
+        raise UsageFailure("Over http:// anybody on the way could read the token.", "Use https://…")
     if parts.username or parts.query or parts.fragment:
-        raise Usage("The address of a server is its host and, at most, a path.", "Use https://…")
+        raise UsageFailure("The address of a server is its host and, at most, a path.", "Use https://…")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
-def _here(host: str) -> bool:
+def _is_local_host(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

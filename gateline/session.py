@@ -10,4 +10,4 @@ from gateline.client import Client
 
 def client(ctx: typer.Context) -> Client:
     """Closed when the command ends. Raises SignInFailure, Usage."""
-    return ctx.with_resource(Client(profiles.current(ctx.obj)))
+    return ctx.with_resource(Client(profiles.current_profile(ctx.obj)))

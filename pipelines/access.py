@@ -1,7 +1,7 @@
 """Permissions to see and act: one table, used by every window (house §1). Superuser status gives nothing in a
 project.
 
-Roles are a set (`models.people.expand`). Requirements of a gate are the engine's to settle
+Roles are a set (`models.people.expand_roles`). Requirements of a gate are the engine's to settle
 (`engine/entitlement.py`): here `decide` only covers who may try.
 """
 
@@ -17,7 +17,7 @@ from django.db.models import BigIntegerField, CharField, Exists, OuterRef, Query
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import ApiToken, Line, LineVersion, Membership, Owner, Project, Role, Task, User
 from pipelines.models.people import expand_roles, granting
-from pipelines.models.plumbing.compiled import array_field, compiled
+from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.models.tasks import with_display_status
 
 Who: TypeAlias = User | ApiToken | AnonymousUser

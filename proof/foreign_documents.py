@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from gateline.commands.import_ import found
+from gateline.commands.import_ import find_documents
 from pipelines.formats.foreign import document_import
 from pipelines.routing.basics.problems import DocumentError
 from tests.formats.foreign.round_trip import back_and_forth
@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not folder.is_dir():
         parser.error(f"There is no folder {folder}.")
     counts = Counter[str]()
-    for name, files in found(folder):
+    for name, files in find_documents(folder):
         try:
             opened = document_import.import_files(files)
             back_and_forth(opened)

@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from pipelines.admin import ReadOnly
+from pipelines.admin import ReadOnlyAdmin
 from reviews.models import (
     AskedPlace,
     ChannelConnection,
@@ -23,7 +23,7 @@ from reviews.models import (
 
 
 @admin.register(Mail)
-class MailAdmin(ReadOnly):
+class MailAdmin(ReadOnlyAdmin):
     """The outbox: only moves and the queue write its rows."""
 
     list_display = ["visit", "address", "kind", "state", "created_at", "sent_at"]
@@ -32,27 +32,27 @@ class MailAdmin(ReadOnly):
 
 
 @admin.register(ReviewClaim)
-class ReviewClaimAdmin(ReadOnly):
+class ReviewClaimAdmin(ReadOnlyAdmin):
     list_display = ["visit", "user", "at", "until"]
 
 
 @admin.register(ReviewQuestion)
-class ReviewQuestionAdmin(ReadOnly):
+class ReviewQuestionAdmin(ReadOnlyAdmin):
     list_display = ["task", "gate", "asked_by", "asked", "at", "answered_at"]
 
 
 @admin.register(ReviewSnooze)
-class ReviewSnoozeAdmin(ReadOnly):
+class ReviewSnoozeAdmin(ReadOnlyAdmin):
     list_display = ["visit", "user", "until"]
 
 
 @admin.register(Follow)
-class FollowAdmin(ReadOnly):
+class FollowAdmin(ReadOnlyAdmin):
     list_display = ["user", "project", "task", "line", "station", "at"]
 
 
 @admin.register(ChannelConnection)
-class ChannelConnectionAdmin(ReadOnly):
+class ChannelConnectionAdmin(ReadOnlyAdmin):
     """Connections of channels: which there are; neither a token nor a signing secret, nor what they are
     encrypted to, nor the address, which of a webhook is a secret too."""
 
@@ -62,18 +62,18 @@ class ChannelConnectionAdmin(ReadOnly):
 
 
 @admin.register(ChatAccount)
-class ChatAccountAdmin(ReadOnly):
+class ChatAccountAdmin(ReadOnlyAdmin):
     list_display = ["user", "connection", "workspace", "account", "linked_at"]
 
 
 @admin.register(ChatCode)
-class ChatCodeAdmin(ReadOnly):
+class ChatCodeAdmin(ReadOnlyAdmin):
     list_display = ["user", "connection", "expires_at"]
     exclude = ["digest"]
 
 
 @admin.register(MailLink)
-class MailLinkAdmin(ReadOnly):
+class MailLinkAdmin(ReadOnlyAdmin):
     list_display = ["user", "visit", "created_at", "used_at"]
     exclude = ["digest"]
 
@@ -88,4 +88,4 @@ for _model in (
     Remark,
     Sitting,
 ):
-    admin.site.register(_model, ReadOnly)
+    admin.site.register(_model, ReadOnlyAdmin)

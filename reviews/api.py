@@ -9,13 +9,13 @@ from django.http import HttpResponse
 
 from pipelines import engine
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, TASK, Operations, may
-from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
+from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
+from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
 from pipelines.api.schemas import GateIn, GateOut, task_out
 from pipelines.errors import Conflict, Invalid, NotFound, NotThisVisit
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
-from pipelines.web.changes.trees import unopened
+from pipelines.web.changes.trees import unopened_count
 from reviews.decision.remarks import with_remarks
 
 router = Operations("gates", CHANGES)
@@ -24,7 +24,7 @@ ACTIONS = ("approve", "reject", "send_back", "rework", "abort")
 
 
 @router.post(GATE, response=GateOut, summary="Decide a gate")
-@may("decide", "This token may not decide gates.")
+@action_required("decide", "This token may not decide gates.")
 def decide(
     request: Request,
     task: Task,
@@ -67,7 +67,7 @@ def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
         token_version=visit.token_version,
         evidence_digest=payload.evidence or visit.evidence_digest,
         via="api",
-        unopened=unopened(visit, user) if payload.action == "approve" else 0,
+        unopened=unopened_count(visit, user) if payload.action == "approve" else 0,
         fields=payload.fields,
         seat=payload.inPlaceOf,
     )

@@ -14,11 +14,11 @@ from pipelines.ports.observers import (
     GateOverdue,
     Invariant,
 )
-from reviews.channels import posting as channels
-from reviews.decision import asked
+from reviews.channels import message_outbox as channels
+from reviews.decision import review_access
 from reviews.decision.invariants import INVARIANTS
-from reviews.mail import posting
-from reviews.notifications import writing
+from reviews.mail import mail_outbox
+from reviews.notifications import notification_outbox
 from reviews.notifications.kind import ConsequenceBatch
 from reviews.notifications.table import NOTIFYING_EVENTS
 
@@ -36,15 +36,15 @@ class ReviewObserver:
         batch_context = ConsequenceBatch(batch)
         of_gates = batch_context.any_of(GATES)
         if of_gates:
-            asked.update_places(batch_context.batch, batch_context.lookups.visits)
-        written = writing.write(batch_context)
+            review_access.update_places(batch_context.batch, batch_context.lookups.visits)
+        written = notification_outbox.write(batch_context)
         # After writing: what opened and closed in one batch is marked as read at once
-        writing.mark_settled(batch_context)
+        notification_outbox.mark_settled(batch_context)
         if batch_context.of_type(Alarm):
-            posting.post_notices(batch_context)
+            mail_outbox.post_notices(batch_context)
         if of_gates:
             if written or batch_context.lookups.mailed or batch_context.any_of((GateOpened, GateOverdue)):
-                posting.post_mails(batch_context, written)
+                mail_outbox.post_mails(batch_context, written)
             if batch_context.lookups.connected or batch_context.lookups.messaged:
                 channels.post_messages(batch_context)
 

@@ -17,7 +17,7 @@ from procrastinate.contrib.django import app
 
 from pipelines.models import GateVisit, Invitation
 from pipelines.ports import queue_tasks
-from reviews.channels import sending
+from reviews.channels import message_delivery
 from reviews.channels.channel import ChannelUnavailable
 from reviews.mail.digest import digest_mail
 from reviews.mail.invitation import invitation_mail
@@ -25,7 +25,7 @@ from reviews.mail.notices import notice_mail
 from reviews.mail.notification import notification_mail
 from reviews.mail.review_mail import compose
 from reviews.models import Digest, Mail, Notice, Notification, Posted
-from reviews.notifications.reading import with_related
+from reviews.notifications.notification_queries import with_related
 from reviews.notifications.recipients import members_at
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
@@ -71,13 +71,13 @@ async def send_invitation(invitation_id: int) -> None:
 
 @app.task(name=queue_tasks.SEND_CHANNEL_MESSAGE, queue=queue_tasks.CHANNELS, retry=CHANNEL_RETRY)
 async def send_channel_message(message_id: int) -> None:
-    await asyncio.get_running_loop().run_in_executor(CALLERS, sending.send, message_id)
+    await asyncio.get_running_loop().run_in_executor(CALLERS, message_delivery.send, message_id)
 
 
 @app.task(name=queue_tasks.SEND_CHAT_REPLY, queue=queue_tasks.CHANNELS, retry=CHANNEL_RETRY)
 async def send_chat_reply(connection_id: int, room: str, account: str, text: str) -> None:
     await asyncio.get_running_loop().run_in_executor(
-        CALLERS, sending.reply, connection_id, room, account, text
+        CALLERS, message_delivery.reply, connection_id, room, account, text
     )
 
 

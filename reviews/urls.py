@@ -6,7 +6,15 @@ from reviews.decision import link_views
 from reviews.insights import page as insights
 from reviews.notifications import following
 from reviews.notifications import views as notifications
-from reviews.review import attending, bulk, history, items, override, sittings, views
+from reviews.review import (
+    attention_actions,
+    bulk_decisions,
+    decision_history,
+    inbox_pages,
+    override,
+    review_sessions,
+    views,
+)
 
 IN = "p/<str:owner>/<str:project>/"
 
@@ -19,23 +27,23 @@ urlpatterns = [
     path(f"{IN}follow/", following.follow, name="follow"),
     path("decide/", link_views.confirm, name="mail-link"),
     path("decide/<str:token>/", link_views.arrive, name="mail-link-arrive"),
-    path("inbox/several/", bulk.page, name="gate-bulk"),
+    path("inbox/several/", bulk_decisions.page, name="gate-bulk"),
     path("inbox/<uuid:visit>/", views.gate_visit, name="gate-visit"),
     path("inbox/<uuid:visit>/decide/", views.decide, name="gate-decide"),
-    path("inbox/<uuid:visit>/claim/", attending.claim_page, name="gate-claim"),
-    path("inbox/<uuid:visit>/snooze/", attending.snooze_page, name="gate-snooze"),
-    path("inbox/<uuid:visit>/questions/", attending.ask_page, name="gate-ask"),
-    path("inbox/<uuid:visit>/questions/<int:question>/", attending.answer_page, name="gate-answer"),
-    path("inbox/<uuid:visit>/attend/", sittings.attend, name="gate-attend"),
+    path("inbox/<uuid:visit>/claim/", attention_actions.claim_page, name="gate-claim"),
+    path("inbox/<uuid:visit>/snooze/", attention_actions.snooze_page, name="gate-snooze"),
+    path("inbox/<uuid:visit>/questions/", attention_actions.ask_page, name="gate-ask"),
+    path("inbox/<uuid:visit>/questions/<int:question>/", attention_actions.answer_page, name="gate-answer"),
+    path("inbox/<uuid:visit>/attend/", review_sessions.attend, name="gate-attend"),
     path(f"{IN}insights/", insights.project_page, name="insights"),
     path(f"{IN}lines/<str:line>/insights/", insights.line_page, name="line-insights"),
-    path("inbox/<uuid:visit>/history.json", history.download, name="gate-history"),
+    path("inbox/<uuid:visit>/history.json", decision_history.download, name="gate-history"),
     path("inbox/<uuid:visit>/override/", override.page, name="gate-override"),
     path("inbox/<uuid:visit>/remarks/", views.remark, name="gate-remark"),
     path("inbox/<uuid:visit>/remarks/<int:remark>/", views.remark_act, name="gate-remark-act"),
     path("needs-me/", views.needs, name="needs-me"),
-    path("needs-me/count/", items.number, name="needs-count"),
-    path("needs-me/<slug:kind>/<str:key>/", items.item, name="need-act"),
+    path("needs-me/count/", inbox_pages.number, name="needs-count"),
+    path("needs-me/<slug:kind>/<str:key>/", inbox_pages.item, name="need-act"),
     path("notifications/", notifications.page, name="notifications"),
     path("notifications/read/", notifications.read, name="notifications-read"),
     path("notifications/<int:notification>/", notifications.open_notification, name="notification"),

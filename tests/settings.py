@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from config.embedded import layout
-from config.embedded.hold import acquire_share
+from config.embedded.server_share import acquire_share
 
 STATE = Path(__file__).resolve().parent.parent / ".test-state"
 os.environ.setdefault("GATELINE_HOME", str(STATE))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from config.embedded import layout, processes, server
 from config.embedded.errors import LauncherError
-from config.embedded.hold import exclusive, is_unused
+from config.embedded.server_share import exclusive, is_unused
 
 USERS_SECONDS = 2.0
 """How long a server may go on that has lost all its users; its own end is noticed at once."""

@@ -1,4 +1,4 @@
-"""Initialise, start and stop one server. Whoever calls holds the start lock (config.embedded.hold)."""
+"""Initialise, start and stop one server. Whoever calls holds the start lock (config.embedded.server_share)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from config.embedded import binaries, layout, placing, processes
+from config.embedded import binaries, layout, placement, processes
 from config.embedded.account import Account, choose
 from config.embedded.binaries import Binaries
 from config.embedded.errors import LauncherError
@@ -58,8 +58,8 @@ def ensure(home: Path, *, durable: bool) -> Layout:
         return place
     account = choose(place.data)
     layout.set_home_mode(home, account)
-    place = placing.settle(place, account)
-    server_binaries = placing.reachable(binaries.find(_data_major(place.data)), account)
+    place = placement.settle(place, account)
+    server_binaries = placement.reachable(binaries.find(_data_major(place.data)), account)
     if not (place.data / "PG_VERSION").exists():
         _initialise(place, account, server_binaries, durable)
     socket = layout.socket_folder(place.base, account)

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.commands.lint import read
-from gateline.failures import CommandFailure, Usage
-from gateline.output import Json, plain, say
+from gateline.commands.lint import read_document
+from gateline.failures import CommandFailure, UsageFailure
+from gateline.output import Json, escaped, say
 from gateline.session import client
 
 WORDS = {
@@ -27,7 +27,10 @@ WORDS = {
 def backtest(
     ctx: typer.Context,
     line: Annotated[
-        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+        str,
+        typer.Argument(
+            help="line, project/line or owner/project/line.", autocompletion=completion.complete_line
+        ),
     ],
     to: Annotated[str, typer.Option("--to", help="draft, live or the number of a version.")] = "draft",
     file: Annotated[str, typer.Option("--file", help="Try this document. It is stored nowhere.")] = "",
@@ -46,32 +49,34 @@ def backtest(
 
     With --json each line is an object, the result last."""
     server = client(ctx)
-    text = read(file) if file else None
+    text = read_document(file) if file else None
     if file and text is None:
-        raise Usage(f"There is no file {file}.")
+        raise UsageFailure(f"There is no file {file}.")
     chosen = {"versions": versions, "since": since, "until": until, "last": last, "limit": limit}
     query = {**chosen, "tasks": tasks, "to": to, "each_task": divergences}
-    for event in _told(server, places.line(server, line).path("backtest"), query, text):
+    for event in _stream_events(server, lookup.find_line(server, line).api_path("backtest"), query, text):
         if event["type"] == "problem":
             raise CommandFailure(event["detail"])
         if event["type"] == "progress":
             output.note(f"{event['done']:,} of {event['total']:,} decisions")
         elif json:
-            output.json_line(event)
+            output.print_json_line(event)
         elif event["type"] == "task":
-            say(f"{event['task']}  {event['verdict']}  first at {plain(event['first']['station'])}")
+            say(f"{event['task']}  {event['verdict']}  first at {escaped(event['first']['station'])}")
         else:
-            _show(event)
+            _print_result(event)
 
 
-def _told(server: Client, path: str, query: dict[str, Any], text: str | None) -> Iterator[dict[str, Any]]:
+def _stream_events(
+    server: Client, path: str, query: dict[str, Any], text: str | None
+) -> Iterator[dict[str, Any]]:
     """Yield the server's messages while it decides, one object a line."""
     body = {} if text is None else {"content": text.encode()}
     with server.stream("GET" if text is None else "POST", path, params=query, **body) as response:
         yield from map(texts.loads, response.iter_lines())
 
 
-def _show(result: dict[str, Any]) -> None:
+def _print_result(result: dict[str, Any]) -> None:
     decisions, tasks, against = result["decisions"], result["tasks"], result["against"]
     name = f"version {against}" if against.isdigit() else f"the {against}"
     if not decisions["total"]:
@@ -83,23 +88,25 @@ def _show(result: dict[str, Any]) -> None:
     say(f"Decided under revision {result['revision']} of the law; {recorded}.")
     if result["limited"]:
         say("There are older ones, which the limit left out.")
-    output.table(
+    output.print_table(
         ("", "decisions", "tasks"),
         ((words, f"{decisions[key]:,}", f"{tasks[key]:,}") for key, words in WORDS.items()),
     )
     if result["after_divergence"]:
         say(f"{result['after_divergence']:,} decisions come after their task had gone elsewhere.")
     for cell in result["cells"]:
-        effects = f"{_effect(cell['then'])} → {_effect(cell['now'])}"
-        say(f"\n{WORDS[cell['verdict']]}, {cell['count']:,} at {plain(cell['station'])}: {plain(effects)}")
+        effects = f"{_effect_text(cell['then'])} → {_effect_text(cell['now'])}"
+        say(
+            f"\n{WORDS[cell['verdict']]}, {cell['count']:,} at {escaped(cell['station'])}: {escaped(effects)}"
+        )
         if cell["message"]:
-            say(f"  {plain(cell['message'])}")
+            say(f"  {escaped(cell['message'])}")
         say(f"  for example {', '.join(sample['task'] for sample in cell['samples'])}")
     if result["more_cells"]:
         say(f"\n{result['more_cells']:,} more decisions of other kinds.")
 
 
-def _effect(effect: dict[str, Any] | None) -> str:
+def _effect_text(effect: dict[str, Any] | None) -> str:
     if effect is None:
         return "unknown"
     rule = f" by {effect['rule']}" if effect["rule"] else ""

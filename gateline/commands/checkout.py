@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.failures import CommandFailure, ConflictFailure, Usage
-from gateline.output import Json, plain, say
-from gateline.places import TaskPlace
+from gateline.failures import CommandFailure, ConflictFailure, UsageFailure
+from gateline.lookup import TaskPlace
+from gateline.output import Json, escaped, say
 from gateline.session import client
 
 PROTOCOLS = "https:http:ssh:file"
@@ -27,7 +27,7 @@ PROTOCOLS = "https:http:ssh:file"
 COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
-class GitFailed(CommandFailure):
+class GitFailure(CommandFailure):
     """git said no; `message` has its words."""
 
 
@@ -37,17 +37,17 @@ class Clone:
 
     folder: Path
 
-    def git(self, *words: str) -> str:
-        """Return git's standard output. Raises GitFailed."""
-        return git("-C", str(self.folder), *words)
+    def git_output(self, *words: str) -> str:
+        """Return git's standard output. Raises GitFailure."""
+        return git_output("-C", str(self.folder), *words)
 
-    def has(self, commit: str) -> bool:
-        return _ends_well("-C", str(self.folder), "cat-file", "-e", f"{commit}^{{commit}}")
+    def has_commit(self, commit: str) -> bool:
+        return _git_succeeds("-C", str(self.folder), "cat-file", "-e", f"{commit}^{{commit}}")
 
-    def remote_of(self, address: str) -> str:
+    def find_remote(self, address: str) -> str:
         """The name of its remote with this address, "" where it has none."""
-        for name in self.git("remote").split():
-            if same_repository(self.git("remote", "get-url", name).strip(), address):
+        for name in self.git_output("remote").split():
+            if is_same_repository(self.git_output("remote", "get-url", name).strip(), address):
                 return name
         return ""
 
@@ -55,7 +55,8 @@ class Clone:
 def checkout(
     ctx: typer.Context,
     task: Annotated[
-        str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.task)
+        str,
+        typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.complete_task),
     ],
     folder: Annotated[
         Path | None,
@@ -68,30 +69,32 @@ def checkout(
     In a clone of its repository the branch is fetched and checked out; elsewhere the repository is cloned first. What
     you commit and push to this branch is a run of yours: approvals of before are void, and you cannot approve it."""
     if shutil.which("git") is None:
-        raise Usage("There is no git on this machine.", "Install it; checkout works with your own git.")
+        raise UsageFailure(
+            "There is no git on this machine.", "Install it; checkout works with your own git."
+        )
     server = client(ctx)
-    place = places.task(server, task)
-    branch = server.get(place.path("branch"))
+    place = lookup.find_task(server, task)
+    branch = server.get(place.api_path("branch"))
     if not branch["address"]:
         raise ConflictFailure(
             f"The repository “{branch['repository']}” of {place.name} is not connected any more."
         )
-    _check(branch, place.name)
-    clone, remote = _clone(branch["address"], folder, place.name)
+    _check_branch(branch, place.name)
+    clone, remote = _find_or_clone(branch["address"], folder, place.name)
     _fetch(server, place, branch, clone, remote)
     _switch(branch, clone, remote)
-    at = clone.git("rev-parse", "HEAD").strip()
+    at = clone.git_output("rev-parse", "HEAD").strip()
     if json:
-        output.as_json({**branch, "folder": str(clone.folder), "remote": remote, "at": at})
+        output.print_json({**branch, "folder": str(clone.folder), "remote": remote, "at": at})
         return
-    say(f"{plain(branch['branch'])} at {at[:10]} in {plain(clone.folder)}")
+    say(f"{escaped(branch['branch'])} at {at[:10]} in {escaped(clone.folder)}")
     output.note(
-        f"Go on there, then: git push {plain(remote)} {plain(branch['branch'])}\n"
+        f"Go on there, then: git push {escaped(remote)} {escaped(branch['branch'])}\n"
         "A push is a run of yours: approvals of before are void, and you cannot approve it."
     )
 
 
-def _check(branch: dict[str, Any], name: str) -> None:
+def _check_branch(branch: dict[str, Any], name: str) -> None:
     """Check the server's values, which become arguments for git and a folder here: none may be an option, nor
     lead elsewhere.
 
@@ -101,7 +104,7 @@ def _check(branch: dict[str, Any], name: str) -> None:
     ids = branch["head"], branch["base"], branch["pushed"] or branch["base"]
     well = (
         all(
-            _ends_well("check-ref-format", f"refs/heads/{name}") and not name.startswith("-")
+            _git_succeeds("check-ref-format", f"refs/heads/{name}") and not name.startswith("-")
             for name in names
         )
         and all(COMMIT.fullmatch(commit) for commit in ids)
@@ -112,29 +115,31 @@ def _check(branch: dict[str, Any], name: str) -> None:
         raise CommandFailure(f"The server names a branch, a commit or a task that git cannot take: {name}.")
 
 
-def _clone(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
+def _find_or_clone(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
     """Return the clone that the branch goes to, and the remote of the repository there. Raises Usage,
-    GitFailed."""
-    here = None if folder else _around(Path.cwd())
-    if here is not None and (remote := here.remote_of(address)):
+    GitFailure."""
+    here = None if folder else _find_work_tree(Path.cwd())
+    if here is not None and (remote := here.find_remote(address)):
         return here, remote
     target = folder or Path(name)
-    around = _around(target) if target.is_dir() else None
+    around = _find_work_tree(target) if target.is_dir() else None
     if around is not None and around.folder.resolve() == target.resolve():
-        if remote := around.remote_of(address):
+        if remote := around.find_remote(address):
             return around, remote
-        raise Usage(f"{target} is a clone of another repository.", "Name a folder that does not exist yet.")
+        raise UsageFailure(
+            f"{target} is a clone of another repository.", "Name a folder that does not exist yet."
+        )
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
-        raise Usage(f"{target} is there already.", "Name a folder that does not exist yet.")
-    output.note(f"Cloning {plain(address)} into {plain(target)} …")
+        raise UsageFailure(f"{target} is there already.", "Name a folder that does not exist yet.")
+    output.note(f"Cloning {escaped(address)} into {escaped(target)} …")
     # house §5: -- before what a server said, so that git takes none of it for an option.
-    git("clone", "--quiet", "--no-checkout", "--", address, str(target))
+    git_output("clone", "--quiet", "--no-checkout", "--", address, str(target))
     return Clone(target), "origin"
 
 
-def _around(folder: Path) -> Clone | None:
+def _find_work_tree(folder: Path) -> Clone | None:
     """The work tree that this folder is in."""
-    done = _run("-C", str(folder), "rev-parse", "--show-toplevel")
+    done = _run_git("-C", str(folder), "rev-parse", "--show-toplevel")
     return Clone(Path(done.stdout.strip())) if done.returncode == 0 else None
 
 
@@ -142,49 +147,49 @@ def _fetch(server: Client, place: TaskPlace, branch: dict[str, Any], clone: Clon
     """The commits of the branch: from the remote where it was pushed, else from the server, as a bundle."""
     tracked = f"+refs/heads/{branch['branch']}:refs/remotes/{remote}/{branch['branch']}"
     if branch["pushed"]:
-        clone.git("fetch", "--quiet", remote, tracked)
-    if clone.has(branch["head"]):
+        clone.git_output("fetch", "--quiet", remote, tracked)
+    if clone.has_commit(branch["head"]):
         return
     # The bundle begins after the base: git takes it only where it has that commit.
-    if not clone.has(branch["base"]):
-        clone.git("fetch", "--quiet", remote, branch["base_branch"])
+    if not clone.has_commit(branch["base"]):
+        clone.git_output("fetch", "--quiet", remote, branch["base_branch"])
     with tempfile.TemporaryDirectory(prefix="gateline-") as folder:
         file = Path(folder) / "task.bundle"
-        with server.stream("GET", place.path("branch", "bundle")) as answer, file.open("wb") as stored:
+        with server.stream("GET", place.api_path("branch", "bundle")) as answer, file.open("wb") as stored:
             for piece in answer.iter_bytes():
                 stored.write(piece)
-        clone.git("fetch", "--quiet", str(file), f"refs/heads/{branch['branch']}")
+        clone.git_output("fetch", "--quiet", str(file), f"refs/heads/{branch['branch']}")
 
 
 def _switch(branch: dict[str, Any], clone: Clone, remote: str) -> None:
     """Switch to a local branch of this name, at the head of the task. A branch with commits of its own is
     left where it is.
 
-    Raises ConflictFailure, GitFailed.
+    Raises ConflictFailure, GitFailure.
     """
     name, head = branch["branch"], branch["head"]
-    if not _ends_well("-C", str(clone.folder), "show-ref", "--verify", "--quiet", f"refs/heads/{name}"):
-        clone.git("switch", "--quiet", "--create", name, "--no-track", head)
+    if not _git_succeeds("-C", str(clone.folder), "show-ref", "--verify", "--quiet", f"refs/heads/{name}"):
+        clone.git_output("switch", "--quiet", "--create", name, "--no-track", head)
     else:
-        clone.git("switch", "--quiet", name)
-        if _ends_well("-C", str(clone.folder), "merge-base", "--is-ancestor", "HEAD", head):
-            clone.git("merge", "--quiet", "--ff-only", head)
-        elif not _ends_well("-C", str(clone.folder), "merge-base", "--is-ancestor", head, "HEAD"):
+        clone.git_output("switch", "--quiet", name)
+        if _git_succeeds("-C", str(clone.folder), "merge-base", "--is-ancestor", "HEAD", head):
+            clone.git_output("merge", "--quiet", "--ff-only", head)
+        elif not _git_succeeds("-C", str(clone.folder), "merge-base", "--is-ancestor", head, "HEAD"):
             raise ConflictFailure(
                 f"{name} has commits of yours that are not on top of the task's.",
                 f"Rebase them: git rebase {head[:10]}; or move the branch away: git branch -m {name} mine",
             )
     # Set by hand (--no-track above): the remote may not have this branch yet.
-    clone.git("config", f"branch.{name}.remote", remote)
-    clone.git("config", f"branch.{name}.merge", f"refs/heads/{name}")
+    clone.git_output("config", f"branch.{name}.remote", remote)
+    clone.git_output("config", f"branch.{name}.merge", f"refs/heads/{name}")
 
 
-def same_repository(one: str, other: str) -> bool:
+def is_same_repository(one: str, other: str) -> bool:
     """Return whether two addresses lead to the same repository, as git@host:a/b and https://host/a/b.git do."""
-    return _plain(one) == _plain(other)
+    return _normalized_address(one) == _normalized_address(other)
 
 
-def _plain(address: str) -> str:
+def _normalized_address(address: str) -> str:
     # The short form of ssh: git@host:owner/name
     if "://" not in address and ":" in address and not address.startswith(("/", ".")):
         host, _, path = address.partition(":")
@@ -198,19 +203,21 @@ def _plain(address: str) -> str:
     return f"{(parts.hostname or '').lower()}/{path}"
 
 
-def git(*words: str) -> str:
-    """Return git's standard output; git may ask for credentials at the terminal. Raises GitFailed."""
-    done = _run(*words)
+def git_output(*words: str) -> str:
+    """Return git's standard output; git may ask for credentials at the terminal. Raises GitFailure."""
+    done = _run_git(*words)
     if done.returncode:
         message = (done.stderr or done.stdout).strip()
-        raise GitFailed(f"git {' '.join(word for word in words if word not in ('--quiet', '--'))}: {message}")
+        raise GitFailure(
+            f"git {' '.join(word for word in words if word not in ('--quiet', '--'))}: {message}"
+        )
     return done.stdout
 
 
-def _ends_well(*words: str) -> bool:
-    return _run(*words).returncode == 0
+def _git_succeeds(*words: str) -> bool:
+    return _run_git(*words).returncode == 0
 
 
-def _run(*words: str) -> subprocess.CompletedProcess[str]:
+def _run_git(*words: str) -> subprocess.CompletedProcess[str]:
     env = {"GIT_ALLOW_PROTOCOL": PROTOCOLS, **os.environ}
     return subprocess.run(["git", *words], env=env, capture_output=True, text=True, check=False)

@@ -8,16 +8,19 @@ from typing import Annotated
 
 import typer
 
-from gateline import completion, output, places
-from gateline.failures import Usage
-from gateline.output import Json, plain
+from gateline import completion, lookup, output
+from gateline.failures import UsageFailure
+from gateline.output import Json, escaped
 from gateline.session import client
 
 
 def export(
     ctx: typer.Context,
     line: Annotated[
-        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+        str,
+        typer.Argument(
+            help="line, project/line or owner/project/line.", autocompletion=completion.complete_line
+        ),
     ],
     to: Annotated[
         str,
@@ -32,14 +35,14 @@ def export(
 ) -> None:
     """Write a line as its own document, or as one of another system. What is lost is listed on standard error."""
     server = client(ctx)
-    made = server.get(places.line(server, line).path("export"), dialect=to, version=version)
+    made = server.get(lookup.find_line(server, line).api_path("export"), dialect=to, version=version)
     if json:
-        output.as_json(made)
+        output.print_json(made)
         return
     for loss in made["losses"]:
-        output.note(f"[yellow]loss[/yellow] {plain(loss['path'])}: {plain(loss['message'])}")
+        output.note(f"[yellow]loss[/yellow] {escaped(loss['path'])}: {escaped(loss['message'])}")
     if file is None and sys.stdout.isatty():
-        output.raw(made["text"].removesuffix("\n"))
+        output.print_raw(made["text"].removesuffix("\n"))
         return
     if file is None:
         sys.stdout.write(made["text"])
@@ -47,4 +50,4 @@ def export(
     try:
         file.write_text(made["text"], "utf-8")
     except OSError as fault:
-        raise Usage(f"{file} cannot be written: {fault}") from fault
+        raise UsageFailure(f"{file} cannot be written: {fault}") from fault

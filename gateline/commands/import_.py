@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
-from gateline.client import Client, path
-from gateline.failures import ConflictFailure, Exit, InvalidFailure, Usage
-from gateline.output import Json, plain, say
+from gateline import completion, lookup, output
+from gateline.client import Client, url_path
+from gateline.failures import ConflictFailure, ExitCode, InvalidFailure, UsageFailure
+from gateline.output import Json, escaped, say
 from gateline.session import client
 
 DOCUMENTS = (".json", ".yaml", ".yml", ".ndjson")
@@ -27,7 +27,9 @@ def import_(
     what: Annotated[Path, typer.Argument(help="A document, or a folder of them.", metavar="FILE|FOLDER")],
     project: Annotated[
         str,
-        typer.Option("--project", help="Import into it: owner/project.", autocompletion=completion.project),
+        typer.Option(
+            "--project", help="Import into it: owner/project.", autocompletion=completion.complete_project
+        ),
     ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what they become; keep nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -39,14 +41,14 @@ def import_(
     A folder with assembly-line.json is one line of ALP. The documents are sent to the server; nothing that they name is
     run, opened or fetched."""
     server = client(ctx)
-    where = path("owners", *_around(places.project_of(server, project)), "import")
-    rows = [_read(server, where, name, files) for name, files in found(what)]
+    where = url_path("owners", *_project_path_parts(lookup.find_project(server, project)), "import")
+    rows = [_preview_import(server, where, name, files) for name, files in find_documents(what)]
     if not json:
-        show(rows)
+        print_rows(rows)
     importable = [row for row in rows if "error" not in row]
     if not dry_run and importable:
         if not yes and not json:
-            output.agree(
+            output.confirm(
                 f"Keep {len(importable)} as new lines?",
                 "keep these lines",
                 "Nothing was kept.",
@@ -54,27 +56,27 @@ def import_(
             )
         if yes:
             for row in importable:
-                _keep(server, where, row, json)
+                _save_line(server, where, row, json)
     if json:
-        output.as_json([{key: value for key, value in row.items() if key != "files"} for row in rows])
+        output.print_json([{key: value for key, value in row.items() if key != "files"} for row in rows])
     if any("error" in row for row in rows):
-        raise typer.Exit(Exit.NO)
+        raise typer.Exit(ExitCode.NO)
 
 
-def _around(project: tuple[str, str]) -> tuple[str, str, str]:
+def _project_path_parts(project: tuple[str, str]) -> tuple[str, str, str]:
     return project[0], "projects", project[1]
 
 
-def found(what: Path) -> list[tuple[str, dict[str, str]]]:
+def find_documents(what: Path) -> list[tuple[str, dict[str, str]]]:
     """Return each document with its files: name, and texts by path. A folder of an assembly line is one
     document. Raises Usage."""
     if what.is_file():
-        return [(str(what), {what.name: _text(what)})]
+        return [(str(what), {what.name: _read_text(what)})]
     if not what.is_dir():
-        raise Usage(f"There is no file or folder {what}.")
-    files = sorted(_files(what))
+        raise UsageFailure(f"There is no file or folder {what}.")
+    files = sorted(_document_files(what))
     if len(files) > MOST:
-        raise Usage(f"{what} holds more than {MOST} documents.", "Name a folder further down.")
+        raise UsageFailure(f"{what} holds more than {MOST} documents.", "Name a folder further down.")
     roots = [file.parent for file in files if file.name == HEAD]
     roots += [
         # Of stations/NN-name/station.json the line is the folder above `stations`.
@@ -86,18 +88,18 @@ def found(what: Path) -> list[tuple[str, dict[str, str]]]:
     for file in files:
         around = next((root for root in roots if file.is_relative_to(root)), None)
         if around is not None:
-            documents.setdefault(around, {})[file.relative_to(around).as_posix()] = _text(file)
+            documents.setdefault(around, {})[file.relative_to(around).as_posix()] = _read_text(file)
         elif file.suffix in DOCUMENTS:
-            documents[file] = {file.name: _text(file)}
+            documents[file] = {file.name: _read_text(file)}
     if not documents:
-        raise Usage(f"{what} holds no document: {', '.join(DOCUMENTS)}.")
+        raise UsageFailure(f"{what} holds no document: {', '.join(DOCUMENTS)}.")
     return [
         (str(name.relative_to(what)) if name != what else str(what), texts)
         for name, texts in documents.items()
     ]
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _document_files(folder: Path) -> Iterator[Path]:
     """Never through a link: it may lead anywhere; nor what is no file: a pipe would never end."""
     for root, folders, names in os.walk(folder):
         # In place: os.walk goes into what is left in its own list.
@@ -108,15 +110,15 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield file
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         # Drops a byte order mark, with which some editors begin a file.
         return file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:
-        raise Usage(f"{file} cannot be read: {fault}") from fault
+        raise UsageFailure(f"{file} cannot be read: {fault}") from fault
 
 
-def _read(server: Client, where: str, name: str, files: dict[str, str]) -> dict[str, Any]:
+def _preview_import(server: Client, where: str, name: str, files: dict[str, str]) -> dict[str, Any]:
     try:
         answer: dict[str, Any] = server.post(where, {"files": files})
     except InvalidFailure as fault:
@@ -129,35 +131,35 @@ def _read(server: Client, where: str, name: str, files: dict[str, str]) -> dict[
     return {"file": name, "files": files, **answer}
 
 
-def show(rows: list[dict[str, Any]]) -> None:
-    output.table(COLUMNS, (_row(row) for row in rows))
+def print_rows(rows: list[dict[str, Any]]) -> None:
+    output.print_table(COLUMNS, (_table_row(row) for row in rows))
     for row in rows:
         for loss in row.get("losses", ()):
-            say(f"  {_at(row, loss)}: [yellow]loss[/yellow] {plain(loss['message'])}")
+            say(f"  {_position_text(row, loss)}: [yellow]loss[/yellow] {escaped(loss['message'])}")
         for fault in row.get("problems", ()):
-            say(f"  {_at(row, fault)}: [red]error[/red] {plain(fault['message'])}")
+            say(f"  {_position_text(row, fault)}: [red]error[/red] {escaped(fault['message'])}")
             if fault["hint"]:
-                say(f"    {plain(fault['hint'])}")
+                say(f"    {escaped(fault['hint'])}")
 
 
-def _row(row: dict[str, Any]) -> tuple[object, ...]:
+def _table_row(row: dict[str, Any]) -> tuple[object, ...]:
     if "error" in row:
-        return plain(row["file"]), "[red]not read[/red]", "", "", "", "", "", len(row["problems"])
+        return escaped(row["file"]), "[red]not read[/red]", "", "", "", "", "", len(row["problems"])
     numbers = (row["stations"], row["rules"], row["gates"], len(row["losses"]), sum(row["findings"].values()))
-    return plain(row["file"]), plain(row["system"] or "Gateline"), plain(row["key"]), *numbers
+    return escaped(row["file"]), escaped(row["system"] or "Gateline"), escaped(row["key"]), *numbers
 
 
-def _at(row: dict[str, Any], place: dict[str, Any]) -> str:
+def _position_text(row: dict[str, Any], place: dict[str, Any]) -> str:
     """File, line and place in it. Of a folder the path names the file first, or is one."""
     file, _colon, path = place["path"].rpartition(": ")
     if path in row["files"]:
         file, path = path, ""
     line = f":{place['line']}:{place['column'] or 1}" if place["line"] else ""
-    return plain("/".join(filter(None, (row["file"], file)))) + line + (f" {plain(path)}" if path else "")
+    return escaped("/".join(filter(None, (row["file"], file)))) + line + (f" {escaped(path)}" if path else "")
 
 
-def _keep(server: Client, where: str, row: dict[str, Any], json: bool) -> None:
-    """Under the first key that is free."""
+def _save_line(server: Client, where: str, row: dict[str, Any], json: bool) -> None:
+    """Save an imported document as a new line, under the first free key."""
     # As many losses as were shown: with others the server keeps nothing (409).
     body = {"files": row["files"], "save": True, "losses": len(row["losses"])}
     for number in range(1, 21):
@@ -168,6 +170,6 @@ def _keep(server: Client, where: str, row: dict[str, Any], json: bool) -> None:
         except ConflictFailure:
             continue
         if not json:
-            say(f"[green]Kept[/green] {plain(row['file'])} as {plain(row['saved']['key'])}.")
+            say(f"[green]Kept[/green] {escaped(row['file'])} as {escaped(row['saved']['key'])}.")
         return
     raise ConflictFailure(f"All keys like {row['key']} are taken.", "Rename its line, or archive old ones.")

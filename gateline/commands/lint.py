@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
-from gateline.client import Client, path
-from gateline.failures import Exit, FaultPlace, Usage
-from gateline.output import Json, plain, say
+from gateline import completion, lookup, output
+from gateline.client import Client, url_path
+from gateline.failures import ExitCode, FaultPlace, UsageFailure
+from gateline.output import Json, escaped, say
 from gateline.session import client
 
 SEVERITIES = {
@@ -30,7 +30,9 @@ def lint(
     project: Annotated[
         str,
         typer.Option(
-            "--project", help="As a line of this project would be checked.", autocompletion=completion.project
+            "--project",
+            help="As a line of this project would be checked.",
+            autocompletion=completion.complete_project,
         ),
     ] = "",
     draft: Annotated[bool, typer.Option("--draft", help="Of a line: its draft, not what is live.")] = False,
@@ -41,22 +43,22 @@ def lint(
 
     A file is sent to the server and not stored there. Each finding says its line and column in the file."""
     server = client(ctx)
-    text = read(what)
+    text = read_document(what)
     if text is not None:
-        report, name = examine(server, places.project_of(server, project), text), what
+        report, name = lint_document(server, lookup.find_project(server, project), text), what
     else:
-        line = places.line(server, what)
+        line = lookup.find_line(server, what)
         live = None if draft else line.facts["live"]
-        report, name = server.get(line.path("lint"), version=live), str(line)
+        report, name = server.get(line.api_path("lint"), version=live), str(line)
     if json:
-        output.as_json(report)
+        output.print_json(report)
     else:
-        show(report, name)
+        print_report(report, name)
     if report["counts"].get("error") or (strict and report["counts"].get("warning")):
-        raise typer.Exit(Exit.NO)
+        raise typer.Exit(ExitCode.NO)
 
 
-def read(what: str) -> str | None:
+def read_document(what: str) -> str | None:
     """The text of a file, or None where it is meant as a line. Raises Usage."""
     if what == "-":
         return sys.stdin.read()
@@ -64,36 +66,36 @@ def read(what: str) -> str | None:
     if not file.is_file():
         # Named so, a file was meant, and no line.
         if file.suffix in (".yaml", ".yml", ".json"):
-            raise Usage(f"There is no file {what}.")
+            raise UsageFailure(f"There is no file {what}.")
         return None
     try:
         return file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as fault:
-        raise Usage(f"{what} cannot be read: {fault}") from fault
+        raise UsageFailure(f"{what} cannot be read: {fault}") from fault
 
 
-def examine(server: Client, project: tuple[str, str], text: str) -> dict[str, Any]:
+def lint_document(server: Client, project: tuple[str, str], text: str) -> dict[str, Any]:
     """Return the server's lint report on a document that it does not store."""
     report: dict[str, Any] = server.post(
-        path("owners", project[0], "projects", project[1], "lint"),
+        url_path("owners", project[0], "projects", project[1], "lint"),
         content=text.encode(),
         headers={"Content-Type": "application/yaml"},
     )
     return report
 
 
-def show(report: dict[str, Any], name: str) -> None:
+def print_report(report: dict[str, Any], name: str) -> None:
     for finding in report["findings"]:
         place = f":{finding['line']}:{finding['column'] or 1}" if finding["line"] else ""
         word, _plural, colour = SEVERITIES[finding["severity"]]
-        head = f"{plain(name)}{place}: [{colour}]{word}[/{colour}] {plain(finding['message'])}"
-        say(f"{head} [dim]({plain(finding['check'])})[/dim]")
+        head = f"{escaped(name)}{place}: [{colour}]{word}[/{colour}] {escaped(finding['message'])}"
+        say(f"{head} [dim]({escaped(finding['check'])})[/dim]")
         if finding["hint"]:
-            say(f"    {plain(finding['hint'])}")
-    say(f"{counted(report['counts'])}." if report["findings"] else f"{plain(name)}: no problems.")
+            say(f"    {escaped(finding['hint'])}")
+    say(f"{counts_text(report['counts'])}." if report["findings"] else f"{escaped(name)}: no problems.")
 
 
-def counted(counts: dict[str, int]) -> str:
+def counts_text(counts: dict[str, int]) -> str:
     """“1 error · 2 warnings”"""
     words = {"error": ("error", "errors"), "warning": ("warning", "warnings"), "info": ("note", "notes")}
     return (

@@ -10,9 +10,9 @@ import typer
 
 from gateline import browser, output, profiles
 from gateline.client import Client
-from gateline.failures import SignInFailure, Usage
-from gateline.output import Json, plain, say
-from gateline.profiles import Profile, address_of
+from gateline.failures import SignInFailure, UsageFailure
+from gateline.output import Json, escaped, say
+from gateline.profiles import Profile, server_address
 
 
 def login(
@@ -43,24 +43,24 @@ def login(
     input: never from the command line, where history and other users would see it. Create one at Personal settings ›
     Personal tokens; a machine's at Project settings › Tokens.
     """
-    address = address_of(url)
-    token = _token(address, token_stdin)
+    address = server_address(url)
+    token = _read_token(address, token_stdin)
     new_profile = Profile(name or ctx.obj or urlsplit(address).netloc, address, token, project)
     # Before it is saved: a token that the server refuses is not kept.
     with Client(new_profile) as server:
         projects = server.get("/projects")
-    profiles.save(profiles.load().with_profile(new_profile, default=default))
+    profiles.save_profiles(profiles.load_profiles().with_profile(new_profile, default=default))
     known = [f"{row['owner']}/{row['key']}" for row in projects]
     if project and project not in known:
-        output.note(f"[yellow]Note:[/yellow] this token opens no project “{plain(project)}”.")
+        output.note(f"[yellow]Note:[/yellow] this token opens no project “{escaped(project)}”.")
     if json:
-        output.as_json({"profile": new_profile.name, "url": address, "projects": known})
+        output.print_json({"profile": new_profile.name, "url": address, "projects": known})
         return
     say(
-        f"Signed in to {plain(address)} as profile “{plain(new_profile.name)}”: "
-        f"{plain(', '.join(known)) or 'no projects'}."
+        f"Signed in to {escaped(address)} as profile “{escaped(new_profile.name)}”: "
+        f"{escaped(', '.join(known)) or 'no projects'}."
     )
-    output.note(f"The token is kept in {plain(profiles.file())}, readable by you alone.")
+    output.note(f"The token is kept in {escaped(profiles.profiles_path())}, readable by you alone.")
 
 
 def logout(
@@ -69,26 +69,26 @@ def logout(
 ) -> None:
     """Forget a profile and its token. On the server the token stays in force: revoke it at Personal settings ›
     Personal tokens."""
-    stored = profiles.load()
-    gone = stored.named(name)
-    profiles.save(stored.without(gone.name))
+    stored = profiles.load_profiles()
+    gone = stored.get_profile(name)
+    profiles.save_profiles(stored.without(gone.name))
     if json:
-        output.as_json({"profile": gone.name, "url": gone.url})
+        output.print_json({"profile": gone.name, "url": gone.url})
         return
-    say(f"Forgot “{plain(gone.name)}”. To revoke its token: {plain(gone.url)}/account/")
+    say(f"Forgot “{escaped(gone.name)}”. To revoke its token: {escaped(gone.url)}/account/")
 
 
-def show(
+def list_profiles(
     use: Annotated[
         str, typer.Option("--use", help="Make this profile the default one.", metavar="NAME")
     ] = "",
     json: Json = False,
 ) -> None:
     """List the servers that you are signed in to; choose the default one."""
-    stored = profiles.load()
+    stored = profiles.load_profiles()
     if use:
-        stored = stored.with_profile(stored.named(use), default=True)
-        profiles.save(stored)
+        stored = stored.with_profile(stored.get_profile(use), default=True)
+        profiles.save_profiles(stored)
     rows = [
         {
             "name": profile.name,
@@ -99,31 +99,34 @@ def show(
         for profile in stored.by_name.values()
     ]
     if json:
-        output.as_json(rows)
+        output.print_json(rows)
         return
     if not rows:
         raise SignInFailure("You are not signed in to a server.", profiles.LOG_IN)
-    output.table(
+    output.print_table(
         ("", "Profile", "Server", "Project"),
-        (("*" if r["default"] else "", plain(r["name"]), plain(r["url"]), plain(r["project"])) for r in rows),
+        (
+            ("*" if r["default"] else "", escaped(r["name"]), escaped(r["url"]), escaped(r["project"]))
+            for r in rows
+        ),
     )
 
 
-def _token(address: str, from_stdin: bool) -> str:
+def _read_token(address: str, from_stdin: bool) -> str:
     if from_stdin:
         token = sys.stdin.readline().strip()
     elif sys.stdin.isatty():
-        token = browser.token(address)
+        token = browser.request_token(address)
         if not token:
-            output.note(f"Create a token at {plain(address)}/account/ and paste it here; it is not shown.")
+            output.note(f"Create a token at {escaped(address)}/account/ and paste it here; it is not shown.")
             token = typer.prompt("Token", hide_input=True, err=True).strip()
     else:
-        raise Usage(
+        raise UsageFailure(
             "There is no terminal to ask for the token.", "Pipe it in: gateline login URL --token-stdin"
         )
     # It goes into a header, which can carry no other characters.
     if not token.startswith("gl_") or not token.isascii() or not token.isprintable():
-        raise Usage(
+        raise UsageFailure(
             "That is not a token of Gateline: they begin with gl_.", f"Create one at {address}/account/"
         )
     return token

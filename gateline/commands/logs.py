@@ -8,19 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.commands.watch import ENDS, PAGE, names_of
+from gateline.commands.watch import ENDS, PAGE, station_names
 from gateline.failures import NotFoundFailure
-from gateline.output import Json, plain
-from gateline.places import TaskPlace
+from gateline.lookup import TaskPlace
+from gateline.output import Json, escaped
 from gateline.session import client
 
 
 def logs(
     ctx: typer.Context,
     task: Annotated[
-        str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.task)
+        str,
+        typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.complete_task),
     ],
     station: Annotated[str, typer.Option("--station", "-s", help="Only of this station: key or name.")] = "",
     run: Annotated[int, typer.Option("--run", help="Only of this run of the station; otherwise of all.")] = 0,
@@ -34,18 +35,18 @@ def logs(
 
     With --json each line is an object."""
     server = client(ctx)
-    place = places.task(server, task)
-    names = names_of(server, place, place.facts["version"])
+    place = lookup.find_task(server, task)
+    names = station_names(server, place, place.facts["version"])
     station_key = next((key for key, name in names.items() if station in (key, name)), station)
     known: set[int] = set()
     while True:
         # Asked before the visits: what comes after this look is printed in the next round.
-        ended = not follow or server.get(place.path())["status"] in ENDS
+        ended = not follow or server.get(place.api_path())["status"] in ENDS
         for visit in _visits(server, place):
             fits = (not station_key or visit["station"] == station_key) and run in (0, visit["visit"])
             if fits and visit["id"] not in known and (visit["started"] or ended):
                 known.add(visit["id"])
-                _print(server, place, visit, names, follow=follow, times=times, json=json)
+                _print_log(server, place, visit, names, follow=follow, times=times, json=json)
         if ended:
             break
         time.sleep(1)
@@ -61,14 +62,14 @@ def logs(
 def _visits(server: Client, place: TaskPlace) -> Iterator[dict[str, Any]]:
     after = 0
     while True:
-        rows = server.get(place.path("visits"), after=after, limit=PAGE)
+        rows = server.get(place.api_path("visits"), after=after, limit=PAGE)
         yield from rows
         if len(rows) < PAGE:
             return
         after = rows[-1]["id"]
 
 
-def _print(
+def _print_log(
     server: Client,
     place: TaskPlace,
     visit: dict[str, Any],
@@ -80,15 +81,17 @@ def _print(
 ) -> None:
     name = names.get(visit["station"], visit["station"])
     if not json:
-        output.note(f"[bold]{plain(name)}[/bold], run {visit['visit']}")
+        output.note(f"[bold]{escaped(name)}[/bold], run {visit['visit']}")
     at = 0
     while True:
-        piece = server.get(place.path("visits", visit["id"], "log"), from_=at)
+        piece = server.get(place.api_path("visits", visit["id"], "log"), from_=at)
         for log_line in piece["lines"]:
             if json:
-                output.json_line({"station": visit["station"], "run": visit["visit"], **log_line})
+                output.print_json_line({"station": visit["station"], "run": visit["visit"], **log_line})
             else:
-                output.raw(f"{log_line['seconds']:8.1f}  {log_line['text']}" if times else log_line["text"])
+                output.print_raw(
+                    f"{log_line['seconds']:8.1f}  {log_line['text']}" if times else log_line["text"]
+                )
         if piece["complete"] or (piece["next"] == at and not follow):
             return
         if piece["next"] == at:

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.output import Json, plain, say
-from gateline.places import LinePlace
+from gateline.form_values import split_pair
+from gateline.lookup import LinePlace
+from gateline.output import Json, escaped, say
 from gateline.session import client
-from gateline.typed import pair
 
-# The worst first: `_show` sorts by this order.
+# The worst first: `_print_impact` sorts by this order.
 EFFECTS = {
     "stuck": "would get stuck",
     "approve_again": "must be approved again",
@@ -25,7 +25,10 @@ EFFECTS = {
 def migrate(
     ctx: typer.Context,
     line: Annotated[
-        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+        str,
+        typer.Argument(
+            help="line, project/line or owner/project/line.", autocompletion=completion.complete_line
+        ),
     ],
     to: Annotated[str, typer.Option("--to", help="The number of a version; draft only shows.")] = "draft",
     mapping: Annotated[
@@ -44,29 +47,29 @@ def migrate(
 ) -> None:
     """Bring running tasks of a line to another of its versions, or undo that. Shows the effect on each, and asks."""
     server = client(ctx)
-    place = places.line(server, line)
+    place = lookup.find_line(server, line)
     if undo:
-        _told(server.post(place.path("migrations", undo, "undo"), {"reason": reason}), json)
+        _print_migration(server.post(place.api_path("migrations", undo, "undo"), {"reason": reason}), json)
         return
     if go_on:
-        _told(server.post(place.path("migrations", go_on, "continue")), json)
+        _print_migration(server.post(place.api_path("migrations", go_on, "continue")), json)
         return
-    stations = dict(pair(text) for text in mapping or ())
+    stations = dict(split_pair(text) for text in mapping or ())
     tried = {"map": [f"{old}:{new}" for old, new in stations.items()], "task": task or []}
-    impact = server.get(place.path("impact"), to=to, **tried)
+    impact = server.get(place.api_path("impact"), to=to, **tried)
     is_trial = dry_run or to == "draft"
     if not json:
-        _show(impact)
+        _print_impact(impact)
     elif is_trial:
-        output.as_json(impact)
+        output.print_json(impact)
     if is_trial:
         return
     if not yes:
-        output.agree(f"Migrate {len(impact['tasks'])} tasks?", "migrate", "Nothing was migrated.")
-    _told(_migrated(server, place, impact, stations, task, reason), json)
+        output.confirm(f"Migrate {len(impact['tasks'])} tasks?", "migrate", "Nothing was migrated.")
+    _print_migration(_migrate(server, place, impact, stations, task, reason), json)
 
 
-def _migrated(
+def _migrate(
     server: Client,
     place: LinePlace,
     impact: dict[str, Any],
@@ -74,19 +77,19 @@ def _migrated(
     task: list[str] | None,
     reason: str,
 ) -> dict[str, Any]:
-    """Nothing moves unless all is still so that was shown."""
+    """Migrate as shown and return the migration. The server refuses (409) if anything changed since."""
     body = {"to": impact["to"], "digest": impact["digest"], "reason": reason, "mapping": stations}
-    migration: dict[str, Any] = server.post(place.path("migrations"), {**body, "tasks": task})
+    migration: dict[str, Any] = server.post(place.api_path("migrations"), {**body, "tasks": task})
     return migration
 
 
-def _show(impact: dict[str, Any]) -> None:
+def _print_impact(impact: dict[str, Any]) -> None:
     """Print one line a position, the worst first; then the sums."""
     order = list(EFFECTS)
     for task in sorted(impact["tasks"], key=lambda row: order.index(row["effect"])):
         for position in task["positions"]:
             effect = EFFECTS[position["effect"]]
-            say(f"{task['task']:14} v{task['version']:<4} {effect:22} {plain(position['words'])}")
+            say(f"{task['task']:14} v{task['version']:<4} {effect:22} {escaped(position['words'])}")
     name = "the draft" if impact["to"] == "draft" else f"v{impact['to']}"
     sums = ", ".join(f"{count} {EFFECTS[key]}" for key, count in impact["counts"].items() if count)
     say(f"{len(impact['tasks'])} running tasks are not on {name}{': ' + sums if sums else ''}.")
@@ -96,15 +99,15 @@ def _show(impact: dict[str, Any]) -> None:
         ("May need one, too", impact["may_need_mapping"]),
     ):
         if stations:
-            say(f"{words}: {plain(', '.join(f'--map {key}=…' for key in stations))}")
+            say(f"{words}: {escaped(', '.join(f'--map {key}=…' for key in stations))}")
 
 
-def _told(migration: dict[str, Any], json: bool) -> None:
+def _print_migration(migration: dict[str, Any], json: bool) -> None:
     if json:
-        output.as_json(migration)
+        output.print_json(migration)
         return
     counts = ", ".join(f"{count} {word}" for word, count in sorted(migration["counts"].items()))
     say(f"{migration['id']}: {counts or 'nothing'}")
     for entry in migration["tasks"]:
         if entry["result"] not in ("migrated", "restored"):
-            say(f"{entry['task']}: {entry['result']}. {plain(entry['detail'])}")
+            say(f"{entry['task']}: {entry['result']}. {escaped(entry['detail'])}")

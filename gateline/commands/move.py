@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.output import Json, say
 from gateline.session import client
 
@@ -16,7 +16,8 @@ SUCCESS = "@success"
 def move(
     ctx: typer.Context,
     task: Annotated[
-        str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.task)
+        str,
+        typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.complete_task),
     ],
     to: Annotated[
         str, typer.Option("--to", "-t", help="A station by its key. Left out: where it stands.")
@@ -34,16 +35,16 @@ def move(
 ) -> None:
     """Move a task by hand: to a station, to where success leads, or to run again where it stands."""
     server = client(ctx)
-    place = places.task(server, task)
+    place = lookup.find_task(server, task)
     body: dict[str, Any] = {
         "to": SUCCESS if skip else to,
         "station": station,
         "reason": reason,
         "accepts": accept or [],
     }
-    answer = server.post(place.path("move/plan" if plan else "move"), body)
+    answer = server.post(place.api_path("move/plan" if plan else "move"), body)
     if json:
-        output.as_json(answer)
+        output.print_json(answer)
     elif plan:
         _say(answer)
     else:

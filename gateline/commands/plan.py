@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import output, places
-from gateline.client import path
-from gateline.commands.lint import counted, read
-from gateline.commands.lint import show as show_findings
-from gateline.failures import Exit, Usage
-from gateline.output import Json, plain, say
-from gateline.plan_markdown import BACKTEST, IMPACT, markdown
+from gateline import lookup, output
+from gateline.client import url_path
+from gateline.commands.lint import counts_text, read_document
+from gateline.commands.lint import print_report as show_findings
+from gateline.failures import ExitCode, UsageFailure
+from gateline.output import Json, escaped, say
+from gateline.plan_markdown import BACKTEST, IMPACT, plan_markdown
 from gateline.session import client
 
 VERDICTS = {
@@ -45,49 +45,49 @@ def plan(
     Findings, guarantees, what a task may cost, routing changes with an example of each, recorded outcomes under the new
     rules, and running tasks. Ends with 0 if it can be published, with 1 if not."""
     if as_markdown and json:
-        raise Usage("Choose --json or --markdown.")
+        raise UsageFailure("Choose --json or --markdown.")
     server = client(ctx)
-    text = read(file)
+    text = read_document(file)
     if text is None:
-        raise Usage(f"There is no file {file}.")
-    owner, key = places.project_of(server, project)
+        raise UsageFailure(f"There is no file {file}.")
+    owner, key = lookup.find_project(server, project)
     report: dict[str, Any] = server.post(
-        path("owners", owner, "projects", key, "plan"),
+        url_path("owners", owner, "projects", key, "plan"),
         content=text.encode(),
         headers={"Content-Type": "application/yaml"},
     )
     if json:
-        output.as_json(report)
+        output.print_json(report)
     elif as_markdown:
-        typer.echo(markdown(report, file), nl=False)
+        typer.echo(plan_markdown(report, file), nl=False)
     else:
-        _show(report, file)
+        _print_plan(report, file)
     if report["verdict"] == "refused" or (strict and report["verdict"] == "acknowledge"):
-        raise typer.Exit(Exit.NO)
+        raise typer.Exit(ExitCode.NO)
 
 
-def _show(report: dict[str, Any], name: str) -> None:
+def _print_plan(report: dict[str, Any], name: str) -> None:
     against = f"against v{report['live']}" if report["live"] else "not published yet"
-    say(f"[bold]{plain(report['line'] or name)}[/bold]  [dim]{against}[/dim]")
+    say(f"[bold]{escaped(report['line'] or name)}[/bold]  [dim]{against}[/dim]")
     if report["counts"].get("error") or report["counts"].get("warning"):
         show_findings(report, name)
     else:
-        say(f"{counted(report['counts'])}.")
-    _guarantees(report)
-    _cost(report["cost"])
-    _changes(report)
-    _recorded(report)
+        say(f"{counts_text(report['counts'])}.")
+    _print_guarantees(report)
+    _print_cost(report["cost"])
+    _print_changes(report)
+    _print_recorded(report)
     say(VERDICTS[report["verdict"]])
 
 
-def _guarantees(report: dict[str, Any]) -> None:
+def _print_guarantees(report: dict[str, Any]) -> None:
     for guarantee in report["guarantees"]:
-        say(f"  {ANSWERS[guarantee['answer']]}  {plain(guarantee['sentence'])}")
+        say(f"  {ANSWERS[guarantee['answer']]}  {escaped(guarantee['sentence'])}")
         if guarantee["path"]:
-            say(f"      {plain(guarantee['path'])}")
+            say(f"      {escaped(guarantee['path'])}")
 
 
-def _cost(cost: dict[str, Any]) -> None:
+def _print_cost(cost: dict[str, Any]) -> None:
     if cost["now"] is None:
         return
     now, before = (f"${amount}" if amount else "without a limit" for amount in (cost["now"], cost["before"]))
@@ -99,18 +99,18 @@ def _cost(cost: dict[str, Any]) -> None:
     )
 
 
-def _changes(report: dict[str, Any]) -> None:
+def _print_changes(report: dict[str, Any]) -> None:
     for change in report["changes"] or ():
-        say(f"  ~ {plain(change['sentence'])}")
+        say(f"  ~ {escaped(change['sentence'])}")
     difference = report["difference"] or {"structure": [], "changes": [], "unknown": []}
     for change in (*difference["structure"], *difference["changes"], *difference["unknown"]):
-        say(f"  → {plain(change['sentence'])}")
+        say(f"  → {escaped(change['sentence'])}")
         if change.get("sample"):
             outcome = change["sample"]["situation"].get("outcome", {})
-            say(f"      [dim]for example {plain(str(outcome))}[/dim]")
+            say(f"      [dim]for example {escaped(str(outcome))}[/dim]")
 
 
-def _recorded(report: dict[str, Any]) -> None:
+def _print_recorded(report: dict[str, Any]) -> None:
     tried = report["backtest"]
     if tried and tried["decisions"].get("total"):
         counts = ", ".join(

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.commands.lint import counted, errors_of, examine, read
+from gateline.commands.lint import counts_text, errors_of, lint_document, read_document
 from gateline.failures import InvalidFailure, NotFoundFailure
-from gateline.output import Json, plain, say
-from gateline.places import LinePlace
+from gateline.lookup import LinePlace
+from gateline.output import Json, escaped, say
 from gateline.session import client
 
 MARKS = {"added": "[green]+[/green]", "removed": "[red]−[/red]", "changed": "~", "order": "↕"}
@@ -33,11 +33,11 @@ class PublishProposal:
     text: str | None = None
 
     @property
-    def place(self) -> str:
+    def full_name(self) -> str:
         return f"{self.owner}/{self.project}/{self.key}"
 
-    def path(self, *more: str) -> str:
-        return LinePlace(self.owner, self.project, self.key, {}).path(*more)
+    def api_path(self, *more: str) -> str:
+        return LinePlace(self.owner, self.project, self.key, {}).api_path(*more)
 
 
 def publish(
@@ -48,7 +48,9 @@ def publish(
     project: Annotated[
         str,
         typer.Option(
-            "--project", help="Publish the file there: owner/project.", autocompletion=completion.project
+            "--project",
+            help="Publish the file there: owner/project.",
+            autocompletion=completion.complete_project,
         ),
     ] = "",
     name: Annotated[str, typer.Option("--name", help="Name of the version.")] = "",
@@ -60,78 +62,82 @@ def publish(
     A file takes the place of the draft when you have agreed; until then nothing is stored. Errors of lint keep it from
     being published."""
     server = client(ctx)
-    proposal = _proposal(server, what, project)
-    report = _examined(server, proposal)
+    proposal = _read_proposal(server, what, project)
+    report = _lint_report(server, proposal)
     if report["counts"].get("error"):
         raise InvalidFailure(
-            f"{what} cannot be published: {counted(report['counts'])}.", places=errors_of(report)
+            f"{what} cannot be published: {counts_text(report['counts'])}.", places=errors_of(report)
         )
     number = proposal.line.facts["draft"] if proposal.line else 0
     changed = _changes(server, proposal)
     if not json:
-        _show(what, proposal, report, changed)
+        _print_proposal(what, proposal, report, changed)
     if proposal.line and proposal.line.facts["live"] and not changed:
         if json:
-            output.as_json({"published": None, "changes": []})
+            output.print_json({"published": None, "changes": []})
         else:
             say("Nothing changes: that is what is live.")
         return
     if not yes:
-        output.agree(f"Publish {proposal.place}?", "publish", "Nothing was published.")
+        output.confirm(f"Publish {proposal.full_name}?", "publish", "Nothing was published.")
     if proposal.text is not None:
         saved = server.send(
             "PUT",
-            proposal.path("draft"),
+            proposal.api_path("draft"),
             # Where somebody saved another draft since, the server refuses this one (409).
             params={"based_on": number},
             content=proposal.text.encode(),
             headers={"Content-Type": "application/yaml"},
         )
         number = saved["draft"]
-    made = server.post(proposal.path("publish"), {"draft": number, "name": name})
+    made = server.post(proposal.api_path("publish"), {"draft": number, "name": name})
     # law §14, four eyes: it was asked for, and another designer publishes it.
     if "requested_by" in made:
-        _waits(proposal, made, changed, json=json)
+        _print_waiting(proposal, made, changed, json=json)
         return
     if json:
-        output.as_json({"published": made, "changes": changed})
+        output.print_json({"published": made, "changes": changed})
         return
-    say(f"[green]Published[/green] {plain(proposal.place)} v{made['number']}.")
+    say(f"[green]Published[/green] {escaped(proposal.full_name)} v{made['number']}.")
 
 
-def _waits(
+def _print_waiting(
     proposal: PublishProposal, request: dict[str, Any], changed: list[dict[str, Any]], *, json: bool
 ) -> None:
     """Say that another designer has to publish it."""
     if json:
-        output.as_json({"published": None, "waiting": request, "changes": changed})
+        output.print_json({"published": None, "waiting": request, "changes": changed})
         return
-    who, number = plain(request["requested_by"]), request["draft"]
-    say(f"[yellow]Waiting[/yellow] {who} asks for publishing draft {number} of {plain(proposal.place)}.")
-    say(f"Another designer, who wrote none of it, publishes it: gateline publish {plain(proposal.place)}")
+    who, number = escaped(request["requested_by"]), request["draft"]
+    say(
+        f"[yellow]Waiting[/yellow] {who} asks for publishing draft {number} of {escaped(proposal.full_name)}."
+    )
+    say(
+        f"Another designer, who wrote none of it, publishes it: gateline publish {escaped(proposal.full_name)}"
+    )
 
 
-def _proposal(server: Client, what: str, project: str) -> PublishProposal:
+def _read_proposal(server: Client, what: str, project: str) -> PublishProposal:
     """Raises Usage, NotFoundFailure, InvalidFailure."""
-    text = read(what)
+    text = read_document(what)
     if text is None:
-        line = places.line(server, what)
+        line = lookup.find_line(server, what)
         return PublishProposal(line.owner, line.project, line.key, line)
-    owner, key = places.project_of(server, project)
-    examined = examine(server, (owner, key), text)
+    owner, key = lookup.find_project(server, project)
+    examined = lint_document(server, (owner, key), text)
     if not examined["readable"] or not examined["line"]:
         raise InvalidFailure(f"{what} is no line that can be read.", places=errors_of(examined))
     try:
-        line = places.line(server, f"{owner}/{key}/{examined['line']}")
+        line = lookup.find_line(server, f"{owner}/{key}/{examined['line']}")
     except NotFoundFailure:
         return PublishProposal(owner, key, examined["line"], None, text)
     return PublishProposal(owner, key, line.key, line, text)
 
 
-def _examined(server: Client, proposal: PublishProposal) -> dict[str, Any]:
+def _lint_report(server: Client, proposal: PublishProposal) -> dict[str, Any]:
     if proposal.text is not None:
-        return examine(server, (proposal.owner, proposal.project), proposal.text)
-    examination: dict[str, Any] = server.get(proposal.path("lint"))
+        return lint_document(server, (proposal.owner, proposal.project), proposal.text)
+    examination: dict[str, Any] = server.get(proposal.api_path("lint"))
     return examination
 
 
@@ -140,11 +146,11 @@ def _changes(server: Client, proposal: PublishProposal) -> list[dict[str, Any]]:
     if proposal.line is None or not proposal.line.facts["live"]:
         return []
     if proposal.text is None:
-        rows = server.get(proposal.path("changes"), from_="live", to="draft")
+        rows = server.get(proposal.api_path("changes"), from_="live", to="draft")
         return [{key: row[key] for key in KEYS} for row in rows if row["affects"] != LAYOUT]
-    picture = server.get(proposal.path("picture"), from_="live", to="live")
+    picture = server.get(proposal.api_path("picture"), from_="live", to="live")
     preview = server.post(
-        proposal.path("draft", "import"), {"document": picture["document"], "text": proposal.text}
+        proposal.api_path("draft", "import"), {"document": picture["document"], "text": proposal.text}
     )
     return [
         {"what": row["what"], "affects": group["affects"], "sentence": row["sentence"]}
@@ -154,17 +160,17 @@ def _changes(server: Client, proposal: PublishProposal) -> list[dict[str, Any]]:
     ]
 
 
-def _show(
+def _print_proposal(
     what: str, proposal: PublishProposal, report: dict[str, Any], changed: list[dict[str, Any]]
 ) -> None:
     live = proposal.line.facts["live"] if proposal.line else None
     against = f"against v{live}" if live else "not published yet"
-    say(f"[bold]{plain(proposal.place)}[/bold]  [dim]{against}[/dim]")
+    say(f"[bold]{escaped(proposal.full_name)}[/bold]  [dim]{against}[/dim]")
     for change in changed:
         routing = " [yellow](routing)[/yellow]" if change["affects"] == "routing" else ""
-        say(f"  {MARKS.get(change['what'], '~')} {plain(change['sentence'])}{routing}")
+        say(f"  {MARKS.get(change['what'], '~')} {escaped(change['sentence'])}{routing}")
     for finding in report["findings"]:
         if finding["severity"] == "warning":
-            say(f"  [yellow]warning[/yellow] {plain(finding['message'])}")
+            say(f"  [yellow]warning[/yellow] {escaped(finding['message'])}")
     if report["findings"]:
-        say(f"  {counted(report['counts'])}: gateline lint {plain(what)}")
+        say(f"  {counts_text(report['counts'])}: gateline lint {escaped(what)}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.output import Json, say
 from gateline.session import client
 
@@ -14,7 +14,8 @@ from gateline.session import client
 def rerun(
     ctx: typer.Context,
     task: Annotated[
-        str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.task)
+        str,
+        typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.complete_task),
     ],
     station: Annotated[
         str, typer.Option("--station", "-s", help="By its key, where several positions wait.")
@@ -26,9 +27,9 @@ def rerun(
 
     The task then waits for them anew. What the host says to it is in its log and on its page."""
     server = client(ctx)
-    place = places.task(server, task)
-    answer = server.post(place.path("rerun-checks"), {"station": station, "reason": reason})
+    place = lookup.find_task(server, task)
+    answer = server.post(place.api_path("rerun-checks"), {"station": station, "reason": reason})
     if json:
-        output.as_json(answer)
+        output.print_json(answer)
         return
     say(f"{place.name} asks the host to run its checks again, and waits for them.")

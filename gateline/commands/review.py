@@ -8,13 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.failures import CommandFailure, ConflictFailure, Exit, FaultPlace, NotFoundFailure, Usage
-from gateline.output import Json, plain, say
-from gateline.places import TaskPlace
+from gateline.failures import (
+    CommandFailure,
+    ConflictFailure,
+    ExitCode,
+    FaultPlace,
+    NotFoundFailure,
+    UsageFailure,
+)
+from gateline.form_values import parse_value, split_pair
+from gateline.lookup import TaskPlace
+from gateline.output import Json, escaped, say
 from gateline.session import client
-from gateline.typed import pair, typed
 
 WORDS = {
     "approve": "Approve",
@@ -34,7 +41,7 @@ def review(
         typer.Argument(
             help="Show the review of this task; otherwise list what needs you.",
             metavar="WI-…",
-            autocompletion=completion.task,
+            autocompletion=completion.complete_task,
         ),
     ] = "",
     gate: Annotated[str, typer.Option("--gate", help="Where a task waits at several gates: its key.")] = "",
@@ -77,21 +84,21 @@ def review(
     tokens never decide."""
     server = client(ctx)
     if not task:
-        _list(server, json)
+        _print_needs(server, json)
         return
-    place = places.task(server, task)
-    details = _shown(server, place, gate, visit)
+    place = lookup.find_task(server, task)
+    details = _read_review(server, place, gate, visit)
     if browser:
         page = server.profile.url + details["page"]
         webbrowser.open(page)
-        output.note(plain(page))
-    word = _word(approve=approve, send_back=send_back, reject=reject, action=action)
+        output.note(escaped(page))
+    word = _chosen_word(approve=approve, send_back=send_back, reject=reject, action=action)
     if not word:
-        _show(details, json)
+        _print_review(details, json)
         return
     if values and word != "approve":
-        raise Usage("Only an approval fills in fields.", "Leave --field out.")
-    field_values = dict(pair(assignment) for assignment in values or ())
+        raise UsageFailure("Only an approval fills in fields.", "Leave --field out.")
+    field_values = dict(split_pair(assignment) for assignment in values or ())
     _decide(
         server,
         place,
@@ -106,74 +113,80 @@ def review(
     )
 
 
-def _list(server: Client, json: bool) -> None:
+def _print_needs(server: Client, json: bool) -> None:
     needs = server.get("/needs")
     if json:
-        output.as_json(needs)
+        output.print_json(needs)
         return
     if not needs:
         say("Nothing needs you.")
     for need in needs:
-        due = f" [yellow]due {output.when(need['due'])}[/yellow]" if need["due"] else ""
-        since = f"[dim]{output.ago(need['since'])}[/dim]"
-        say(f"[bold]{plain(need['task'])}[/bold]  {plain(need['title'])}  {since}{due}")
-        say(f"    {plain(need['place'])}: {plain(need['sentence'])} {plain(need['remedy'])}".rstrip())
+        due = f" [yellow]due {output.due_text(need['due'])}[/yellow]" if need["due"] else ""
+        since = f"[dim]{output.age_text(need['since'])}[/dim]"
+        say(f"[bold]{escaped(need['task'])}[/bold]  {escaped(need['title'])}  {since}{due}")
+        say(f"    {escaped(need['place'])}: {escaped(need['sentence'])} {escaped(need['remedy'])}".rstrip())
 
 
-def _shown(server: Client, place: TaskPlace, gate: str, visit: str) -> dict[str, Any]:
+def _read_review(server: Client, place: TaskPlace, gate: str, visit: str) -> dict[str, Any]:
     """Raises NotFoundFailure: it waits at no gate; ConflictFailure: several branches do."""
     gate_key = gate or place.facts["pendingGateId"]
     if not gate_key:
         raise NotFoundFailure(
             f"{place.name} waits at no gate: it is {place.facts['display_status'].replace('_', ' ')}."
         )
-    details: dict[str, Any] = server.get(place.path("gates", gate_key, "review"), visit=visit)
+    details: dict[str, Any] = server.get(place.api_path("gates", gate_key, "review"), visit=visit)
     return details
 
 
-def _show(details: dict[str, Any], json: bool) -> None:
+def _print_review(details: dict[str, Any], json: bool) -> None:
     if json:
-        output.as_json(details)
+        output.print_json(details)
         return
-    say(f"[bold]{plain(details['task'])}[/bold]  {plain(details['title'])}")
+    say(f"[bold]{escaped(details['task'])}[/bold]  {escaped(details['title'])}")
     again = f", round {details['round']}" if details["round"] > 1 else ""
     say(
-        f"[dim]{plain(details['line'])} · {plain(details['name'])}{again} · "
-        f"opened {output.ago(details['opened'])}[/dim]"
+        f"[dim]{escaped(details['line'])} · {escaped(details['name'])}{again} · "
+        f"opened {output.age_text(details['opened'])}[/dim]"
     )
     if details["description"]:
-        say(f"\n{plain(details['description'])}")
+        say(f"\n{escaped(details['description'])}")
     if details["summary"]:
-        say(f"\n{plain(details['station'])}: {plain(details['summary'])}")
+        say(f"\n{escaped(details['station'])}: {escaped(details['summary'])}")
     for key, value in details["output"].items() if isinstance(details["output"], dict) else ():
         if isinstance(value, str) and value.strip() != details["summary"].strip():
-            say(f"\n[bold]{plain(key.capitalize())}[/bold]\n{plain(value.strip())}")
-    _files(details)
+            say(f"\n[bold]{escaped(key.capitalize())}[/bold]\n{escaped(value.strip())}")
+    _print_files(details)
     for title, rows in (
-        ("What ran", [_ran(ran_row) for ran_row in details.get("ran", ())]),
-        ("Facts", [f"{plain(fact['words'])} [dim]{plain(fact['by'])}[/dim]" for fact in details["facts"]]),
-        ("Claims", [_claim(claim) for claim in details["claims"]]),
-        ("To fill in with an approval", [_field(field) for field in details["fields"]]),
-        ("Decide", [f"{_flag(offer['action'])}  {plain(offer['then'])}" for offer in details["offers"]]),
+        ("What ran", [_run_text(ran_row) for ran_row in details.get("ran", ())]),
+        (
+            "Facts",
+            [f"{escaped(fact['words'])} [dim]{escaped(fact['by'])}[/dim]" for fact in details["facts"]],
+        ),
+        ("Claims", [_claim_text(claim) for claim in details["claims"]]),
+        ("To fill in with an approval", [_field_text(field) for field in details["fields"]]),
+        (
+            "Decide",
+            [f"{_flag_text(offer['action'])}  {escaped(offer['then'])}" for offer in details["offers"]],
+        ),
     ):
         if rows:
             say(f"\n[bold]{title}[/bold]")
         for row in rows:
             say(f"  {row}")
     say()
-    say(plain(details["asks_for"]))
+    say(escaped(details["asks_for"]))
     if not details["may"]:
-        say(f"[yellow]You cannot decide here:[/yellow] {plain(details['why'])}")
+        say(f"[yellow]You cannot decide here:[/yellow] {escaped(details['why'])}")
     say(f"[dim]Evidence {details['evidence']}[/dim]")
 
 
-def _ran(run: dict[str, Any]) -> str:
+def _run_text(run: dict[str, Any]) -> str:
     sign = "[green]✓[/green]" if run["result"] == "success" else "[red]✗[/red]"
     stale = " [yellow]before the last change of the files[/yellow]" if run["stale"] else ""
-    return f"{sign} {plain(run['station'])}: {plain(run['words'])}{stale} [dim]{plain(run['command'])}[/dim]"
+    return f"{sign} {escaped(run['station'])}: {escaped(run['words'])}{stale} [dim]{escaped(run['command'])}[/dim]"
 
 
-def _files(details: dict[str, Any]) -> None:
+def _print_files(details: dict[str, Any]) -> None:
     count = len(details["files"]) + details["more_files"]
     if not count:
         return
@@ -182,33 +195,33 @@ def _files(details: dict[str, Any]) -> None:
     )
     for file in details["files"]:
         lines = f"+{file['added']} −{file['removed']}" if file["added"] is not None else ""
-        say(f"  {MARKS.get(file['change'], 'M')} {plain(file['path'])}  [dim]{lines}[/dim]")
+        say(f"  {MARKS.get(file['change'], 'M')} {escaped(file['path'])}  [dim]{lines}[/dim]")
     if details["more_files"]:
         say(f"  and {details['more_files']} more")
 
 
-def _claim(claim: dict[str, Any]) -> str:
-    observed = f" [dim]{plain(claim['observed'])}[/dim]" if claim["observed"] else ""
-    return f"{VERDICTS[claim['verdict']]} {plain(claim['text'])}{observed}"
+def _claim_text(claim: dict[str, Any]) -> str:
+    observed = f" [dim]{escaped(claim['observed'])}[/dim]" if claim["observed"] else ""
+    return f"{VERDICTS[claim['verdict']]} {escaped(claim['text'])}{observed}"
 
 
-def _field(field: dict[str, Any]) -> str:
+def _field_text(field: dict[str, Any]) -> str:
     among = f": {', '.join(field['choices'])}" if field["choices"] else ""
     needed = "" if field["required"] else " [dim](may be left empty)[/dim]"
-    return f"--field {plain(field['key'])}=…  {plain(field['label'] + among)}{needed}"
+    return f"--field {escaped(field['key'])}=…  {escaped(field['label'] + among)}{needed}"
 
 
-def _flag(action: str) -> str:
+def _flag_text(action: str) -> str:
     has_own_flag = action in ("approve", "send_back", "reject")
     return f"--{action.replace('_', '-')}" if has_own_flag else f"--action {action}"
 
 
-def _word(*, approve: bool, send_back: bool, reject: bool, action: str) -> str:
+def _chosen_word(*, approve: bool, send_back: bool, reject: bool, action: str) -> str:
     """Raises Usage: more than one."""
     flags = [("approve", approve), ("send_back", send_back), ("reject", reject), (action, bool(action))]
     words = [word for word, is_set in flags if is_set]
     if len(words) > 1:
-        raise Usage("One decision at a time.", f"You gave {' and '.join(words)}.")
+        raise UsageFailure("One decision at a time.", f"You gave {' and '.join(words)}.")
     return next(iter(words), "")
 
 
@@ -229,8 +242,8 @@ def _decide(
     Raises Usage, ConflictFailure."""
     offer = next((candidate for candidate in details["offers"] if candidate["action"] == word), None)
     if offer is None:
-        words = ", ".join(_flag(choice["action"]) for choice in details["offers"])
-        raise Usage(f"“{details['name']}” does not offer {word}.", f"It offers {words}.")
+        words = ", ".join(_flag_text(choice["action"]) for choice in details["offers"])
+        raise UsageFailure(f"“{details['name']}” does not offer {word}.", f"It offers {words}.")
     if evidence and evidence != details["evidence"]:
         raise ConflictFailure(
             "What you looked at is no longer what is under review.",
@@ -238,26 +251,28 @@ def _decide(
             problem={"visit": details["visit"], "evidence": details["evidence"]},
         )
     if yes and not evidence:
-        raise Usage(
+        raise UsageFailure(
             "--yes decides what you looked at before.", "Add --evidence with the digest that was shown."
         )
     if not yes:
-        if not output.asks():
-            raise Usage("There is no terminal to show the review and to ask.", "Use --evidence DIGEST --yes.")
-        _show(details, json=False)
+        if not output.can_ask():
+            raise UsageFailure(
+                "There is no terminal to show the review and to ask.", "Use --evidence DIGEST --yes."
+            )
+        _print_review(details, json=False)
         say()
         if offer["needs_reason"] and not reason:
             reason = typer.prompt("Reason", err=True)
         if word == "approve":
-            field_values = {**_asked(details["fields"], field_values), **field_values}
+            field_values = {**_prompt_fields(details["fields"], field_values), **field_values}
         if not typer.confirm(f"{WORDS[word]}? {offer['then']}", err=True):
             output.note("Nothing was decided.")
-            raise typer.Exit(Exit.NO)
+            raise typer.Exit(ExitCode.NO)
     known = {field["key"]: field for field in details["fields"]}
-    fields = {key: typed(known.get(key), key, text, "fields") for key, text in field_values.items()}
+    fields = {key: parse_value(known.get(key), key, text, "fields") for key, text in field_values.items()}
     try:
         answer = server.post(
-            place.path("gates", details["gate"]),
+            place.api_path("gates", details["gate"]),
             {
                 "action": word,
                 "reason": reason,
@@ -268,18 +283,18 @@ def _decide(
             },
         )
     except ConflictFailure as fault:
-        changed = _since(server, place, details)
+        changed = _changes_since(server, place, details)
         look = f"Look again: gateline review {place.name}"
         raise ConflictFailure(fault.message, look, changed, problem=fault.problem) from fault
     if json:
-        output.as_json(answer)
+        output.print_json(answer)
         return
     status = answer["task"]["display_status"].replace("_", " ")
     more = "" if answer["state"] == "decided" else " More votes are needed."
-    say(f"[green]{WORDS[word]}[/green]: recorded.{more} {plain(place.name)} is {status}.")
+    say(f"[green]{WORDS[word]}[/green]: recorded.{more} {escaped(place.name)} is {status}.")
 
 
-def _asked(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[str, str]:
+def _prompt_fields(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[str, str]:
     """Return what the person at this terminal fills in for an approval; nothing for fields that they leave
     empty."""
     answers = {}
@@ -289,7 +304,7 @@ def _asked(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[st
         choices = ["yes", "no"] if field["type"] == "yes_no" else field["choices"]
         among = f" ({', '.join(choices)})" if choices else ""
         # Not `plain`: a prompt knows no markup that would have to be escaped.
-        label = "".join(map(output.visible, f"{field['label']}{among}"))
+        label = "".join(map(output.visible_sign, f"{field['label']}{among}"))
         # With None the prompt comes again until something is typed
         begin = None if field["required"] else ""
         if text := typer.prompt(label, default=begin, show_default=False, err=True):
@@ -297,19 +312,19 @@ def _asked(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[st
     return answers
 
 
-def _since(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
+def _changes_since(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
     """Return what changed since it was displayed, as far as that can still be looked at."""
     try:
-        now = server.get(place.path("gates", details["gate"], "review"))
+        now = server.get(place.api_path("gates", details["gate"], "review"))
     except CommandFailure:
         # Only an addition to the refusal, which is told without it
         return []
     if now["evidence"] == details["evidence"] and now["visit"] == details["visit"]:
         return []
-    paths = sorted({path for path, _added, _removed in _counted(details) ^ _counted(now)})
+    paths = sorted({path for path, _added, _removed in _file_counts(details) ^ _file_counts(now)})
     messages = [
         FaultPlace(
-            f"You saw round {details['round']}; round {now['round']} is open, opened {output.ago(now['opened'])}."
+            f"You saw round {details['round']}; round {now['round']} is open, opened {output.age_text(now['opened'])}."
         )
     ]
     if paths:
@@ -317,5 +332,5 @@ def _since(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[Fa
     return messages
 
 
-def _counted(details: dict[str, Any]) -> set[tuple[str, int | None, int | None]]:
+def _file_counts(details: dict[str, Any]) -> set[tuple[str, int | None, int | None]]:
     return {(file["path"], file["added"], file["removed"]) for file in details["files"]}

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from gateline.failures import Usage
+from gateline.failures import UsageFailure
 
 WORKER = "pipelines.work.program"
 # What stands first on the path is this copy, and never the folder in which somebody calls us: it may be a stranger's.
@@ -26,14 +26,14 @@ def runner(ctx: typer.Context) -> None:
     """Do the work of a project's stations on this machine, for a server elsewhere.
 
     It is the server's own worker, in a process of its own: this program has none of it, and only starts it."""
-    start(WORKER, ctx.args)
+    run_module(WORKER, ctx.args)
 
 
-def start(module: str, words: list[str]) -> NoReturn:
+def run_module(module: str, words: list[str]) -> NoReturn:
     """Replace this process with the module. Raises Usage."""
-    place = _place()
+    place = _installed_folder()
     if place is None:
-        raise Usage(
+        raise UsageFailure(
             "The worker is not installed here.",
             'In a copy of the repository, at the version of the server, run: make runner ARGS="--help"',
         )
@@ -41,7 +41,7 @@ def start(module: str, words: list[str]) -> NoReturn:
     os.execv(sys.executable, [sys.executable, "-P", "-c", FROM, str(place), module, *words])
 
 
-def _place() -> Path | None:
+def _installed_folder() -> Path | None:
     """The folder of the copy that has the worker."""
     try:
         spec = importlib.util.find_spec(WORKER)

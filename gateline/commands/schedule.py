@@ -8,16 +8,19 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.commands.submit import inputs_of
-from gateline.output import Json, plain, say, when
+from gateline.output import Json, due_text, escaped, say
 from gateline.session import client
 
 
 def schedule(
     ctx: typer.Context,
     line: Annotated[
-        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+        str,
+        typer.Argument(
+            help="line, project/line or owner/project/line.", autocompletion=completion.complete_line
+        ),
     ],
     values: Annotated[
         list[str] | None,
@@ -51,18 +54,18 @@ def schedule(
 
     Example: gateline schedule upkeep --cron "30 7 * * 1-5" --zone Europe/Berlin"""
     server = client(ctx)
-    place = places.line(server, line)
+    place = lookup.find_line(server, line)
     body = {
         "options": {"cron": cron, "zone": zone, "missed": missed},
         "title": title,
         "inputs": inputs_of(server, place, values or (), file or ()),
         "one_at_a_time": not side_by_side,
     }
-    made = server.post(place.path("triggers"), body)
+    made = server.post(place.api_path("triggers"), body)
     if json:
-        output.as_json(made)
+        output.print_json(made)
         return
-    say(f"{made['id']}  {plain(made['words'])}, {plain(made['options']['zone'])}")
+    say(f"{made['id']}  {escaped(made['words'])}, {escaped(made['options']['zone'])}")
     for run in made["next_runs"]:
         at = datetime.fromisoformat(run).astimezone(ZoneInfo(made["options"]["zone"]))
-        say(f"  {at:%a} {at.day} {at:%b %Y %H:%M}  [dim]{when(run)}[/dim]")
+        say(f"  {at:%a} {at.day} {at:%b %Y %H:%M}  [dim]{due_text(run)}[/dim]")

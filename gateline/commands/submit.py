@@ -9,20 +9,23 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
-from gateline.client import Client, path
+from gateline import completion, lookup, output
+from gateline.client import Client, url_path
 from gateline.commands.watch import follow
-from gateline.failures import Usage
-from gateline.output import Json, plain, say
-from gateline.places import LinePlace, TaskPlace
+from gateline.failures import UsageFailure
+from gateline.form_values import parse_value, split_pair
+from gateline.lookup import LinePlace, TaskPlace
+from gateline.output import Json, escaped, say
 from gateline.session import client
-from gateline.typed import pair, typed
 
 
 def submit(
     ctx: typer.Context,
     line: Annotated[
-        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+        str,
+        typer.Argument(
+            help="line, project/line or owner/project/line.", autocompletion=completion.complete_line
+        ),
     ],
     values: Annotated[
         list[str] | None,
@@ -42,7 +45,7 @@ def submit(
             "--after",
             help="Start when this task is completed.",
             metavar="WI-…",
-            autocompletion=completion.task,
+            autocompletion=completion.complete_task,
         ),
     ] = None,
     due: Annotated[str, typer.Option("--due", help="Such as 2026-12-31T17:00+01:00.", metavar="WHEN")] = "",
@@ -52,7 +55,7 @@ def submit(
             "--follows",
             help="It is new work of this task, which has ended.",
             metavar="WI-…",
-            autocompletion=completion.task,
+            autocompletion=completion.complete_task,
         ),
     ] = "",
     key: Annotated[
@@ -65,19 +68,19 @@ def submit(
 
     Example: gateline submit fix-lint repository=https://git.example.com/app.git --file notes=@notes.md"""
     server = client(ctx)
-    place = places.line(server, line)
+    place = lookup.find_line(server, line)
     inputs = inputs_of(server, place, values or (), file or ())
     body: dict[str, Any] = {"inputs": inputs, "description": description, "priority": priority}
     more = {"title": title, "labels": label, "depends_on": after, "due_at": due, "follows": follows}
     body |= {name: value for name, value in more.items() if value}
-    made = server.post(place.tasks, body, headers={"Idempotency-Key": key or str(uuid.uuid4())})
+    made = server.post(place.tasks_path, body, headers={"Idempotency-Key": key or str(uuid.uuid4())})
     task = TaskPlace.of(made)
     if json and not watch:
-        output.as_json(made)
+        output.print_json(made)
         return
     if not json:
-        say(plain(task.name))
-        output.note(f"Started “{plain(made['title'])}”: {plain(task.page(server))}")
+        say(escaped(task.name))
+        output.note(f"Started “{escaped(made['title'])}”: {escaped(task.page_url(server))}")
     if watch:
         follow(server, task, json)
 
@@ -85,10 +88,10 @@ def submit(
 def inputs_of(server: Client, line: LinePlace, values: Iterable[str], files: Iterable[str]) -> dict[str, Any]:
     """Return the inputs that are written as `key=value`, typed as the start form of the line has them, with the files
     uploaded. Raises Usage."""
-    input_pairs = [pair(assignment) for assignment in values]
-    file_pairs = [pair(assignment) for assignment in files]
-    fields = {field["key"]: field for field in server.get(line.path("start-form"))["fields"]}
-    inputs = {name: typed(fields.get(name), name, text) for name, text in input_pairs}
+    input_pairs = [split_pair(assignment) for assignment in values]
+    file_pairs = [split_pair(assignment) for assignment in files]
+    fields = {field["key"]: field for field in server.get(line.api_path("start-form"))["fields"]}
+    inputs = {name: parse_value(fields.get(name), name, text) for name, text in input_pairs}
     for name, text in file_pairs:
         inputs[name] = _upload(server, line, fields.get(name), name, text)
     return inputs
@@ -97,14 +100,14 @@ def inputs_of(server: Client, line: LinePlace, values: Iterable[str], files: Ite
 def _upload(server: Client, line: LinePlace, field: dict[str, Any] | None, key: str, text: str) -> Any:
     """Raises Usage, and what the server refuses."""
     if field is not None and field["type"] != "file":
-        raise Usage(f"{key} takes no file.", f"Write {key}=value.")
+        raise UsageFailure(f"{key} takes no file.", f"Write {key}=value.")
     source = Path(text.removeprefix("@"))
     try:
         stream = source.open("rb")
     except OSError as fault:
-        raise Usage(f"{source} cannot be read: {fault.strerror}.") from fault
+        raise UsageFailure(f"{source} cannot be read: {fault.strerror}.") from fault
     with stream:
         return server.post(
-            path("owners", line.owner, "projects", line.project, "files"),
+            url_path("owners", line.owner, "projects", line.project, "files"),
             files={"file": (source.name, stream)},
         )

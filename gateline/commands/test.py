@@ -6,16 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
-from gateline.failures import Exit, InvalidFailure
-from gateline.output import Json, plain, say
+from gateline import completion, lookup, output
+from gateline.failures import ExitCode, InvalidFailure
+from gateline.output import Json, escaped, say
 from gateline.session import client
 
 
 def test(
     ctx: typer.Context,
     line: Annotated[
-        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+        str,
+        typer.Argument(
+            help="line, project/line or owner/project/line.", autocompletion=completion.complete_line
+        ),
     ],
     draft: Annotated[bool, typer.Option("--draft", help="Against the draft, not what is live.")] = False,
     version: Annotated[int, typer.Option("--version", help="Against this version.")] = 0,
@@ -30,32 +33,32 @@ def test(
     server = client(ctx)
     against = "draft" if draft else version or None
     report = server.post(
-        places.line(server, line).path("run-scenarios"), {"against": against, "traces": json}
+        lookup.find_line(server, line).api_path("run-scenarios"), {"against": against, "traces": json}
     )
     if not report["scenarios"]:
         raise InvalidFailure("There are no scenarios.", "Make some on the page Tests of the line.")
     covered = report["coverage"]["percent"]
     if json:
-        output.as_json(report)
+        output.print_json(report)
     else:
-        _show(report)
+        _print_report(report)
     if covered < min_coverage:
         output.note(f"{covered:.1f}% of the rules are taken, fewer than {min_coverage:g}%.")
     if not report["holds"] or covered < min_coverage:
-        raise typer.Exit(Exit.NO)
+        raise typer.Exit(ExitCode.NO)
 
 
-def _show(report: dict[str, Any]) -> None:
+def _print_report(report: dict[str, Any]) -> None:
     for scenario in report["scenarios"]:
         word = "[green]ok[/green]  " if scenario["holds"] else "[red]FAIL[/red]"
-        say(f"{word}  {plain(scenario['name'])}")
+        say(f"{word}  {escaped(scenario['name'])}")
         for failure in scenario["failures"]:
             step = f"step {failure['step']}: " if failure["step"] else ""
             why = f" ({failure['why']})" if failure["why"] else ""
-            say(f"      {plain(step + failure['message'] + why)}")
+            say(f"      {escaped(step + failure['message'] + why)}")
     holding = sum(scenario["holds"] for scenario in report["scenarios"])
     rules = report["coverage"]["rules"]
     say(f"{holding} of {len(report['scenarios'])} scenarios hold.")
     say(f"Rules taken: {len(rules['taken'])} of {rules['all']} ({report['coverage']['percent']}%)")
     if rules["never_taken"]:
-        say(f"Never taken: {plain(', '.join(rules['never_taken']))}")
+        say(f"Never taken: {escaped(', '.join(rules['never_taken']))}")

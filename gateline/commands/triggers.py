@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from gateline import completion, output, places
-from gateline.client import Client, path
-from gateline.failures import Usage
-from gateline.output import Json, ago, agree, plain, say, when
-from gateline.places import LinePlace
+from gateline import completion, lookup, output
+from gateline.client import Client, url_path
+from gateline.failures import UsageFailure
+from gateline.lookup import LinePlace
+from gateline.output import Json, age_text, confirm, due_text, escaped, say
 from gateline.session import client
 
 
@@ -19,11 +19,12 @@ def triggers(
     line: Annotated[
         str,
         typer.Argument(
-            help="Of this line: line, project/line or owner/project/line.", autocompletion=completion.line
+            help="Of this line: line, project/line or owner/project/line.",
+            autocompletion=completion.complete_line,
         ),
     ] = "",
     project: Annotated[
-        str, typer.Option("--project", help="Of this project.", autocompletion=completion.project)
+        str, typer.Option("--project", help="Of this project.", autocompletion=completion.complete_project)
     ] = "",
     runs: Annotated[
         int, typer.Option("--runs", help="What became of the runs of this one.", metavar="ID")
@@ -43,59 +44,71 @@ def triggers(
     acts = {"deliveries": runs, "pause": pause, "resume": resume, "try": try_, "delete": delete}
     requested = {act: number for act, number in acts.items() if number}
     if len(requested) > 1:
-        raise Usage(
+        raise UsageFailure(
             "Only one thing at a time.",
             "Leave out all but one of --runs, --pause, --resume, --try, --delete.",
         )
     if requested:
         if not line:
-            raise Usage("Of which line?", "Name it: gateline triggers LINE …")
+            raise UsageFailure("Of which line?", "Name it: gateline triggers LINE …")
         [(act, number)] = requested.items()
-        _act(server, places.line(server, line), act, number, yes=yes, json=json)
+        _act(server, lookup.find_line(server, line), act, number, yes=yes, json=json)
         return
     if line:
-        rows = server.get(places.line(server, line).path("triggers"))
+        rows = server.get(lookup.find_line(server, line).api_path("triggers"))
     else:
-        owner, key = places.project_of(server, project)
-        rows = server.get(path("owners", owner, "projects", key, "triggers"))
+        owner, key = lookup.find_project(server, project)
+        rows = server.get(url_path("owners", owner, "projects", key, "triggers"))
     if json:
-        output.as_json(rows)
+        output.print_json(rows)
         return
-    output.table(("Id", "Line", "When", "Zone", "Next run", "Last run"), map(_row, rows))
+    output.print_table(("Id", "Line", "When", "Zone", "Next run", "Last run"), map(_row, rows))
 
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:
-    following = "paused" if row["paused_at"] else when(row["next_at"]) if row["next_at"] else "never"
+    following = "paused" if row["paused_at"] else due_text(row["next_at"]) if row["next_at"] else "never"
     last = row["last"]
-    text = f"{last['outcome']} {last['task'] or ''} {ago(last['at'])}" if last else ""
-    zone = plain(row["options"]["zone"])
-    return row["id"], plain(row["line"]), plain(row["words"]), zone, following, plain(" ".join(text.split()))
+    text = f"{last['outcome']} {last['task'] or ''} {age_text(last['at'])}" if last else ""
+    zone = escaped(row["options"]["zone"])
+    return (
+        row["id"],
+        escaped(row["line"]),
+        escaped(row["words"]),
+        zone,
+        following,
+        escaped(" ".join(text.split())),
+    )
 
 
 def _act(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, json: bool) -> None:
-    place = line.path("triggers", number)
+    place = line.api_path("triggers", number)
     if act == "delete":
         if not yes:
             words = server.get(place)["words"]
-            agree(f"Delete “{plain(words)}” with its log?", "delete it", "Nothing is deleted.", "Add --yes.")
+            confirm(
+                f"Delete “{escaped(words)}” with its log?", "delete it", "Nothing is deleted.", "Add --yes."
+            )
         server.send("DELETE", place)
         output.note("Deleted.")
         return
-    at = line.path("triggers", number, act)
+    at = line.api_path("triggers", number, act)
     answer = server.get(at) if act == "deliveries" else server.post(at)
     if json:
-        output.as_json(answer)
+        output.print_json(answer)
     elif act == "deliveries":
-        output.table(
+        output.print_table(
             ("At", "Status", "Task", ""),
-            ((when(row["at"]), row["outcome"], row["task"] or "", plain(row["detail"])) for row in answer),
+            (
+                (due_text(row["at"]), row["outcome"], row["task"] or "", escaped(row["detail"]))
+                for row in answer
+            ),
         )
     elif act == "try":
         started = (
-            f"Would start “{plain(answer['title'])}”."
+            f"Would start “{escaped(answer['title'])}”."
             if answer["title"]
             else f"Would start nothing: {answer['outcome']}."
         )
-        say(f"{started} {plain(answer['detail'])}".strip())
+        say(f"{started} {escaped(answer['detail'])}".strip())
     else:
-        say("Paused." if answer["paused_at"] else f"Resumed. Next run: {when(answer['next_at'])}")
+        say("Paused." if answer["paused_at"] else f"Resumed. Next run: {due_text(answer['next_at'])}")

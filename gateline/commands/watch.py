@@ -14,14 +14,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gateline import completion, output, places
+from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.failures import CommandFailure, Exit, Unreachable
-from gateline.output import Json, plain, say
-from gateline.places import TaskPlace
+from gateline.failures import CommandFailure, ExitCode, UnreachableFailure
+from gateline.lookup import TaskPlace
+from gateline.output import Json, escaped, say
 from gateline.session import client
 
-ENDS = {"completed": Exit.OK, "failed": Exit.NO, "cancelled": Exit.CANCELLED}
+ENDS = {"completed": ExitCode.OK, "failed": ExitCode.NO, "cancelled": ExitCode.CANCELLED}
 WAITING = ("awaiting_review", "waiting_for_input", "held", "blocked", "stuck")
 WORDS = {
     "queued": "Queued",
@@ -48,7 +48,8 @@ PATIENCE = 60.0
 def watch(
     ctx: typer.Context,
     task: Annotated[
-        str, typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.task)
+        str,
+        typer.Argument(help="Such as WI-app-42.", metavar="WI-…", autocompletion=completion.complete_task),
     ],
     until_waiting: Annotated[
         bool, typer.Option("--until-waiting", help="End with 10, too, when it waits for a person.")
@@ -60,36 +61,36 @@ def watch(
 
     With --json, and without a terminal, each change is a line of its own."""
     server = client(ctx)
-    follow(server, places.task(server, task), json, until_waiting=until_waiting, interval=interval)
+    follow(server, lookup.find_task(server, task), json, until_waiting=until_waiting, interval=interval)
 
 
 def follow(
     server: Client, task: TaskPlace, json: bool, *, until_waiting: bool = False, interval: float = 1.0
 ) -> None:
-    """Raises Exit with what its end was."""
-    watched = Watched(server, task)
+    """Watch a task to its end. Always raises typer.Exit with the exit code of how it ended."""
+    watched = TaskWatch(server, task)
     drawn = output.console.is_terminal and not json
     with ExitStack() as stack:
         live = stack.enter_context(Live(console=output.console, auto_refresh=False)) if drawn else None
         while True:
-            changed = watched.look()
+            changed = watched.poll()
             if live is not None:
-                live.update(watched.drawn(), refresh=True)
+                live.update(watched.render(), refresh=True)
             elif json:
                 for event in changed:
-                    output.json_line(event)
+                    output.print_json_line(event)
             else:
                 for event in changed:
-                    say(_sentence(event, watched.names))
+                    say(_event_text(event, watched.names))
             status = watched.status
             if status in ENDS or (until_waiting and status in WAITING):
                 break
             time.sleep(interval)
-    raise typer.Exit(ENDS.get(watched.status, Exit.WAITS))
+    raise typer.Exit(ENDS.get(watched.status, ExitCode.WAITS))
 
 
 @dataclass
-class Watched:
+class TaskWatch:
     """State of a watched task, and since when it changed."""
 
     server: Client
@@ -106,16 +107,16 @@ class Watched:
     def status(self) -> str:
         return str(self.task["display_status"])
 
-    def look(self) -> list[dict[str, Any]]:
+    def poll(self) -> list[dict[str, Any]]:
         """Return what is new since the last look, oldest first. Waits for a server that went away."""
-        task = self._patiently()
+        task = self._get_task_with_retry()
         news: list[dict[str, Any]] = []
         if task.get("events") != self.task.get("events") or task["display_status"] != self.task.get(
             "display_status"
         ):
             self.task = task
-            self.names = self.names or names_of(self.server, self.place, task["version"])
-            self.positions = self.server.get(self.place.path("positions"))
+            self.names = self.names or station_names(self.server, self.place, task["version"])
+            self.positions = self.server.get(self.place.api_path("positions"))
             visits, status = list(self._new_visits()), list(self._new_status())
             # An end is told last, after the visits that led to it.
             news = [*visits, *status] if self.status in ENDS else [*status, *visits]
@@ -127,22 +128,22 @@ class Watched:
         priced = [cost for visit in self.visits.values() if (cost := cost_of(visit)) is not None]
         return sum(priced) if priced else None
 
-    def drawn(self) -> RenderableType:
+    def render(self) -> RenderableType:
         """Return the state of the task as a picture that is drawn anew."""
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         for visit in self.visits.values():
-            table.add_row(*self._row(visit))
-        status = _status_word(self.task)
+            table.add_row(*self._visit_row(visit))
+        status = _status_text(self.task)
         spent = self.cost()
         head = [
-            f"[bold]{plain(self.place.name)}[/bold]  {plain(self.task['title'])}",
+            f"[bold]{escaped(self.place.name)}[/bold]  {escaped(self.task['title'])}",
             f"[bold]{status}[/bold]" + (f" · ${spent:.2f}" if spent is not None else ""),
         ]
-        waits = [line for position in self.positions for line in self._waiting(position)]
+        waits = [line for position in self.positions for line in self._waiting_lines(position)]
         tail = [Text(f"    {line}", style="dim", overflow="ellipsis", no_wrap=True) for line in self.tail]
         return Group("  ".join(head), table, *tail, *waits)
 
-    def _row(self, visit: dict[str, Any]) -> tuple[str, ...]:
+    def _visit_row(self, visit: dict[str, Any]) -> tuple[str, ...]:
         name = self.names.get(visit["station"], visit["station"])
         run = f"run {visit['visit']}" if visit["visit"] > 1 else ""
         if visit["state"] == "done":
@@ -152,24 +153,24 @@ class Watched:
         cost = cost_of(visit)
         return (
             f"  {sign}",
-            plain(name),
+            escaped(name),
             run,
-            output.between(visit["started"], visit["ended"]),
+            output.duration_between(visit["started"], visit["ended"]),
             f"${cost:.2f}" if cost is not None else "",
-            plain((visit["summary"] or "").partition("\n")[0][:100]),
+            escaped((visit["summary"] or "").partition("\n")[0][:100]),
         )
 
-    def _waiting(self, position: dict[str, Any]) -> Iterator[str]:
+    def _waiting_lines(self, position: dict[str, Any]) -> Iterator[str]:
         if position["waits_for"]:
-            remedy = f" {plain(position['remedy'])}" if position["remedy"] else ""
-            yield f"  [yellow]{plain(position['waits_for'])}[/yellow]{remedy}"
+            remedy = f" {escaped(position['remedy'])}" if position["remedy"] else ""
+            yield f"  [yellow]{escaped(position['waits_for'])}[/yellow]{remedy}"
 
     def _new_visits(self) -> Iterator[dict[str, Any]]:
         # Those that had not ended at the last look, and all after them, are read anew.
         open_ids = [key for key, visit in self.visits.items() if visit["state"] != "done"]
         after = min(open_ids, default=max(self.visits, default=0) + 1) - 1
         while True:
-            rows = self.server.get(self.place.path("visits"), after=after, limit=PAGE)
+            rows = self.server.get(self.place.api_path("visits"), after=after, limit=PAGE)
             for visit in rows:
                 before, self.visits[visit["id"]] = self.visits.get(visit["id"]), visit
                 if before is None or (before["state"], before["started"]) != (
@@ -202,18 +203,18 @@ class Watched:
             return
         visit = running[-1]["id"]
         at = self._log[1] if self._log[0] == visit else 0
-        piece = self.server.get(self.place.path("visits", visit, "log"), from_=at)
+        piece = self.server.get(self.place.api_path("visits", visit, "log"), from_=at)
         self.tail = [*(self.tail if at else []), *(log_line["text"] for log_line in piece["lines"])][-TAIL:]
         self._log = (visit, piece["next"])
 
-    def _patiently(self) -> dict[str, Any]:
+    def _get_task_with_retry(self) -> dict[str, Any]:
         """Raises Unreachable: it did not come back."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
-                facts: dict[str, Any] = self.server.get(self.place.path())
+                facts: dict[str, Any] = self.server.get(self.place.api_path())
                 return facts
-            except Unreachable:
+            except UnreachableFailure:
                 # Before its first answer nothing is waited for: the address may be wrong.
                 if not self.task or time.monotonic() > until:
                     raise
@@ -229,32 +230,32 @@ def cost_of(visit: dict[str, Any]) -> float | None:
     return None if cost is None else float(cost)
 
 
-def names_of(server: Client, task: TaskPlace, version: int) -> dict[str, str]:
+def station_names(server: Client, task: TaskPlace, version: int) -> dict[str, str]:
     """Return the names of the stations of this version, by their keys."""
-    line = places.LinePlace(task.owner, task.project, task.line, {})
+    line = lookup.LinePlace(task.owner, task.project, task.line, {})
     try:
-        document = server.get(line.path("picture"), from_=version, to=version)["document"]
+        document = server.get(line.api_path("picture"), from_=version, to=version)["document"]
     except CommandFailure:
         return {}
     return {station["key"]: station.get("name") or station["key"] for station in document["stations"]}
 
 
-def _status_word(task: dict[str, Any]) -> str:
+def _status_text(task: dict[str, Any]) -> str:
     word = WORDS.get(task["display_status"], task["display_status"])
     return f"{word}, its change is not merged" if task.get("unmerged") else word
 
 
-def _sentence(news: dict[str, Any], names: dict[str, str]) -> str:
+def _event_text(news: dict[str, Any], names: dict[str, str]) -> str:
     cost = f" · ${news['cost_usd']:.2f}" if news["cost_usd"] is not None else ""
     if news["kind"] == "task":
         why = news["waits_for"] or news["reason"] or news["error"] or ""
-        status = _status_word(news)
-        return f"[bold]{status}[/bold]" + (f": {plain(why)}" if why else "") + cost
-    name = plain(names.get(news["station"], news["station"]))
+        status = _status_text(news)
+        return f"[bold]{status}[/bold]" + (f": {escaped(why)}" if why else "") + cost
+    name = escaped(names.get(news["station"], news["station"]))
     run = f", run {news['visit']}" if news["visit"] > 1 else ""
     if news["state"] != "done":
         return f"{name}{run}: {'started' if news['started'] else 'queued'}"
     summary = (news["summary"] or "").partition("\n")[0]
-    took = output.between(news["started"], news["ended"])
-    summary_suffix = f": {plain(summary)}" if summary else ""
+    took = output.duration_between(news["started"], news["ended"])
+    summary_suffix = f": {escaped(summary)}" if summary else ""
     return f"{SIGNS.get(news['result'] or '', '·')} {name}{run} ({took}){cost}{summary_suffix}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from pipelines.admin import hosting, lines, people, tasks, work
-from pipelines.admin.base import ReadOnly, login
+from pipelines.admin.base import ReadOnlyAdmin, login
 from pipelines.models import (
     Absence,
     AddressMinute,
@@ -22,11 +22,11 @@ from pipelines.models import (
     ViewedFile,
 )
 
-__all__ = ["ReadOnly", "hosting", "lines", "people", "tasks", "work"]
+__all__ = ["ReadOnlyAdmin", "hosting", "lines", "people", "tasks", "work"]
 
 for _model in (
     *(Absence, AddressMinute, Blob, BranchPush, IgnoredReport, RunnerResult, RunnerUpload, SampledDraw),
     *(SeenTree, Snapshot, TaskCounter, TaskText, ViewedFile),
 ):
-    admin.site.register(_model, ReadOnly)
+    admin.site.register(_model, ReadOnlyAdmin)
 admin.site.login = login  # type: ignore[method-assign]

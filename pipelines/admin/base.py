@@ -44,7 +44,7 @@ class ReadOnlyRows:
         return False
 
 
-class ReadOnly(ReadOnlyRows, ListAdmin):
+class ReadOnlyAdmin(ReadOnlyRows, ListAdmin):
     """Shown, never added, changed or deleted: what the engine or publishing wrote, who belongs to what, or a
     credential. What changes it elsewhere keeps a record of it, and sees to what follows."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from pipelines.admin.base import ReadOnly
+from pipelines.admin.base import ReadOnlyAdmin
 from pipelines.models import (
     AllowedFolder,
     Delivery,
@@ -19,46 +19,46 @@ from pipelines.models import (
 
 
 @admin.register(Repository)
-class RepositoryAdmin(ReadOnly):
+class RepositoryAdmin(ReadOnlyAdmin):
     list_display = ("name", "project", "address", "default_branch", "pushing", "tested_at")
     search_fields = ("name", "address")
 
 
 @admin.register(AllowedFolder)
-class AllowedFolderAdmin(ReadOnly):
+class AllowedFolderAdmin(ReadOnlyAdmin):
     list_display = ("owner", "path", "origin", "allowed_by", "allowed_at")
 
 
 @admin.register(RepositoryProtection)
-class RepositoryProtectionAdmin(ReadOnly):
+class RepositoryProtectionAdmin(ReadOnlyAdmin):
     list_display = ("place", "owner", "project", "rules")
 
 
 @admin.register(VisitCommit)
-class VisitCommitAdmin(ReadOnly):
+class VisitCommitAdmin(ReadOnlyAdmin):
     list_display = ("task", "repository_name", "branch", "base", "head", "tree", "created_at")
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ReadOnly):
+class DeliveryAdmin(ReadOnlyAdmin):
     list_display = ("task", "repository_name", "to", "branch", "tree", "commit", "cleared_at", "landed_at")
 
 
 @admin.register(IssueTrigger)
-class IssueTriggerAdmin(ReadOnly):
+class IssueTriggerAdmin(ReadOnlyAdmin):
     list_display = ("repository", "on", "value", "line", "made_by", "created_at")
 
 
 @admin.register(HostLink)
-class HostLinkAdmin(ReadOnly):
+class HostLinkAdmin(ReadOnlyAdmin):
     list_display = ("task", "kind", "number", "repository", "url")
 
 
 @admin.register(HookReceipt)
-class HookReceiptAdmin(ReadOnly):
+class HookReceiptAdmin(ReadOnlyAdmin):
     list_display = ("repository", "at", "said", "task")
 
 
 @admin.register(HostNotice)
-class HostNoticeAdmin(ReadOnly):
+class HostNoticeAdmin(ReadOnlyAdmin):
     list_display = ("link", "about", "state", "error", "created_at", "sent_at")

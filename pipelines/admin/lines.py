@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from pipelines.admin.base import ReadOnly
+from pipelines.admin.base import ReadOnlyAdmin
 from pipelines.models import (
     Comment,
     Line,
@@ -24,83 +24,83 @@ from pipelines.models import (
 
 
 @admin.register(Line)
-class LineAdmin(ReadOnly):
+class LineAdmin(ReadOnlyAdmin):
     list_display = ("project", "key", "name", "live", "draft_number")
     search_fields = ("key", "name")
 
 
 @admin.register(Comment)
-class CommentAdmin(ReadOnly):
+class CommentAdmin(ReadOnlyAdmin):
     list_display = ("line", "kind", "key", "author", "created_at", "resolved_at", "deleted_at")
     search_fields = ("text", "key")
 
 
 @admin.register(LineVersion)
-class LineVersionAdmin(ReadOnly):
+class LineVersionAdmin(ReadOnlyAdmin):
     list_display = ("line", "number", "name", "digest", "published_by", "published_at")
     search_fields = ("line__key", "digest")
 
 
 @admin.register(LineEvent)
-class LineEventAdmin(ReadOnly):
+class LineEventAdmin(ReadOnlyAdmin):
     list_display = ("line", "kind", "version", "by", "at")
     list_filter = ("kind",)
 
 
 @admin.register(PublishRequest)
-class PublishRequestAdmin(ReadOnly):
+class PublishRequestAdmin(ReadOnlyAdmin):
     list_display = ("line", "draft", "state", "requested_by", "decided_by", "requested_at")
     list_filter = ("state",)
 
 
 @admin.register(VersionStation)
-class VersionStationAdmin(ReadOnly):
+class VersionStationAdmin(ReadOnlyAdmin):
     list_display = ("version", "position", "key", "name", "kind")
     list_filter = ("kind",)
 
 
 @admin.register(VersionRule)
-class VersionRuleAdmin(ReadOnly):
+class VersionRuleAdmin(ReadOnlyAdmin):
     list_display = ("version", "station", "position", "key", "label")
 
 
 @admin.register(VersionGate)
-class VersionGateAdmin(ReadOnly):
+class VersionGateAdmin(ReadOnlyAdmin):
     list_display = ("version", "position", "key", "name", "mode")
     list_filter = ("mode",)
 
 
 @admin.register(Scenario)
-class ScenarioAdmin(ReadOnly):
+class ScenarioAdmin(ReadOnlyAdmin):
     list_display = ("line", "key", "name", "source", "made_by", "at")
     list_filter = ("source",)
     search_fields = ("key", "name", "line__key")
 
 
 @admin.register(StationTrial)
-class StationTrialAdmin(ReadOnly):
+class StationTrialAdmin(ReadOnlyAdmin):
     list_display = ("line", "station", "by", "state", "why", "created_at")
     list_filter = ("state",)
     exclude = ("log", "outcome", "inputs", "context", "document")
 
 
 @admin.register(Migration)
-class MigrationAdmin(ReadOnly):
+class MigrationAdmin(ReadOnlyAdmin):
     list_display = ("line", "to", "undoes", "by", "at", "finished_at")
     search_fields = ("reason", "line__key")
 
 
 @admin.register(MigrationEntry)
-class MigrationEntryAdmin(ReadOnly):
+class MigrationEntryAdmin(ReadOnlyAdmin):
     list_display = ("migration", "task", "was", "to", "result", "at")
     list_filter = ("result",)
 
 
 @admin.register(Trigger)
-class TriggerAdmin(ReadOnly):
+class TriggerAdmin(ReadOnlyAdmin):
     list_display = ("line", "kind", "options", "next_at", "paused_at", "changed_by", "changed_at")
 
 
 @admin.register(TriggerDelivery)
-class TriggerDeliveryAdmin(ReadOnly):
+class TriggerDeliveryAdmin(ReadOnlyAdmin):
     list_display = ("trigger", "key", "at", "outcome", "task")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 
-from pipelines.admin.base import ReadOnly, ReadOnlyRows
+from pipelines.admin.base import ReadOnlyAdmin, ReadOnlyRows
 from pipelines.models import (
     AdministrativeAct,
     ApiToken,
@@ -43,32 +43,32 @@ class GroupInline(ReadOnlyRows, admin.TabularInline):
 
 
 @admin.register(Owner)
-class OwnerAdmin(ReadOnly):
+class OwnerAdmin(ReadOnlyAdmin):
     list_display = ("key", "name")
     search_fields = ("key", "name")
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadOnly):
+class ProjectAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "name")
     search_fields = ("key", "name", "owner__key")
     inlines = (MembershipInline, GroupInline)
 
 
 @admin.register(Membership)
-class MembershipAdmin(ReadOnly):
+class MembershipAdmin(ReadOnlyAdmin):
     list_display = ("project", "user", "roles_display", "execute")
     list_filter = ("execute",)
 
 
 @admin.register(Group)
-class GroupAdmin(ReadOnly):
+class GroupAdmin(ReadOnlyAdmin):
     list_display = ("project", "key", "name")
     search_fields = ("key", "name")
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(ReadOnly):
+class ApiTokenAdmin(ReadOnlyAdmin):
     list_display = (
         "name",
         "kind",
@@ -85,7 +85,7 @@ class ApiTokenAdmin(ReadOnly):
 
 
 @admin.register(StoredValue)
-class StoredValueAdmin(ReadOnly):
+class StoredValueAdmin(ReadOnlyAdmin):
     """List of the stored values; neither a value nor what a secret is encrypted to."""
 
     list_display = ("name", "kind", "owner", "project", "line", "changed_by", "changed_at", "last_used_at")
@@ -94,24 +94,24 @@ class StoredValueAdmin(ReadOnly):
 
 
 @admin.register(SignInLink)
-class SignInLinkAdmin(ReadOnly):
+class SignInLinkAdmin(ReadOnlyAdmin):
     list_display = ("user", "created_at", "expires_at", "used_at")
     exclude = ("digest",)
 
 
 @admin.register(Invitation)
-class InvitationAdmin(ReadOnly):
+class InvitationAdmin(ReadOnlyAdmin):
     list_display = ("project", "email", "roles", "created_by", "expires_at", "accepted_by", "revoked_at")
     exclude = ("key",)
 
 
 @admin.register(AdministrativeAct)
-class AdministrativeActAdmin(ReadOnly):
+class AdministrativeActAdmin(ReadOnlyAdmin):
     list_display = ("at", "actor", "kind", "name", "project")
     list_filter = ("kind",)
     search_fields = ("actor", "about", "name")
 
 
 @admin.register(HealthBreach)
-class HealthBreachAdmin(ReadOnly):
+class HealthBreachAdmin(ReadOnlyAdmin):
     list_display = ("project", "figure", "of", "since")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from pipelines.admin.base import ReadOnly
+from pipelines.admin.base import ReadOnlyAdmin
 from pipelines.models import (
     Deadlock,
     Decision,
@@ -22,7 +22,7 @@ from pipelines.models import (
 
 
 @admin.register(Task)
-class TaskAdmin(ReadOnly):
+class TaskAdmin(ReadOnlyAdmin):
     list_display = ("name", "title", "line", "status", "requested_by", "created_at", "ended_at")
     list_filter = ("status", "priority")
     search_fields = ("title", "number")
@@ -30,62 +30,62 @@ class TaskAdmin(ReadOnly):
 
 
 @admin.register(Token)
-class TokenAdmin(ReadOnly):
+class TokenAdmin(ReadOnlyAdmin):
     list_display = ("task", "station", "status", "version", "error", "changed_at")
     list_filter = ("status",)
 
 
 @admin.register(GateVisit)
-class GateVisitAdmin(ReadOnly):
+class GateVisitAdmin(ReadOnlyAdmin):
     list_display = ("task", "gate", "round", "state", "word", "decided_by", "opened_at", "decided_at")
     list_filter = ("state", "word")
 
 
 @admin.register(Vote)
-class VoteAdmin(ReadOnly):
+class VoteAdmin(ReadOnlyAdmin):
     list_display = ("visit", "user", "word", "via", "at")
     list_filter = ("word", "via")
 
 
 @admin.register(Event)
-class EventAdmin(ReadOnly):
+class EventAdmin(ReadOnlyAdmin):
     list_display = ("task", "seq", "kind", "source", "target", "trigger", "actor", "at")
     list_filter = ("kind",)
 
 
 @admin.register(Decision)
-class DecisionAdmin(ReadOnly):
+class DecisionAdmin(ReadOnlyAdmin):
     list_display = ("task", "station", "cause", "pinned", "revision", "micros", "at")
 
 
 @admin.register(Escalation)
-class EscalationAdmin(ReadOnly):
+class EscalationAdmin(ReadOnlyAdmin):
     list_display = ("task", "trigger", "role", "state", "opened_at", "due_at", "breached_at", "resolved_by")
     list_filter = ("state", "trigger")
 
 
 @admin.register(Incident)
-class IncidentAdmin(ReadOnly):
+class IncidentAdmin(ReadOnlyAdmin):
     list_display = ("task", "title", "opened_at")
 
 
 @admin.register(Deadlock)
-class DeadlockAdmin(ReadOnly):
+class DeadlockAdmin(ReadOnlyAdmin):
     list_display = ("task", "kind", "role", "state", "found_at", "resolved_by")
     list_filter = ("state", "kind")
 
 
 @admin.register(Dependency)
-class DependencyAdmin(ReadOnly):
+class DependencyAdmin(ReadOnlyAdmin):
     list_display = ("task", "on", "made_at")
 
 
 @admin.register(Handoff)
-class HandoffAdmin(ReadOnly):
+class HandoffAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "task", "source", "target", "by", "at")
 
 
 @admin.register(Due)
-class DueAdmin(ReadOnly):
+class DueAdmin(ReadOnlyAdmin):
     list_display = ("task", "kind", "key", "due_at")
     list_filter = ("kind",)

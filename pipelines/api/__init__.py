@@ -52,8 +52,8 @@ from pipelines.api import (
 )
 from pipelines.api.auth import Bearer, Session
 from pipelines.api.dialects import alp, alp_events, vibe_factory
-from pipelines.api.examples import illustrate
-from pipelines.api.rendering import ExactRenderer
+from pipelines.api.examples import add_examples
+from pipelines.api.json_renderer import ExactRenderer
 
 
 class Api(NinjaAPI):
@@ -62,10 +62,10 @@ class Api(NinjaAPI):
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, object] | None = None
     ) -> OpenAPISchema:
-        return _described(self.get_root_path(path_params or {}) if path_prefix is None else path_prefix)
+        return _api_description(self.get_root_path(path_params or {}) if path_prefix is None else path_prefix)
 
 
-class Description(OpenAPISchema):
+class ApiDescription(OpenAPISchema):
     """The description of the API. Each model is described once, and not for each operation and status that has it."""
 
     def __init__(self, described: NinjaAPI, path_prefix: str) -> None:
@@ -81,9 +81,9 @@ class Description(OpenAPISchema):
 
 
 @lru_cache(maxsize=4)
-def _described(path_prefix: str) -> OpenAPISchema:
-    description = Description(api, path_prefix)
-    illustrate(description)
+def _api_description(path_prefix: str) -> OpenAPISchema:
+    description = ApiDescription(api, path_prefix)
+    add_examples(description)
     return description
 
 
@@ -98,7 +98,7 @@ api = Api(
     docs_url=None,
     renderer=ExactRenderer(),
 )
-problems.install(api)
+problems.install_handlers(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, BaseModel
 from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import Operations
-from pipelines.api.schemas import Strict
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import Forbidden, Invalid, NotFound
 from pipelines.models import Absence, ApiToken, Project, User
 from pipelines.people import absences
@@ -19,7 +19,7 @@ router = Operations("absences")
 LARGEST = 2**63 - 1
 
 
-class AbsenceIn(Strict):
+class AbsenceIn(StrictBody):
     """`stand_in`: a user name. `project`: `owner/key`; null for every one."""
 
     stand_in: str
@@ -39,34 +39,34 @@ class AbsenceOut(BaseModel):
 @router.get("/absences", response=list[AbsenceOut], summary="When you are away")
 def index(request: Request) -> list[AbsenceOut]:
     """Your own that are not over, those for all projects first. Of a token for one project only those there."""
-    user = _person(request, ApiToken.Scope.READ)
-    return [_out(absence) for absence in _own(request, user).filter(until__gt=clock.now())]
+    user = _person_with_scope(request, ApiToken.Scope.READ)
+    return [_out(absence) for absence in _own_absences(request, user).filter(until__gt=clock.now())]
 
 
 @router.post("/absences", response={201: AbsenceOut}, summary="Name a stand-in")
 def create(request: Request, payload: AbsenceIn) -> AbsenceOut:
     """Name a stand-in, in place of the previous one for the same project, or for all. 403: a machine, or a
     token for one project that names no project or another."""
-    user = _person(request, ApiToken.Scope.DECIDE)
-    project = _project(request, payload.project)
+    user = _person_with_scope(request, ApiToken.Scope.DECIDE)
+    project = _find_project(request, payload.project)
     # PostgreSQL takes no NUL in a text.
     stand_in = access.people_known_to(user).filter(username=payload.stand_in.replace("\0", "")).first()
     if stand_in is None:
         raise Invalid.at("stand_in", "Choose another member who can see the project.")
-    made = absences.name(user, stand_in, project, payload.until, now=clock.now())
+    made = absences.set_absence(user, stand_in, project, payload.until, now=clock.now())
     return _out(made)
 
 
 @router.delete("/absences/{absence}", response={204: None}, summary="Be back")
 def end(request: Request, absence: int) -> None:
     """404: none of yours."""
-    user = _person(request, ApiToken.Scope.DECIDE)
-    if not 0 < absence <= LARGEST or not _own(request, user).filter(pk=absence).exists():
+    user = _person_with_scope(request, ApiToken.Scope.DECIDE)
+    if not 0 < absence <= LARGEST or not _own_absences(request, user).filter(pk=absence).exists():
         raise NotFound
-    absences.end(user, absence, now=clock.now())
+    absences.end_absence(user, absence, now=clock.now())
 
 
-def _person(request: Request, scope: str) -> User:
+def _person_with_scope(request: Request, scope: str) -> User:
     """Raises Forbidden for a machine, and for a token without the scope."""
     user = person_of(request.auth)
     if isinstance(request.auth, ApiToken) and scope not in request.auth.scopes:
@@ -74,14 +74,14 @@ def _person(request: Request, scope: str) -> User:
     return user
 
 
-def _own(request: Request, user: User) -> QuerySet[Absence]:
+def _own_absences(request: Request, user: User) -> QuerySet[Absence]:
     rows = Absence.objects.filter(user=user).select_related("stand_in", "project__owner")
     if isinstance(request.auth, ApiToken) and request.auth.project_id is not None:
         rows = rows.filter(project=request.auth.project_id)
     return rows.order_by(F("project").asc(nulls_first=True))
 
 
-def _project(request: Request, project_path: str | None) -> Project | None:
+def _find_project(request: Request, project_path: str | None) -> Project | None:
     """Raises NotFound, Forbidden."""
     if project_path is None:
         if isinstance(request.auth, ApiToken) and request.auth.project_id is not None:

@@ -26,7 +26,7 @@ class SpreadOut(BaseModel):
     p90: float
 
 
-class NeverOut(BaseModel):
+class UnusedRuleOut(BaseModel):
     """`can`: true with a `witness` that takes the rule, false with the `killers` that leave it nothing (none: its
     condition is never true), null with `why` it is not known."""
 
@@ -48,7 +48,7 @@ class RuleOut(BaseModel):
     taken: int
     share: float
     last_taken: datetime | None
-    never: NeverOut | None
+    never: UnusedRuleOut | None
 
 
 class AppliedOut(BaseModel):
@@ -94,10 +94,10 @@ def analytics(request: Request, line: Line, version: int | None = None) -> dict[
     numbers = query.of_line(line, version)
     if numbers is None:
         raise NotFound("This line has no such version.")
-    return _plain(numbers)
+    return _numbers_body(numbers)
 
 
-def _plain(numbers: query.LineInsights) -> dict[str, Any]:
+def _numbers_body(numbers: query.LineInsights) -> dict[str, Any]:
     body = asdict(numbers)
     for part in (body, *body["stations"]):
         part["policy"] = [{"knob": knob, "outcomes": count} for knob, count in part["policy"]]

@@ -15,8 +15,8 @@ from pipelines.engine.core.values import Actor
 from pipelines.errors import Forbidden
 from pipelines.models import ApiToken, User
 from pipelines.people import accounts
-from pipelines.web.shell.anonymous import wrong_tokens
-from pipelines.web.shell.turns import TooMuch
+from pipelines.web.shell.costly_requests import TurnRefused
+from pipelines.web.shell.rate_limits import wrong_tokens
 
 Caller: TypeAlias = ApiToken | User
 MOST_REMEMBERED: Final = 10_000
@@ -35,28 +35,31 @@ class Bearer(HttpBearer):
     """`Authorization: Bearer gl_…`; `request.auth` is the ApiToken. A runner's opens nothing here."""
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
-        """Unknown, expired and revoked tokens are answered alike. Raises TooMuch: many wrong ones from one address."""
-        api_token = self.found(token)
-        seconds = 0 if api_token else wrong_tokens.wait(request)
+        """Unknown, expired and revoked tokens are answered alike. Raises TurnRefused: many wrong from one address."""
+        api_token = self.find_token(token)
+        seconds = 0 if api_token else wrong_tokens.count_and_retry_after(request)
         if seconds:
-            raise TooMuch("Too many wrong tokens came from this address. Wait a minute.", seconds)
+            raise TurnRefused("Too many wrong tokens came from this address. Wait a minute.", seconds)
         return api_token
 
-    def found(self, token: str) -> ApiToken | None:
-        api_token = accounts.bearer(token, timezone.now())
+    def find_token(self, token: str) -> ApiToken | None:
+        api_token = accounts.find_token(token, timezone.now())
         return None if api_token is None or api_token.kind == ApiToken.TokenKind.RUNNER else api_token
 
 
 class RunnerBearer(Bearer):
     """A runner's token and no other: `request.auth` has its project and labels (law §15)."""
 
-    def found(self, token: str) -> ApiToken | None:
-        return accounts.runner(token, timezone.now())
+    def find_token(self, token: str) -> ApiToken | None:
+        return accounts.find_runner_token(token, timezone.now())
 
 
 @dataclass(frozen=True)
-class Presented:
-    """A runner's token as it was sent, and of which project it is. If it is in force is asked with what it wants."""
+class PresentedToken:
+    """A runner's token as it was sent, and its project. Whether the token is valid is checked together with
+
+    the request.
+    """
 
     secret: str = field(repr=False)
     project: int
@@ -66,33 +69,36 @@ class ReportBearer(RunnerBearer):
     """Bearer of calls that bring reports: `request.auth` is Presented. The project of a token in force is
     remembered, so that the next call can go together with others (runner_calls)."""
 
-    def authenticate(self, request: HttpRequest, token: str) -> Presented | None:  # type: ignore[override]
+    def authenticate(self, request: HttpRequest, token: str) -> PresentedToken | None:  # type: ignore[override]
         api_token = super().authenticate(request, token)
         if api_token is None or api_token.project_id is None:
-            forget(token)
+            forget_token(token)
             return None
         if len(_PROJECTS) >= MOST_REMEMBERED:
             # Whose token is forgotten is looked up once more.
             _PROJECTS.clear()
         _PROJECTS[accounts.digest_of(token)] = api_token.project_id
-        return Presented(token, api_token.project_id)
+        return PresentedToken(token, api_token.project_id)
 
 
-def project_of(token: str) -> int | None:
+def cached_project_of(token: str) -> int | None:
     """Return the project of the token when it was last in force; None: nobody has looked at it yet."""
     return _PROJECTS.get(accounts.digest_of(token))
 
 
-def forget(token: str) -> None:
-    """It was refused: the next look at it is one by itself, which counts wrong ones."""
+def forget_token(token: str) -> None:
+    """Forget the cached project of a token that was refused: its next use is looked up by itself, which counts
+
+    wrong tokens.
+    """
     _PROJECTS.pop(accounts.digest_of(token), None)
 
 
 class AnyBearer(Bearer):
     """A token of any kind: a runner registers itself, or somebody does it."""
 
-    def found(self, token: str) -> ApiToken | None:
-        return accounts.bearer(token, timezone.now())
+    def find_token(self, token: str) -> ApiToken | None:
+        return accounts.find_token(token, timezone.now())
 
 
 class Session(APIKeyCookie):

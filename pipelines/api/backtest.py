@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import CHANGES, LINE, Operations, in_turn
-from pipelines.api.schemas import text_of
+from pipelines.api.schemas import body_text
 from pipelines.formats import native
 from pipelines.lines.backtest import of_document, read_selection, target_of
 from pipelines.lines.backtest.stream import stream_response
@@ -18,7 +18,7 @@ router = Operations("lines", CHANGES)
 PATH = LINE + "/backtest"
 
 
-class Selected(BaseModel):
+class SelectionIn(BaseModel):
     """Selection of decisions; see `Selection`. `each_task`: report each task that does not come out the same."""
 
     model_config = ConfigDict(extra="ignore")
@@ -42,7 +42,7 @@ class Selected(BaseModel):
     summary="Try recorded outcomes on a version or the draft",
 )
 def of_version(
-    request: Request, line: Line, selected: Query[Selected], to: str = "draft"
+    request: Request, line: Line, selected: Query[SelectionIn], to: str = "draft"
 ) -> StreamingHttpResponse:
     """Backtest against `to`: draft, live or the number of a version. Answers `application/x-ndjson`: lines of
     type progress and task, at the end one of type result or problem. Nothing is changed."""
@@ -52,8 +52,8 @@ def of_version(
 
 @router.post(PATH, response={200: None}, summary="Try recorded outcomes on a document")
 @in_turn
-def of_body(request: Request, line: Line, selected: Query[Selected]) -> StreamingHttpResponse:
+def of_body(request: Request, line: Line, selected: Query[SelectionIn]) -> StreamingHttpResponse:
     """The body is a line document, YAML or JSON; it is stored nowhere. Answers like GET."""
     selection = read_selection(selected.texts())
-    target = of_document(native.loads(text_of(request)))
+    target = of_document(native.loads(body_text(request)))
     return stream_response(line, target, selection, each_task=selected.each_task)

@@ -10,8 +10,8 @@ from django.utils import timezone
 from pydantic import BaseModel, Field, StrictBool
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, Operations, may
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import CHANGES, LINE, Operations, action_required
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import Invalid
 from pipelines.lines import comments
 from pipelines.models import Line
@@ -49,7 +49,7 @@ class ThreadOut(AnswerOut):
     replies: list[AnswerOut]
 
 
-class CommentIn(Strict):
+class CommentIn(StrictBody):
     """Comment on a part: `kind` and, but for the line itself, `key` (of a rule its id). Or an answer:
     `parent`. `id`: a UUID of your own makes sending it twice harmless."""
 
@@ -60,7 +60,7 @@ class CommentIn(Strict):
     id: uuid.UUID | None = None
 
 
-class ChangeIn(Strict):
+class ChangeIn(StrictBody):
     """`text` with the `revision` that was changed, or `resolved`."""
 
     text: str | None = None
@@ -75,7 +75,7 @@ def index(request: Request, line: Line) -> list[dict[str, Any]]:
 
 
 @router.post(COMMENTS, response={201: AnswerOut}, summary="Comment or answer")
-@may("comment")
+@action_required("comment")
 def write(request: Request, line: Line, payload: CommentIn) -> dict[str, Any]:
     row = comments.write(
         line,
@@ -91,7 +91,7 @@ def write(request: Request, line: Line, payload: CommentIn) -> dict[str, Any]:
 
 
 @router.patch(COMMENTS + "/{comment}", response=AnswerOut, summary="Edit, resolve or reopen")
-@may("comment")
+@action_required("comment")
 def change(request: Request, line: Line, comment: uuid.UUID, payload: ChangeIn) -> dict[str, Any]:
     """Only who wrote a comment edits it; every member resolves and reopens a thread."""
     user, now = person_of(request.auth), timezone.now()
@@ -105,7 +105,7 @@ def change(request: Request, line: Line, comment: uuid.UUID, payload: ChangeIn) 
 
 
 @router.delete(COMMENTS + "/{comment}", response={204: None}, summary="Delete a comment")
-@may("comment")
+@action_required("comment")
 def delete(request: Request, line: Line, comment: uuid.UUID) -> None:
     """Only one's own. Its answers stay."""
     comments.delete(line, comment, person_of(request.auth), timezone.now())

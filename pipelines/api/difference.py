@@ -9,11 +9,11 @@ from pydantic import BaseModel
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import LINE, Operations, in_turn
-from pipelines.lines import comparing
+from pipelines.lines import version_comparison
 from pipelines.models import Line
 from pipelines.routing.sentences.changes import change_sentence
 from pipelines.templatetags.gateline import asset
-from pipelines.web.lines.changed import picture as picture_of
+from pipelines.web.lines.change_groups import merged_canvas_data as picture_of
 from pipelines.web.lines.kinds import kinds
 
 router = Operations("lines")
@@ -86,7 +86,9 @@ def changes(
 ) -> list[dict[str, Any]]:
     """Every change of the document, in words too; those with `affects: routing` decide where tasks go. `from` and `to`:
     the number of a version, `live`, `draft`, or `aside-<id>` of a draft that was put aside."""
-    apart = comparing.compare_documents(comparing.find_side(line, before), comparing.find_side(line, now))
+    apart = version_comparison.compare_documents(
+        version_comparison.find_side(line, before), version_comparison.find_side(line, now)
+    )
     return [
         {**change.to_dict(), "sentence": change_sentence(change, apart.old, apart.new)}
         for change in apart.changes
@@ -103,8 +105,8 @@ def difference(
 ) -> dict[str, Any]:
     """Return the changes between `from` and `to`: the number of a version, `live` or `draft`. One sample for
     each region that changed, run under both."""
-    return comparing.routing_difference(
-        comparing.find_side(line, before), comparing.find_side(line, now)
+    return version_comparison.routing_difference(
+        version_comparison.find_side(line, before), version_comparison.find_side(line, now)
     ).to_dict()
 
 
@@ -143,6 +145,8 @@ def picture(
 ) -> dict[str, Any]:
     """Return the picture of the changes, with `from` and `to` as there. 400: a draft that cannot be read."""
     # A line that was never published is compared with itself.
-    before = before or (comparing.LIVE if line.live else comparing.DRAFT)
-    apart = comparing.compare_documents(comparing.find_side(line, before), comparing.find_side(line, now))
+    before = before or (version_comparison.LIVE if line.live else version_comparison.DRAFT)
+    apart = version_comparison.compare_documents(
+        version_comparison.find_side(line, before), version_comparison.find_side(line, now)
+    )
     return {**picture_of(apart, line.pk), "icons": asset("static/icons.json"), "kinds": kinds()}

@@ -9,9 +9,9 @@ from ninja import Status
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, in_turn, may
-from pipelines.api.problems import PlaceOut
-from pipelines.api.schemas import LineOut, Strict
+from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, action_required, in_turn
+from pipelines.api.problems import FaultOut
+from pipelines.api.schemas import LineOut, StrictBody
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.foreign import document_import
@@ -20,18 +20,18 @@ from pipelines.formats.foreign.folder_archive import MOST_FILES
 from pipelines.formats.foreign.known_systems import systems, written_systems
 from pipelines.formats.top_members import with_members
 from pipelines.lines import publishing
-from pipelines.lines.linting import examine_document
+from pipelines.lines.project_lint import examine_document
 from pipelines.models import Line, Project
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.web.lines.drawing import drawing_of
-from pipelines.web.lines.lines import exported
-from pipelines.web.shell.turns import turn
+from pipelines.web.lines.lines import exported_document
+from pipelines.web.shell.costly_requests import taking_turn
 
 router = Operations("lines", COSTS)
 
 
-class FilesIn(Strict):
+class FilesIn(StrictBody):
     """`files`: texts by their path; several are a folder `.agentics` of ALP. `save`: keep it as a new line, under
     `key` if it is given. `losses`: how many were listed, so that none is saved unseen."""
 
@@ -52,7 +52,7 @@ class DocumentOut(BaseModel):
     stations: int
     rules: int
     gates: int
-    losses: list[PlaceOut]
+    losses: list[FaultOut]
     findings: dict[str, int]
     document: dict[str, Any]
     text: str
@@ -66,14 +66,14 @@ class DocumentOut(BaseModel):
     summary="Read a document of any known system as a line, and keep it",
     url_name="project-import",
 )
-@may("design")
+@action_required("design")
 def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[str, Any]]:
     """200: nothing was stored. 400: it cannot be read, with each problem's file, line, column and path. 409: the key is
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
     # Not `in_turn`: whether it saves stands in the body
-    with turn(request.auth, saves=payload.save):
+    with taking_turn(request.auth, saves=payload.save):
         opened = document_import.import_files(payload.files)
-        imported = _told(opened, project, payload.key)
+        imported = _document_data(opened, project, payload.key)
         if not payload.save:
             return Status(200, imported)
         if payload.losses != len(opened.losses):
@@ -97,7 +97,7 @@ class WrittenOut(BaseModel):
     dialect: str
     system: str
     text: str
-    losses: list[PlaceOut]
+    losses: list[FaultOut]
 
 
 @router.get(
@@ -110,7 +110,7 @@ def export(request: Request, line: Line, dialect: str = "", version: str = "") -
     """`dialect`: `gateline`, with a draft as it was typed, or another system; that of the line's preset unless it says
     otherwise. `version`: a number or `draft`; the live one, or the draft where nothing is live. 400: no such dialect,
     or a draft that is no line yet and cannot be written for another system."""
-    document, text, _mark = exported(line, version)
+    document, text, _mark = exported_document(line, version)
     dialect = dialect or dialect_of(document)
     if dialect == OWN:
         return {"dialect": "", "system": "", "text": text or native.dumps(document), "losses": []}
@@ -118,11 +118,11 @@ def export(request: Request, line: Line, dialect: str = "", version: str = "") -
         known = ", ".join((OWN, *written_systems()))
         raise Invalid.at("dialect", f"has to be one of {known}")
     made = export_document(document, dialect)
-    losses = [_place(loss) for loss in made.losses]
+    losses = [_problem_data(loss) for loss in made.losses]
     return {"dialect": dialect, "system": systems()[dialect].name, "text": made.text, "losses": losses}
 
 
-def _told(opened: document_import.ImportedDocument, project: Project, key: str) -> dict[str, Any]:
+def _document_data(opened: document_import.ImportedDocument, project: Project, key: str) -> dict[str, Any]:
     """Raises Invalid: it has no key, or is no object of stations."""
     document, text = opened.document, opened.text
     if key and document.get("key") != key:
@@ -139,18 +139,20 @@ def _told(opened: document_import.ImportedDocument, project: Project, key: str) 
         "key": document["key"],
         "name": str(document.get("name") or document["key"])[:200],
         "stations": len(stations),
-        "rules": sum(len(_list(station, "rules")) for station in stations if isinstance(station, dict)),
-        "gates": len(_list(document, "gates")),
-        "losses": [_place(loss) for loss in opened.losses],
+        "rules": sum(
+            len(_list_member(station, "rules")) for station in stations if isinstance(station, dict)
+        ),
+        "gates": len(_list_member(document, "gates")),
+        "losses": [_problem_data(loss) for loss in opened.losses],
         "findings": examine_document(document, project, text).to_dict()["counts"],
         "document": document,
         "text": text,
-        "picture": picture_of(document),
+        "picture": drawing_data(document),
         "saved": None,
     }
 
 
-def picture_of(document: dict[str, Any]) -> dict[str, Any] | None:
+def drawing_data(document: dict[str, Any]) -> dict[str, Any] | None:
     try:
         line = read_line(document, keep_faulty_rules=True)
     except DocumentError:
@@ -158,10 +160,10 @@ def picture_of(document: dict[str, Any]) -> dict[str, Any] | None:
     return drawing_of(line).given
 
 
-def _list(of: dict[str, Any], name: str) -> list[Any]:
+def _list_member(of: dict[str, Any], name: str) -> list[Any]:
     members = of.get(name)
     return members if isinstance(members, list) else []
 
 
-def _place(problem: Problem) -> dict[str, Any]:
+def _problem_data(problem: Problem) -> dict[str, Any]:
     return {**problem.to_dict(), "message": people_text(problem.message), "hint": people_text(problem.hint)}

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
 from pipelines.api.drafts import DRAFT
-from pipelines.api.lookup import COSTS, Operations, in_turn, may, saving_in_turn
+from pipelines.api.lookup import COSTS, Operations, action_required, in_turn, saving_in_turn
 from pipelines.api.scenarios import MissingOut
-from pipelines.api.schemas import Strict
+from pipelines.api.schemas import StrictBody
 from pipelines.api.walks import WalkIn, scenario_of
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Invalid
@@ -31,13 +31,13 @@ SCENARIOS = DRAFT + "/scenarios"
 MAX_ROWS = 500
 
 
-class DrawnIn(Strict):
+class DocumentIn(StrictBody):
     """`document`: what is drawn, stored or not."""
 
     document: dict[str, Any]
 
 
-class KeptIn(WalkIn):
+class SaveScenarioIn(WalkIn):
     """A walk to be kept. `key`: the scenario in whose place; none for a new one."""
 
     name: str = Field(min_length=1, max_length=200)
@@ -91,7 +91,7 @@ class DraftGeneratedOut(DraftScenariosOut):
     made: int
 
 
-class KeptOut(DraftScenariosOut):
+class SavedScenarioOut(DraftScenariosOut):
     key: str
     name: str
 
@@ -100,16 +100,16 @@ class KeptOut(DraftScenariosOut):
 @in_turn
 def index(request: Request, line: Line) -> dict[str, Any]:
     """Return the scenarios with their last runs against the stored draft."""
-    return _listed(line)
+    return _scenarios_body(line)
 
 
 @router.post(SCENARIOS + "/run", response=DraftScenariosOut, summary="Run all against what is drawn")
 @in_turn
-def run_all(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
+def run_all(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any]:
     """409: it is no line. 400: there are too many steps for one request."""
-    subject = _subject(line, payload.document)
+    subject = _document_subject(line, payload.document)
     report = scenarios.run_against(line, subject, now=timezone.now())
-    return _listed(line, subject, report)
+    return _scenarios_body(line, subject, report)
 
 
 @router.post(
@@ -117,12 +117,12 @@ def run_all(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
     response=DraftGeneratedOut,
     summary="Generate one per rule of what is drawn",
 )
-@may("design")
+@action_required("design")
 @in_turn
-def generate(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
+def generate(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any]:
     """Generate scenarios in place of those generated before, and run all."""
     user, now = person_of(request.auth), timezone.now()
-    subject = _subject(line, payload.document)
+    subject = _document_subject(line, payload.document)
     rows, made = scenarios.generate_for(line, subject, user, now, scenarios.time_limit())
     report = scenarios.run_against(line, subject, now=now)
     more = {
@@ -130,25 +130,25 @@ def generate(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
         "stopped": made.stopped,
         "made": len(rows),
     }
-    return {**_listed(line, subject, report), **more}
+    return {**_scenarios_body(line, subject, report), **more}
 
 
-@router.post(SCENARIOS, response=KeptOut, summary="Keep a walk as a scenario")
-@may("design")
+@router.post(SCENARIOS, response=SavedScenarioOut, summary="Keep a walk as a scenario")
+@action_required("design")
 @saving_in_turn
-def keep(request: Request, line: Line, payload: KeptIn) -> dict[str, Any]:
+def keep(request: Request, line: Line, payload: SaveScenarioIn) -> dict[str, Any]:
     """It expects what the walk showed. 400: its steps cannot be walked to their end."""
-    subject = _subject(line, payload.document)
+    subject = _document_subject(line, payload.document)
     key = payload.key or scenarios.free_key(line, payload.name)
     result = run_scenario(subject.parsed, scenario_of(payload, payload.steps, key, payload.name))
     if result.failures and len(result.steps) <= len(payload.steps):
         raise Invalid.at(f"steps[{max(len(result.steps) - 1, 0)}]", result.failures[0].message)
     document = {**result.scenario.to_dict(), "expect": expectation(result).to_dict()}
     row = scenarios.put(line, document, person_of(request.auth), timezone.now(), key=key)
-    return {"key": row.key, "name": row.name, **_listed(line)}
+    return {"key": row.key, "name": row.name, **_scenarios_body(line)}
 
 
-def _subject(line: Line, document: dict[str, Any]) -> ScenarioSubject:
+def _document_subject(line: Line, document: dict[str, Any]) -> ScenarioSubject:
     """Raises Invalid, DraftUnreadable."""
     payloads.checked_digest(document, "document")
     return scenarios.subject_of_document(line, document)
@@ -157,46 +157,46 @@ def _subject(line: Line, document: dict[str, Any]) -> ScenarioSubject:
 # What is answered
 
 
-def _listed(
+def _scenarios_body(
     line: Line, subject: ScenarioSubject | None = None, report: ScenarioReport | None = None
 ) -> dict[str, Any]:
     rows = list(line.scenarios.order_by("key")[:MAX_ROWS])
     ran = {result.scenario.key: result for result in report.results} if report else {}
-    subject = subject or _kept_subject(line)
+    subject = subject or _draft_subject(line)
     coverage = report.coverage if report else subject and scenarios.coverage(line, subject)
     return {
-        "scenarios": [_row(line, row, ran.get(row.key)) for row in rows],
+        "scenarios": [_scenario_row(line, row, ran.get(row.key)) for row in rows],
         "total": line.scenarios.count(),
-        "coverage": _coverage(coverage, subject.parsed) if coverage and subject else None,
+        "coverage": _coverage_data(coverage, subject.parsed) if coverage and subject else None,
         "failed": report.failed_count if report else None,
         "at": timezone.now().isoformat() if report else "",
     }
 
 
-def _kept_subject(line: Line) -> ScenarioSubject | None:
+def _draft_subject(line: Line) -> ScenarioSubject | None:
     try:
         return scenarios.subject_of(line, DRAFT_MARK)
     except DraftUnreadable:
         return None
 
 
-def _row(line: Line, row: Scenario, result: ScenarioResult | None) -> dict[str, Any]:
+def _scenario_row(line: Line, row: Scenario, result: ScenarioResult | None) -> dict[str, Any]:
     return {
         "key": row.key,
         "name": row.name,
         "source": row.get_source_display(),
         "steps": len(row.document.get("steps", ())),
         "document": row.document,
-        "run": _ran(result) if result else _last(line, row),
+        "run": _run_data(result) if result else _last_run_data(line, row),
     }
 
 
-def _ran(result: ScenarioResult) -> dict[str, Any]:
+def _run_data(result: ScenarioResult) -> dict[str, Any]:
     failures = [str(failure) for failure in result.failures[: scenarios.SHOWN_FAILURES]]
     return {"holds": result.holds, "failures": failures, "current": True}
 
 
-def _last(line: Line, row: Scenario) -> dict[str, Any] | None:
+def _last_run_data(line: Line, row: Scenario) -> dict[str, Any] | None:
     """The last run against the stored draft; `current`: of the draft as it is now."""
     last = scenarios.last_run(row, DRAFT_MARK, line.draft_number)
     if last is None:
@@ -204,7 +204,7 @@ def _last(line: Line, row: Scenario) -> dict[str, Any] | None:
     return {"holds": last.holds, "failures": list(last.failures), "current": last.current}
 
 
-def _coverage(coverage: Coverage, parsed: ParsedLine) -> dict[str, Any]:
+def _coverage_data(coverage: Coverage, parsed: ParsedLine) -> dict[str, Any]:
     """`rules`: what became of each in the tests."""
     exercised = coverage.shown
     states = {
@@ -216,11 +216,11 @@ def _coverage(coverage: Coverage, parsed: ParsedLine) -> dict[str, Any]:
         "taken": sum(state == "taken" for state in states.values()),
         "all": len(states),
         "percent": round(coverage.percent, 1),
-        "words": _words(coverage, parsed),
+        "words": _gap_sentences(coverage, parsed),
     }
 
 
-def _words(coverage: Coverage, parsed: ParsedLine) -> Sequence[str]:
+def _gap_sentences(coverage: Coverage, parsed: ParsedLine) -> Sequence[str]:
     facts = coverage.to_dict()
     stations = [station_name(parsed, key) for key in facts["stations"]["never_visited"]]
     gates = [gate_name(parsed, key) for key in facts["gates"]["never_opened"]]

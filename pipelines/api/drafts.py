@@ -10,23 +10,23 @@ from pydantic import BaseModel, Field
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, LINE, Operations, in_turn, may, saving_in_turn
-from pipelines.api.schemas import LineOut, Strict, refuse_rounded, text_of
+from pipelines.api.lookup import COSTS, LINE, Operations, action_required, in_turn, saving_in_turn
+from pipelines.api.schemas import LineOut, StrictBody, body_text, refuse_rounded
 from pipelines.errors import Conflict
 from pipelines.formats import native
 from pipelines.formats.line_merge import is_same_value
 from pipelines.lines import drafts, publishing
-from pipelines.lines.linting import examine_document
+from pipelines.lines.project_lint import examine_document
 from pipelines.models import Line, Project, User
-from pipelines.web.editor.findings import findings_of, told
-from pipelines.web.editor.routing_diff import elsewhere
+from pipelines.web.editor.findings import examination_data, findings_of
+from pipelines.web.editor.routing_diff import routing_changes
 from pipelines.web.lines.lines import draft_differs
 
 router = Operations("drafts", COSTS)
 DRAFT = LINE + "/draft"
 
 
-class RenamedIn(Strict):
+class RenamedIn(StrictBody):
     """A part that has another key now."""
 
     kind: Literal["station", "rule", "gate", "end", "input"]
@@ -34,7 +34,7 @@ class RenamedIn(Strict):
     to: str = Field(max_length=200)
 
 
-class EditIn(Strict):
+class EditIn(StrictBody):
     """The whole document, the draft that it was made from (`base`), and the number of that (`based_on`). `text`: what
     says the document, kept with its comments. `renamed`: since `base`, one after the other;
     comments on a part and the scenarios that name it go with it."""
@@ -51,7 +51,7 @@ class EditorOut(BaseModel):
     name: str
 
 
-class WhoseOut(BaseModel):
+class DraftStateOut(BaseModel):
     """`live`: the number of the version that is live. `people`: who has changed the draft since that; `others`: who has
     since the draft that was asked from."""
 
@@ -67,7 +67,7 @@ class DraftOut(BaseModel):
     """`differs`: whether it says anything else than what is live. Document, text and findings only where they are news;
     the text is empty where nobody typed one."""
 
-    draft: WhoseOut
+    draft: DraftStateOut
     mayEdit: bool  # noqa: N815 - as the canvas says it
     differs: bool
     document: Any = None
@@ -80,7 +80,7 @@ class SavedOut(BaseModel):
     outcomes go elsewhere than in `base`."""
 
     number: int
-    draft: WhoseOut
+    draft: DraftStateOut
     findings: dict[str, Any]
     differs: bool
     document: dict[str, Any] = {}
@@ -92,7 +92,7 @@ class BehindOut(BaseModel):
 
     behind: Literal[True] = True
     number: int
-    draft: WhoseOut
+    draft: DraftStateOut
     base: dict[str, Any]
     document: dict[str, Any]
     text: str
@@ -110,7 +110,7 @@ def read(request: Request, line: Line, since: int | None = None, alone: bool = F
     """Return the draft with lint's findings. `since`: the number that the caller has; the same one comes
     without document, and with `alone` every one does."""
     response = DraftOut(
-        draft=WhoseOut(**drafts.authorship_dict(line, since)),
+        draft=DraftStateOut(**drafts.authorship_dict(line, since)),
         mayEdit=access.can(request.auth, "design", line.project),
         differs=draft_differs(line),
     )
@@ -121,17 +121,17 @@ def read(request: Request, line: Line, since: int | None = None, alone: bool = F
 
 
 @router.put(DRAFT, response=LineOut, summary="Save a draft")
-@may("design")
+@action_required("design")
 @saving_in_turn
 def put(request: Request, project: Project, line: str, based_on: int | None = None) -> LineOut:
     """The body is the document, YAML or JSON. A line that does not exist yet is made. `based_on`: the number of the
     draft that was changed; an older one than the stored is refused (409)."""
     who = request.auth
     user = person_of(who)
-    text = text_of(request)
+    text = body_text(request)
     existing = project.lines.filter(key=line).first()
     if existing is None:
-        return LineOut.of(publishing.create_line(project, line, _name(text) or line, text, user))
+        return LineOut.of(publishing.create_line(project, line, _document_name(text) or line, text, user))
     if based_on is None:
         raise Conflict(f"Say which draft this was based on: ?based_on={existing.draft_number}.")
     return LineOut.of(publishing.save_draft(existing, text, user, based_on))
@@ -143,16 +143,16 @@ def put(request: Request, project: Project, line: str, based_on: int | None = No
     exclude_unset=True,
     summary="Save an edit of the draft",
 )
-@may("design")
+@action_required("design")
 @saving_in_turn
 def save(request: Request, line: Line, payload: EditIn) -> SavedOut | BehindOut:
     """Over a newer draft the two edits are merged. 409: both changed the same places; `clashes` says which, with both
     sides in words, and `document` and `number` what a choice is saved over."""
     refuse_rounded(request)
-    return stored(line, payload, person_of(request.auth))
+    return save_edit(line, payload, person_of(request.auth))
 
 
-def stored(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
+def save_edit(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
     """Raises as `drafts.save` does, but for a text that is behind."""
     try:
         saved = drafts.save(
@@ -165,30 +165,33 @@ def stored(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
             renamed=[(rename.kind, rename.source, rename.to) for rename in edit.renamed],
         )
     except drafts.OutdatedText as behind:
-        return _behind(behind, edit.based_on)
+        return _behind_out(behind, edit.based_on)
     examination = examine_document(saved.draft, line.project)
     fields: dict[str, Any] = {
         "number": saved.draft_number,
-        "draft": WhoseOut(**drafts.authorship_dict(saved, edit.based_on)),
-        "findings": {**told(examination, saved.draft), "elsewhere": elsewhere(edit.base, examination.line)},
+        "draft": DraftStateOut(**drafts.authorship_dict(saved, edit.based_on)),
+        "findings": {
+            **examination_data(examination, saved.draft),
+            "elsewhere": routing_changes(edit.base, examination.line),
+        },
         "differs": draft_differs(saved),
     }
     merged: Mapping[str, Any] = {} if is_same_value(saved.draft, edit.document) else {"document": saved.draft}
     return SavedOut(**fields, **merged)
 
 
-def _behind(behind: drafts.OutdatedText, based_on: int) -> BehindOut:
+def _behind_out(behind: drafts.OutdatedText, based_on: int) -> BehindOut:
     now = behind.line
     return BehindOut(
         behind=True,
         number=now.draft_number,
-        draft=WhoseOut(**drafts.authorship_dict(now, based_on)),
+        draft=DraftStateOut(**drafts.authorship_dict(now, based_on)),
         base=now.draft,
         document=behind.document,
         text=now.draft_text,
     )
 
 
-def _name(text: str) -> str:
+def _document_name(text: str) -> str:
     name = native.loads(text).get("name")
     return name if isinstance(name, str) else ""

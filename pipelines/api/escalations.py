@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from pipelines import engine
 from pipelines.api.auth import Request, actor_of, person_of
-from pipelines.api.lookup import CHANGES, TASK, Operations, may
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import NotFound
 from pipelines.models import Deadlock, Escalation, Task
 
@@ -19,12 +19,12 @@ router = Operations("escalations", CHANGES)
 HERE = TASK + "/escalations"
 
 
-class EscalateIn(Strict):
+class EscalateIn(StrictBody):
     trigger: str
     reason: str
 
 
-class ResolveIn(Strict):
+class ResolveIn(StrictBody):
     """`word`: go_on, retry, cancel, route (then `route` names a station) or choose (then the branch that counts)."""
 
     word: str
@@ -57,20 +57,20 @@ class EscalationOut(BaseModel):
 @router.get(HERE, response=list[EscalationOut], summary="Escalations, the oldest first")
 def index(request: Request, task: Task) -> list[EscalationOut]:
     rows = Escalation.objects.filter(task=task).select_related("resolved_by").order_by("opened_at", "pk")
-    return [_out(row) for row in rows]
+    return [_escalation_out(row) for row in rows]
 
 
 @router.post(HERE, response={201: EscalationOut}, summary="Escalate a task")
-@may("operate")
+@action_required("operate")
 def escalate(request: Request, task: Task, payload: EscalateIn) -> EscalationOut:
     """The task does not go forward until somebody of the role resolves it. Only a person escalates by hand."""
     person = person_of(request.auth)
     opened = engine.escalate(task.pk, user=person, trigger=payload.trigger, reason=payload.reason)
-    return _out(opened)
+    return _escalation_out(opened)
 
 
 @router.post(HERE + "/{escalation}/resolve", response=EscalationOut, summary="Resolve it")
-@may("decide")
+@action_required("decide")
 def resolve(
     request: Request,
     task: Task,
@@ -85,10 +85,10 @@ def resolve(
         raise NotFound()
     engine.resolve(escalation, user=person, word=payload.word, reason=payload.reason, route=payload.route)
     # Read anew: the engine has written a row of its own
-    return _out(Escalation.objects.select_related("resolved_by").get(pk=escalation))
+    return _escalation_out(Escalation.objects.select_related("resolved_by").get(pk=escalation))
 
 
-def _out(row: Escalation) -> EscalationOut:
+def _escalation_out(row: Escalation) -> EscalationOut:
     return EscalationOut(
         id=row.pk,
         trigger=row.trigger,
@@ -114,7 +114,7 @@ def _out(row: Escalation) -> EscalationOut:
 LOCKS = HERE.removesuffix("escalations") + "deadlocks"
 
 
-class UnlockIn(Strict):
+class UnlockIn(StrictBody):
     """`word`: output (then `output` is any JSON value), context, escalate or cancel."""
 
     word: str
@@ -144,11 +144,11 @@ class DeadlockOut(BaseModel):
 @router.get(LOCKS, response=list[DeadlockOut], summary="Deadlocks, the oldest first")
 def deadlocks(request: Request, task: Task) -> list[DeadlockOut]:
     rows = Deadlock.objects.filter(tasks=task).select_related("resolved_by").order_by("found_at", "pk")
-    return [_locked(row) for row in rows]
+    return [_deadlock_out(row) for row in rows]
 
 
 @router.post(LOCKS + "/{deadlock}/resolve", response=DeadlockOut, summary="Resolve it")
-@may("decide")
+@action_required("decide")
 def unlock(request: Request, task: Task, deadlock: UUID, payload: UnlockIn) -> DeadlockOut:
     """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
     resolved already."""
@@ -158,10 +158,10 @@ def unlock(request: Request, task: Task, deadlock: UUID, payload: UnlockIn) -> D
     engine.resolve_deadlock(
         deadlock, user=person, word=payload.word, reason=payload.reason, output=payload.output
     )
-    return _locked(Deadlock.objects.select_related("resolved_by").get(pk=deadlock))
+    return _deadlock_out(Deadlock.objects.select_related("resolved_by").get(pk=deadlock))
 
 
-def _locked(row: Deadlock) -> DeadlockOut:
+def _deadlock_out(row: Deadlock) -> DeadlockOut:
     return DeadlockOut(
         id=row.pk,
         kind=row.kind,
@@ -179,7 +179,7 @@ def _locked(row: Deadlock) -> DeadlockOut:
     )
 
 
-class DependIn(Strict):
+class DependIn(StrictBody):
     """Tasks of the project by name, such as WI-app-7."""
 
     depends_on: list[str]
@@ -190,7 +190,7 @@ class DependIn(Strict):
     response=DependIn,
     summary="Let a task wait for others",
 )
-@may("operate")
+@action_required("operate")
 def depend(request: Request, task: Task, payload: DependIn) -> DependIn:
     """Starts after these tasks complete; work that has begun continues. Answers everything that the task waits for."""
     engine.depend(task.pk, payload.depends_on, actor=actor_of(request.auth))

@@ -10,9 +10,9 @@ from pydantic import AwareDatetime
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import PROJECT, TASK, Operations
-from pipelines.engine.commands.export import export_task, export_tasks
+from pipelines.engine.commands.event_export import export_task, export_tasks
 from pipelines.models import Line, Project, Task
-from pipelines.web.shell.streaming import ndjson
+from pipelines.web.shell.ndjson import ndjson_response
 
 router = Operations("events")
 
@@ -21,7 +21,7 @@ router = Operations("events")
 def of_task(request: Request, task: Task, transitions: bool = False) -> StreamingHttpResponse:
     """Return one event a line, oldest first (law §9). `transitions`: only those that lead from one state to
     another."""
-    return ndjson(export_task(task, transitions=transitions))
+    return ndjson_response(export_task(task, transitions=transitions))
 
 
 @router.get(PROJECT + "/lines/{line}/events", summary="Events of a line", response={200: None})
@@ -32,7 +32,7 @@ def of_line(
     transitions: bool = False,
 ) -> StreamingHttpResponse:
     """Task after task by number, each in its sequence. `since`: events from then on."""
-    return _many(Task.objects.filter(line=line), since, transitions)
+    return _events_response(Task.objects.filter(line=line), since, transitions)
 
 
 @router.get(PROJECT + "/events", summary="Events of a project", response={200: None})
@@ -43,8 +43,10 @@ def of_project(
     transitions: bool = False,
 ) -> StreamingHttpResponse:
     """Task after task by number, each in its sequence. `since`: events from then on."""
-    return _many(Task.objects.filter(project=project), since, transitions)
+    return _events_response(Task.objects.filter(project=project), since, transitions)
 
 
-def _many(tasks: QuerySet[Task], since: datetime | None, transitions: bool) -> StreamingHttpResponse:
-    return ndjson(export_tasks(tasks, since=since, transitions=transitions))
+def _events_response(
+    tasks: QuerySet[Task], since: datetime | None, transitions: bool
+) -> StreamingHttpResponse:
+    return ndjson_response(export_tasks(tasks, since=since, transitions=transitions))

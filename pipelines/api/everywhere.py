@@ -29,7 +29,7 @@ class PlacedLineOut(LineOut):
     project: str
 
 
-class NamedTaskOut(BaseModel):
+class TaskReferenceOut(BaseModel):
     """A task by its number and title."""
 
     id: str
@@ -58,10 +58,10 @@ def lines(request: Request) -> list[PlacedLineOut]:
 
 @router.get(
     "/tasks",
-    response={200: list[NamedTaskOut], **ERRORS},
+    response={200: list[TaskReferenceOut], **ERRORS},
     summary="Tasks whose number begins so",
 )
-def tasks(request: Request, begins: str = "", limit: int = 50) -> list[NamedTaskOut]:
+def tasks(request: Request, begins: str = "", limit: int = 50) -> list[TaskReferenceOut]:
     """List the tasks of all projects that the caller may look at; the newest first, at most 200."""
     condition = Q()
     projects = [
@@ -82,7 +82,9 @@ def tasks(request: Request, begins: str = "", limit: int = 50) -> list[NamedTask
     matches = Task.objects.annotate(typed=Cast("number", CharField())).filter(condition)
     rows = matches.select_related("project__owner").order_by("-pk")[: min(max(limit, 1), 200)]
     return [
-        NamedTaskOut(id=task.name, title=task.title, owner=task.project.owner.key, projectId=task.project.key)
+        TaskReferenceOut(
+            id=task.name, title=task.title, owner=task.project.owner.key, projectId=task.project.key
+        )
         for task in rows
     ]
 

@@ -32,21 +32,23 @@ FORMATS = {
 DEEPEST = 8
 
 
-def illustrate(description: dict[str, Any]) -> None:
+def add_examples(description: dict[str, Any]) -> None:
     """Puts the examples into a description, in place."""
     schemas = description.get("components", {}).get("schemas", {})
     for operations in description["paths"].values():
         for operation in operations.values():
             for parameter in operation.get("parameters", ()):
-                parameter.setdefault("example", _example(parameter["schema"], schemas, parameter["name"]))
+                parameter.setdefault(
+                    "example", _example_value(parameter["schema"], schemas, parameter["name"])
+                )
             answers = [answer for code, answer in operation["responses"].items() if str(code).startswith("2")]
             for message in [*filter(None, [operation.get("requestBody")]), *answers]:
                 for content in message.get("content", {}).values():
                     if "example" not in content and "examples" not in content and "schema" in content:
-                        content["example"] = _example(content["schema"], schemas)
+                        content["example"] = _example_value(content["schema"], schemas)
 
 
-def _example(schema: Any, schemas: Mapping[str, Any], name: str = "", depth: int = 0) -> Any:
+def _example_value(schema: Any, schemas: Mapping[str, Any], name: str = "", depth: int = 0) -> Any:
     if "$ref" in schema:
         schema = {**schemas[schema["$ref"].rpartition("/")[2]], "default": schema.get("default")}
     for key in ("const", "default", "example"):
@@ -56,18 +58,18 @@ def _example(schema: Any, schemas: Mapping[str, Any], name: str = "", depth: int
         return choices[0]
     for key in ("anyOf", "oneOf", "allOf"):
         if key in schema:
-            return _example(schema[key][0], schemas, name, depth)
+            return _example_value(schema[key][0], schemas, name, depth)
     kind = schema.get("type")
     if kind == "object":
         fields = schema.get("properties", {}).items() if depth < DEEPEST else ()
         more = schema.get("additionalProperties") if schema.get("minProperties") else None
         return {
-            key: _example(field, schemas, key, depth + 1)
+            key: _example_value(field, schemas, key, depth + 1)
             for key, field in [*fields, *([("line.yaml", more)] if more else [])]
         }
     if kind == "array":
         count = max(1 if depth < DEEPEST else 0, schema.get("minItems", 0))
-        return [_example(schema.get("items", {}), schemas, name, depth + 1)] * count
+        return [_example_value(schema.get("items", {}), schemas, name, depth + 1)] * count
     if kind in {"integer", "number"}:
         return max(1, schema.get("minimum", 1))
     if kind == "string":

@@ -8,7 +8,7 @@ from ninja.files import UploadedFile
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request, actor_of
-from pipelines.api.lookup import PROJECT, Operations, may
+from pipelines.api.lookup import PROJECT, Operations, action_required
 from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.work import storage
@@ -30,7 +30,7 @@ class FileOut(BaseModel):
     summary="Upload a file for an input",
     url_name="file-upload",
 )
-@may("submit")
+@action_required("submit")
 def upload(
     request: Request,
     project: Project,

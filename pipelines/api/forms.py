@@ -9,24 +9,24 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.drafts import DRAFT, EditIn, SavedOut, stored
+from pipelines.api.drafts import DRAFT, EditIn, SavedOut, save_edit
 from pipelines.api.lookup import COSTS, Operations
-from pipelines.api.schemas import Strict, refuse_rounded
+from pipelines.api.schemas import StrictBody, refuse_rounded
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import Line
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.web.editor.forms.answer import FormAnswer, answer
-from pipelines.web.editor.forms.asked import FormRequest
-from pipelines.web.editor.forms.drawn import FormView
-from pipelines.web.editor.forms.form import Setting
+from pipelines.web.editor.forms.form import FormSetting
+from pipelines.web.editor.forms.form_answer import FormAnswer, answer_form
+from pipelines.web.editor.forms.form_request import FormRequest
+from pipelines.web.editor.forms.form_view import FormView
 from pipelines.web.editor.forms.table import FORMS
-from pipelines.web.shell.turns import turn
+from pipelines.web.shell.costly_requests import taking_turn
 
 router = Operations("drafts", COSTS)
 
 
-class SaveIn(Strict):
+class SaveIn(StrictBody):
     """`expected`: the part as the editor thinks it will be. `edit`: with it in its place, and saved if it is just that
     in the answer. Where it is not, or the edit clashes with another, nothing is saved and nothing refused."""
 
@@ -67,9 +67,9 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
     payloads.checked_digest(payload.model_dump(exclude={"save"}))
     if payload.save:
         refuse_rounded(request)
-    with turn(request.auth, saves=bool(payload.save)):
-        setting = Setting(line_row.project, payload.names, payload.own, line_row, payload.within)
-        form_answer = answer(FORMS[what], payload, setting)
+    with taking_turn(request.auth, saves=bool(payload.save)):
+        setting = FormSetting(line_row.project, payload.names, payload.own, line_row, payload.within)
+        form_answer = answer_form(FORMS[what], payload, setting)
         drawn = FormView(form_answer, what, payload.scope or what)
         may_edit = access.can(request.auth, "design", line_row.project)
         return FormOut(
@@ -77,12 +77,12 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
             fragment=form_answer.fragment,
             label=form_answer.label,
             refused=list(form_answer.refused),
-            focus=drawn.focus,
-            saved=_saved(request, line_row, payload, form_answer),
+            focus=drawn.focus_id,
+            saved=_save_answer(request, line_row, payload, form_answer),
         )
 
 
-def _saved(request: Request, line: Line, payload: FormIn, form_answer: FormAnswer) -> SavedOut | None:
+def _save_answer(request: Request, line: Line, payload: FormIn, form_answer: FormAnswer) -> SavedOut | None:
     """Save the form's answer. If it cannot be saved as it is, the editor does it: it knows what else waits,
     and asks the person."""
     if payload.save is None or (form_answer.refused and not payload.peek):
@@ -90,7 +90,7 @@ def _saved(request: Request, line: Line, payload: FormIn, form_answer: FormAnswe
     try:
         if payloads.checked_digest(payload.save.expected) != payloads.digest(form_answer.fragment):
             return None
-        saved = stored(line, payload.save.edit, person_of(request.auth))
+        saved = save_edit(line, payload.save.edit, person_of(request.auth))
     except (Conflict, DocumentError, Invalid):
         return None
     return saved if isinstance(saved, SavedOut) else None

@@ -11,13 +11,13 @@ from pydantic import BaseModel
 from pipelines.api.lookup import PROJECT, Operations
 from pipelines.lines import issue_tasks
 from pipelines.models import Repository
-from pipelines.web.shell.anonymous import wrong_tokens
-from pipelines.web.shell.turns import TooMuch
+from pipelines.web.shell.costly_requests import TurnRefused
+from pipelines.web.shell.rate_limits import wrong_tokens
 
 router = Operations("repositories", (400, 401, 409, 429))
 
 
-class TakenOut(BaseModel):
+class HookAnswerOut(BaseModel):
     """`task`: the one that was started, such as WI-app-7."""
 
     said: str
@@ -26,11 +26,11 @@ class TakenOut(BaseModel):
 
 @router.post(
     PROJECT + "/repositories/{name}/hook",
-    response=TakenOut,
+    response=HookAnswerOut,
     auth=None,
     summary="A delivery of the host of a repository",
 )
-def take(request: HttpRequest, owner: str, project: str, name: str) -> TakenOut:
+def take(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswerOut:
     """Receive the webhooks of GitHub, GitLab, Gitea and Forgejo: issues that are labelled or assigned start
     tasks. 401 without a right signature; 409 for a delivery that was processed already. Everything else
     changes nothing."""
@@ -46,9 +46,9 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> TakenOut:
             raise issue_tasks.UnsignedDelivery
         delivery = issue_tasks.process_delivery(repository, headers, request.body, timezone.now())
     except issue_tasks.UnsignedDelivery as unsigned:
-        if seconds := wrong_tokens.wait(request):
+        if seconds := wrong_tokens.count_and_retry_after(request):
             message = "Too many wrong tokens came from this address. Wait a minute."
-            raise TooMuch(message, seconds) from unsigned
+            raise TurnRefused(message, seconds) from unsigned
         why = "The signature is missing or wrong. Compare the secret of the webhook with that of the repository."
         raise HttpError(401, why) from unsigned
-    return TakenOut(said=delivery.said, task=delivery.task.name if delivery.task else "")
+    return HookAnswerOut(said=delivery.said, task=delivery.task.name if delivery.task else "")

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request
 from pipelines.api.drafts import DRAFT
-from pipelines.api.lookup import COSTS, Operations, in_turn, may
-from pipelines.api.problems import PlaceOut
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import COSTS, Operations, action_required, in_turn
+from pipelines.api.problems import FaultOut
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.formats.changes import AFFECTS, changes
@@ -22,7 +22,7 @@ from pipelines.models import Line
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.sentences.changes import change_sentence
-from pipelines.web.lines.changed import GROUPS, LOOKS
+from pipelines.web.lines.change_groups import GROUPS, LOOKS
 from pipelines.web.lines.drawing import drawing_of
 
 router = Operations("drafts", COSTS)
@@ -32,7 +32,7 @@ MOST = 500
 """Changes that are told in words."""
 
 
-class ImportIn(Strict):
+class ImportIn(StrictBody):
     """`document`: what is on the canvas. `text`: what is to take its place, or `starter`, the key of a template."""
 
     document: dict[str, Any]
@@ -64,7 +64,7 @@ class ImportOut(BaseModel):
     document: dict[str, Any]
     text: str
     changes: list[ChangesOut]
-    problems: list[PlaceOut]
+    problems: list[FaultOut]
 
 
 @router.get(
@@ -72,10 +72,10 @@ class ImportOut(BaseModel):
     response=list[StarterOut],
     summary="Templates that an empty line begins with",
 )
-@may("design")
+@action_required("design")
 @in_turn
 def starters(request: Request, line: Line) -> list[dict[str, Any]]:
-    return [_shown(BY_KEY[key]) for key in FIRST]
+    return [_starter_data(BY_KEY[key]) for key in FIRST]
 
 
 @router.post(
@@ -83,15 +83,15 @@ def starters(request: Request, line: Line) -> list[dict[str, Any]]:
     response=ImportOut,
     summary="Read what is to take the place of the draft",
 )
-@may("design")
+@action_required("design")
 @in_turn
 def read(request: Request, line: Line, payload: ImportIn) -> dict[str, Any]:
     """Nothing is stored: save the document if it is wanted. 400: it cannot be drawn at all, with its problems by line
     and column."""
-    return _begun(line, payload) if payload.starter else _read(line, payload)
+    return _starter_document(line, payload) if payload.starter else _imported_document(line, payload)
 
 
-def _shown(starter: Starter) -> dict[str, Any]:
+def _starter_data(starter: Starter) -> dict[str, Any]:
     return {
         "key": starter.key,
         "name": starter.line.name or starter.key,
@@ -101,7 +101,7 @@ def _shown(starter: Starter) -> dict[str, Any]:
     }
 
 
-def _begun(line: Line, sent: ImportIn) -> dict[str, Any]:
+def _starter_document(line: Line, sent: ImportIn) -> dict[str, Any]:
     """A line keeps the name it has. Raises Invalid: no such template."""
     starter = BY_KEY.get(sent.starter)
     if starter is None:
@@ -112,22 +112,22 @@ def _begun(line: Line, sent: ImportIn) -> dict[str, Any]:
     return {"document": document, "text": starter.text, "changes": [], "problems": []}
 
 
-def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
+def _imported_document(line: Line, sent: ImportIn) -> dict[str, Any]:
     """Raises DocumentError: nothing that can be drawn."""
     opened = document_import.import_document(sent.text)
     document = {**opened.document, "key": line.key}
-    problems = native.locate(opened.text, _problems(document))
-    if not drawable(document):
-        raise DocumentError(problems or _not_drawn())
+    problems = native.locate(opened.text, _reading_problems(document))
+    if not is_drawable(document):
+        raise DocumentError(problems or _undrawable_problems())
     return {
         "document": document,
         "text": opened.text,
-        "changes": [*_losses(opened), *_changes(sent.document, document)],
+        "changes": [*_loss_changes(opened), *_change_groups(sent.document, document)],
         "problems": [problem.to_dict() for problem in problems],
     }
 
 
-def _losses(opened: document_import.ImportedDocument) -> list[dict[str, Any]]:
+def _loss_changes(opened: document_import.ImportedDocument) -> list[dict[str, Any]]:
     """Return what a document of another system expresses otherwise, before the changes."""
     if not opened.losses:
         return []
@@ -139,12 +139,12 @@ def _losses(opened: document_import.ImportedDocument) -> list[dict[str, Any]]:
     return [{"affects": "words", "title": title, "rows": rows[:MOST]}]
 
 
-def _not_drawn() -> list[Problem]:
+def _undrawable_problems() -> list[Problem]:
     hint = "Stations, gates and ends are lists of objects with a key, and rules have an id."
     return [Problem("", "This cannot be drawn.", hint)]
 
 
-def _problems(document: dict[str, Any]) -> list[Problem]:
+def _reading_problems(document: dict[str, Any]) -> list[Problem]:
     try:
         read_line(document)
     except DocumentError as fault:
@@ -152,24 +152,26 @@ def _problems(document: dict[str, Any]) -> list[Problem]:
     return []
 
 
-def drawable(document: Any) -> bool:
+def is_drawable(document: Any) -> bool:
     """Return whether the document can be drawn, by the rules of `canBeDrawn` of
     static/editor/store/document.ts."""
-    if not isinstance(document, Mapping) or not _all_with(document.get("stations"), "key"):
+    if not isinstance(document, Mapping) or not _have_text_key(document.get("stations"), "key"):
         return False
     others = [document[part] for part in ("gates", "ends") if document.get(part) is not None]
-    if not all(_all_with(members, "key") for members in others):
+    if not all(_have_text_key(members, "key") for members in others):
         return False
-    return all(_all_with(station.get("rules", []), "id") for station in document["stations"])
+    return all(_have_text_key(station.get("rules", []), "id") for station in document["stations"])
 
 
-def _all_with(members: Any, key: str) -> bool:
+def _have_text_key(members: Any, key: str) -> bool:
     return isinstance(members, list) and all(
         isinstance(member, Mapping) and isinstance(member.get(key), str) for member in members
     )
 
 
-def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _full_documents(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return both documents in full, so that a mere difference in notation is no change; if one is no line
     yet, with its parts."""
     try:
@@ -179,9 +181,9 @@ def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Mapping[str,
         return {**parts, **old}, {**parts, **new}
 
 
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _change_groups(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows: dict[str, list[dict[str, str]]] = {group: [] for group in AFFECTS}
-    old, new = _alike(old, new)
+    old, new = _full_documents(old, new)
     differences = changes(old, new)
     for change in differences[:MOST]:
         icon, word = LOOKS[change.what]

@@ -10,11 +10,11 @@ from ninja import Status
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, LINES, Operations, may, saving_in_turn
-from pipelines.api.schemas import LineOut, PublishIn, PublishRequestOut, SendBackIn, Strict, VersionOut
+from pipelines.api.lookup import CHANGES, LINE, LINES, Operations, action_required, saving_in_turn
+from pipelines.api.schemas import LineOut, PublishIn, PublishRequestOut, SendBackIn, StrictBody, VersionOut
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
-from pipelines.lines import asking, publishing, settings
+from pipelines.lines import line_operations, publishing, publishing_requests
 from pipelines.models import Line, Project, PublishRequest
 from pipelines.queries.four_eyes import open_request
 from pipelines.routing.analysis.lint.checks import silent_jumps
@@ -36,14 +36,14 @@ def index(request: Request, project: Project) -> list[LineOut]:
     return [LineOut.of(line) for line in project.lines.select_related("live").order_by("key")]
 
 
-class LineChange(Strict):
+class LineChange(StrictBody):
     """Change of a line. Omitted fields stay."""
 
     name: str | None = None
     archived: bool | None = None
 
 
-class DuplicateIn(Strict):
+class DuplicateIn(StrictBody):
     """The project that gets the copy."""
 
     owner: str
@@ -51,14 +51,14 @@ class DuplicateIn(Strict):
 
 
 @router.patch(LINE, response=LineOut, summary="Rename, archive or restore a line")
-@may("design")
+@action_required("design")
 def change(request: Request, line: Line, payload: LineChange) -> LineOut:
     """An archived line takes no tasks; those that run go on."""
     by = person_of(request.auth)
     if payload.name is not None:
-        settings.rename(line, payload.name, by=by)
+        line_operations.rename(line, payload.name, by=by)
     if payload.archived is not None:
-        settings.archive(line, payload.archived, by=by)
+        line_operations.archive(line, payload.archived, by=by)
     return LineOut.of(line)
 
 
@@ -70,7 +70,7 @@ def duplicate(request: Request, line: Line, payload: DuplicateIn) -> LineOut:
     to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
     if to is None or not access.can(request.auth, "design", to):
         raise Invalid.at("project", "is not a project in which you have the role Designer")
-    return LineOut.of(settings.duplicate(line, to, by=by))
+    return LineOut.of(line_operations.duplicate(line, to, by=by))
 
 
 @router.get(LINE + "/document", response={200: None}, summary="The live document, as YAML")
@@ -90,14 +90,16 @@ def document(request: Request, line: Line, version: int | None = None) -> HttpRe
     response={201: VersionOut, 202: PublishRequestOut},
     summary="Publish the draft, or ask for it",
 )
-@may("publish")
+@action_required("publish")
 @saving_in_turn
 def publish(request: Request, line: Line, payload: PublishIn) -> Status[Any]:
     """Publish the draft. If the protection of a repository asks for four eyes, and nobody else requested
     this, or you wrote a part of the draft: 202, and another designer publishes it by the same call."""
     who = request.auth
-    _acknowledged(line, payload.acknowledge)
-    made = asking.publish_or_ask(line, user=person_of(who), name=payload.name, based_on=payload.draft)
+    _require_acknowledgement(line, payload.acknowledge)
+    made = publishing_requests.publish_or_ask(
+        line, user=person_of(who), name=payload.name, based_on=payload.draft
+    )
     if isinstance(made, PublishRequest):
         return Status(202, PublishRequestOut.of(made))
     return Status(201, VersionOut.of(made))
@@ -119,16 +121,16 @@ def waiting(request: Request, line: Line) -> PublishRequestOut | None:
     response=PublishRequestOut,
     summary="Send back what somebody asks to publish",
 )
-@may("publish")
+@action_required("publish")
 def send_back(request: Request, line: Line, payload: SendBackIn) -> PublishRequestOut:
     """Send a request to publish back with a reason; its requester takes it back the same way."""
     by = person_of(request.auth)
     return PublishRequestOut.of(
-        asking.send_back(line, user=by, reason=payload.reason, based_on=payload.draft)
+        publishing_requests.send_back(line, user=by, reason=payload.reason, based_on=payload.draft)
     )
 
 
-def _acknowledged(line: Line, acknowledged: Collection[str]) -> None:
+def _require_acknowledgement(line: Line, acknowledged: Collection[str]) -> None:
     """Raises Conflict where tasks jumped that could not do so any more, and nobody said that this was seen."""
     if silent_jumps.ID in acknowledged:
         return

@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from pipelines import access
 from pipelines.api.auth import Request
 from pipelines.api.lookup import PROJECT, Operations, in_turn
-from pipelines.api.schemas import text_of
+from pipelines.api.schemas import body_text
 from pipelines.errors import Invalid
 from pipelines.lines import publishing
-from pipelines.lines.linting import examine_document, examine_text
+from pipelines.lines.project_lint import examine_document, examine_text
 from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.document.networks import published_document
@@ -32,7 +32,7 @@ DOCUMENT: dict[str, Any] = {
 """What the body is, in the description of the API."""
 
 
-class SaidWordOut(BaseModel):
+class WitnessVoteOut(BaseModel):
     """A person's word that a situation needs. `opening`: whether the gate asks for the station or for the `rule`."""
 
     gate: str
@@ -47,7 +47,7 @@ class WitnessOut(BaseModel):
 
     situation: dict[str, Any]
     decision: dict[str, Any]
-    words: list[SaidWordOut]
+    words: list[WitnessVoteOut]
 
 
 class FindingOut(BaseModel):
@@ -82,7 +82,7 @@ class RuleStandingOut(BaseModel):
     why: str
 
 
-class UntakenOut(BaseModel):
+class UnmatchedOutcomesOut(BaseModel):
     """Outcomes that no rule takes, and what the policy does with the witness. Without a witness it is not known
     whether there are any, and `why` says what stood in the way."""
 
@@ -98,7 +98,7 @@ class StationStandingsOut(BaseModel):
     line: int | None
     column: int | None
     rules: list[RuleStandingOut]
-    untaken: list[UntakenOut]
+    untaken: list[UnmatchedOutcomesOut]
 
 
 class GuaranteeOut(BaseModel):
@@ -135,7 +135,7 @@ class LintOut(BaseModel):
 def stored(request: Request, line: Line, version: int | None = None) -> dict[str, Any]:
     """Return the lint of the stored draft, or of the version with this number. Line and column are those of
     the draft's text."""
-    return _of(line, version).to_dict()
+    return _examine_stored(line, version).to_dict()
 
 
 @router.post(
@@ -147,18 +147,18 @@ def stored(request: Request, line: Line, version: int | None = None) -> dict[str
 @in_turn
 def posted(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON. One that cannot be read is no error: its findings say why."""
-    return examine_text(document_of(request), project).to_dict()
+    return examine_text(document_text(request), project).to_dict()
 
 
-def document_of(request: Request) -> str:
+def document_text(request: Request) -> str:
     """The text in the body. Raises Invalid."""
-    text = text_of(request)
+    text = body_text(request)
     if len(text) > MAX_TEXT:
         raise Invalid.at("", f"is longer than {MAX_TEXT} characters")
     return text
 
 
-def _of(line: Line, version: int | None) -> Examination:
+def _examine_stored(line: Line, version: int | None) -> Examination:
     if version is None:
         return publishing.check(line)
     line_version = access.version_in(line, version)

@@ -17,7 +17,7 @@ from pipelines.api.auth import Request
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Forbidden
 from pipelines.models import Line, Project, Task
-from pipelines.web.shell.turns import turn
+from pipelines.web.shell.costly_requests import taking_turn
 
 PROJECT = "/owners/{owner}/projects/{project}"
 LINES = PROJECT + "/lines"
@@ -52,37 +52,42 @@ class Operations(Router):
         # What anybody may ask, with no key in its address, refuses nobody.
         refusals = self._refusals if more["auth"] is not None or "{" in path else {}
         status = None if 200 in answers or len(answers) > 1 else next(iter(answers))
-        operation = _operation(view_func, status)
+        operation = _wrap_operation(view_func, status)
         super().add_api_operation(path, methods, operation, **more | {"response": {**answers, **refusals}})
 
 
-def may(action: str, refusal: str | Promise = "") -> Callable[[View], View]:
-    """Name what an operation does, in the words of `access.TABLE`; "view" without it. `refusal`: what members are told
-    who may not do it."""
+def action_required(action: str, refusal: str | Promise = "") -> Callable[[View], View]:
+    """Decorate an operation with the action of `access.TABLE` that it needs ("view" by default). `refusal`:
 
-    def named(view: View) -> View:
+    the message for members who may not do it.
+    """
+
+    def mark(view: View) -> View:
         view.may = action, refusal  # type: ignore[attr-defined]
         return view
 
-    return named
+    return mark
 
 
 def in_turn(view: View, *, saves: bool = False) -> View:
-    """An operation that costs much: it takes its turn (pipelines/web/shell/turns.py), or is refused with 429."""
+    """Operation that costs much: it takes its turn (pipelines/web/shell/costly_requests.py), or gets a 429."""
 
     @wraps(view)
-    def taken(request: Request, **values: Any) -> Any:
-        with turn(request.auth, saves=saves):
+    def wrapped(request: Request, **values: Any) -> Any:
+        with taking_turn(request.auth, saves=saves):
             return view(request, **values)
 
-    return taken  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]
 
 
 saving_in_turn = partial(in_turn, saves=True)
 
 
-def _operation(view: Callable[..., Any], status: int | None) -> Callable[..., Any]:
-    """`status`: the only one with which it answers that does what it is for, where that is not 200."""
+def _wrap_operation(view: Callable[..., Any], status: int | None) -> Callable[..., Any]:
+    """Wrap an operation so that keys in the address become the Project, Line or Task that they name, after a
+
+    check of rights. `status`: its only success status, if that is not 200.
+    """
     hints = get_type_hints(view, include_extras=True)
     subject = next((name for name, kind in hints.items() if kind in (Project, Line, Task)), "")
     find, keys = LOOKUPS.get(hints.get(subject), (None, ()))
@@ -101,11 +106,13 @@ def _operation(view: Callable[..., Any], status: int | None) -> Callable[..., An
         return answer if status is None or isinstance(answer, HttpResponseBase) else Status(status, answer)
 
     # Ninja reads the parameters of an operation from its signature.
-    operation.__signature__ = _addressed(signature(view), hints, subject, keys)  # type: ignore[attr-defined]
+    operation.__signature__ = _with_address_keys(signature(view), hints, subject, keys)  # type: ignore[attr-defined]
     return operation
 
 
-def _addressed(view: Signature, hints: dict[str, Any], subject: str, keys: tuple[str, ...]) -> Signature:
+def _with_address_keys(
+    view: Signature, hints: dict[str, Any], subject: str, keys: tuple[str, ...]
+) -> Signature:
     """The same with the keys in the place of what they name."""
     parameters = []
     for name, parameter in view.parameters.items():

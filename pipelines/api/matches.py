@@ -9,18 +9,18 @@ from pydantic import BaseModel, Field
 from pipelines.api.auth import Request
 from pipelines.api.drafts import DRAFT
 from pipelines.api.lookup import COSTS, Operations, in_turn
-from pipelines.api.schemas import Strict
+from pipelines.api.schemas import StrictBody
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import NotFound
 from pipelines.models import Line
-from pipelines.queries.matches import MatchExample, RuleMatches, StationMatches, station_matches
+from pipelines.queries.rule_match_counts import MatchExample, RuleMatches, StationMatches, station_matches
 from pipelines.routing.analysis.condition_matching import ConditionAnswer
 from pipelines.routing.document.line import read_line
 
 router = Operations("drafts", COSTS)
 
 
-class MatchesIn(Strict):
+class MatchesIn(StrictBody):
     """`document`: what is drawn, stored or not."""
 
     document: dict[str, Any]
@@ -84,12 +84,12 @@ def matches(request: Request, line: Line, payload: MatchesIn) -> StationMatchesO
     drawn = read_line(payload.document, keep_faulty_rules=True)
     if payload.station not in drawn.stations_by_key:
         raise NotFound("This line has no such station.")
-    return _told(station_matches(line, drawn, payload.station))
+    return _matches_out(station_matches(line, drawn, payload.station))
 
 
-def _told(recorded_matches: StationMatches) -> StationMatchesOut:
+def _matches_out(recorded_matches: StationMatches) -> StationMatchesOut:
     return StationMatchesOut(
-        rules={rule_matches.rule: _rule(rule_matches) for rule_matches in recorded_matches.rules},
+        rules={rule_matches.rule: _rule_out(rule_matches) for rule_matches in recorded_matches.rules},
         outcomes=recorded_matches.outcomes,
         aside=recorded_matches.aside,
         unread=recorded_matches.unread,
@@ -97,7 +97,7 @@ def _told(recorded_matches: StationMatches) -> StationMatchesOut:
     )
 
 
-def _rule(rule_matches: RuleMatches) -> RuleMatchesOut:
+def _rule_out(rule_matches: RuleMatches) -> RuleMatchesOut:
     return RuleMatchesOut(
         matches=rule_matches.counts[ConditionAnswer.MATCHES],
         takes=rule_matches.takes,
@@ -108,11 +108,11 @@ def _rule(rule_matches: RuleMatches) -> RuleMatchesOut:
         unknown=rule_matches.counts[ConditionAnswer.UNKNOWN],
         failed=rule_matches.counts[ConditionAnswer.FAILED],
         why=rule_matches.why,
-        example=_example(rule_matches.example) if rule_matches.example else None,
+        example=_example_out(rule_matches.example) if rule_matches.example else None,
     )
 
 
-def _example(example: MatchExample) -> MatchExampleOut:
+def _example_out(example: MatchExample) -> MatchExampleOut:
     return MatchExampleOut(
         task=example.task,
         title=example.title,

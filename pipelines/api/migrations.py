@@ -11,10 +11,10 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, Operations, may
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import CHANGES, LINE, Operations, action_required
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import Invalid, NotFound
-from pipelines.lines import migrating
+from pipelines.lines import line_migration
 from pipelines.models import Line, LineVersion, Migration
 
 router = Operations("migrations", CHANGES)
@@ -66,12 +66,12 @@ class ImpactOut(BaseModel):
     tasks: list[TaskImpactOut]
 
     @classmethod
-    def of(cls, found: migrating.Impact) -> ImpactOut:
+    def of(cls, found: line_migration.Impact) -> ImpactOut:
         said = found.to_dict()
         return cls(from_=said.pop("from"), **said)
 
 
-class MigrateIn(Strict):
+class MigrateIn(StrictBody):
     """`digest`: of the impact that was looked at. `tasks`: only these (`WI-…`); without it every running one."""
 
     to: int
@@ -81,7 +81,7 @@ class MigrateIn(Strict):
     tasks: list[str] | None = None
 
 
-class UndoIn(Strict):
+class UndoIn(StrictBody):
     reason: str
 
 
@@ -127,7 +127,7 @@ class MigrationOut(BaseModel):
             finished_at=made.finished_at,
             undoes=made.undoes_id,
             undone_by=undone,
-            counts=migrating.counts_of(made),
+            counts=line_migration.counts_of(made),
             tasks=_entries(made) if tasks else None,
         )
 
@@ -156,17 +156,21 @@ def impact(
     map: list[str] = Query([]),  # noqa: A002, B008 - the name in the address; ninja reads it so
     task: list[str] = Query([]),  # noqa: B008
 ) -> ImpactOut:
-    """Return what a version would do to running tasks. `to`: the number of a version, or `draft`. `map=old:new`, as often as needed, tries a mapping; `task=WI-…` looks
+    """Return what a version would do to running tasks.
+
+    `to`: the number of a version, or `draft`. `map=old:new`, as often as needed, tries a mapping; `task=WI-…` looks
     at these only."""
     mapping = dict(_pair(n, each) for n, each in enumerate(map))
-    return ImpactOut.of(migrating.impact_of(line, _target(line, to), mapping, _numbers(line, task or None)))
+    return ImpactOut.of(
+        line_migration.impact_of(line, _target(line, to), mapping, _numbers(line, task or None))
+    )
 
 
 @router.post(MIGRATIONS, response={201: MigrationOut}, summary="Migrate running tasks")
-@may("publish")
+@action_required("publish")
 def migrate(request: Request, line: Line, payload: MigrateIn) -> MigrationOut:
     """Nothing moves unless all that was confirmed still is so (409) and every station that is gone is mapped (400)."""
-    made = migrating.migrate(
+    made = line_migration.migrate(
         line,
         user=person_of(request.auth),
         to=access.version_in(line, payload.to),
@@ -181,7 +185,7 @@ def migrate(request: Request, line: Line, payload: MigrateIn) -> MigrationOut:
 @router.get(MIGRATIONS, response=list[MigrationOut], summary="List migrations, newest first")
 def index(request: Request, line: Line) -> list[MigrationOut]:
     """The newest 100, without their tasks."""
-    return [MigrationOut.of(each, tasks=False) for each in migrating.migrations_of(line)[:100]]
+    return [MigrationOut.of(each, tasks=False) for each in line_migration.migrations_of(line)[:100]]
 
 
 @router.get(MIGRATIONS + "/{migration}", response=MigrationOut, summary="Look at a migration")
@@ -190,11 +194,11 @@ def show(request: Request, line: Line, migration: UUID) -> MigrationOut:
 
 
 @router.post(MIGRATIONS + "/{migration}/undo", response={201: MigrationOut}, summary="Undo a migration")
-@may("publish")
+@action_required("publish")
 def undo(request: Request, line: Line, migration: UUID, payload: UndoIn) -> MigrationOut:
     """Puts back every task that has not moved since; the answer says which could not, and why."""
     found = _migration(line, migration)
-    made = migrating.undo(found, user=person_of(request.auth), reason=payload.reason)
+    made = line_migration.undo(found, user=person_of(request.auth), reason=payload.reason)
     return MigrationOut.of(made)
 
 
@@ -203,13 +207,13 @@ def undo(request: Request, line: Line, migration: UUID, payload: UndoIn) -> Migr
     response=MigrationOut,
     summary="Finish a migration that was cut short",
 )
-@may("publish")
+@action_required("publish")
 def carry_on(request: Request, line: Line, migration: UUID) -> MigrationOut:
     """Idempotent: what is done stays done."""
     found = _migration(line, migration)
     # For what it refuses: no machine finishes a migration
     person_of(request.auth)
-    return MigrationOut.of(migrating.carry_on(found))
+    return MigrationOut.of(line_migration.carry_on(found))
 
 
 def _target(line: Line, to: str) -> LineVersion | None:
@@ -222,7 +226,7 @@ def _target(line: Line, to: str) -> LineVersion | None:
 
 
 def _migration(line: Line, migration: UUID) -> Migration:
-    found = migrating.migrations_of(line).filter(pk=migration).first()
+    found = line_migration.migrations_of(line).filter(pk=migration).first()
     if found is None:
         raise NotFound("This line has no such migration.")
     # It was found by its line, which needs no statement of its own then

@@ -18,52 +18,52 @@ from pydantic import BaseModel, Field
 
 from pipelines import engine
 from pipelines.api.auth import Request, actor_of, person_of
-from pipelines.api.lookup import CHANGES, TASK, Operations, may
+from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
+from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
 from pipelines.api.positions import missing_metadata
-from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
-from pipelines.api.schemas import Strict, TaskOut, task_out
+from pipelines.api.schemas import StrictBody, TaskOut, task_out
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Status, Task, User
 from pipelines.queries.positions import PositionView
-from pipelines.queries.task import TaskView
+from pipelines.queries.task_view import TaskView
 
 router = Operations("positions", CHANGES)
 Id = Annotated[int, Field(ge=1, lt=2**63)]
 Version = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-class At(Strict):
+class PositionIn(StrictBody):
     """`position`, or `station`: which one, where several positions of the task fit."""
 
     position: Id | None = None
     station: str = ""
 
 
-class SeenVersion(At):
+class VersionedPositionIn(PositionIn):
     """`version`: of the position, as it was seen."""
 
     version: Version
 
 
-class CompleteIn(SeenVersion):
+class CompleteIn(VersionedPositionIn):
     """`outcome`: `result` (success, failure, …), `output` with the fields of the form, `summary`, `eval`, …"""
 
     outcome: dict[str, Any]
 
 
-class AnswerIn(SeenVersion):
+class AnswerIn(VersionedPositionIn):
     """`text` answers a question; `word` (yes, no; pass, block) a condition that a person is asked."""
 
     text: str = ""
     word: str = ""
 
 
-class HoldIn(At):
+class HoldIn(PositionIn):
     reason: Annotated[str, Field(min_length=1, pattern=r"\S")]
     version: Version | None = None
 
 
-class MoveIn(At):
+class MoveIn(PositionIn):
     """Move of a position. `to`: a station of the line, `@success` for where success leads, "" for where it
     stands. `accepts`: ids of what the plan says that it breaks."""
 
@@ -97,23 +97,23 @@ class MovePlanOut(BaseModel):
     why: list[str]
 
 
-class ReleaseIn(At):
+class ReleaseIn(PositionIn):
     version: Version | None = None
 
 
-class MetadataIn(SeenVersion):
+class MetadataIn(VersionedPositionIn):
     metadata: dict[str, Any]
 
 
-class HandoffIn(SeenVersion):
+class HandoffIn(VersionedPositionIn):
     handoff: dict[str, Any]
 
 
-Payload = TypeVar("Payload", bound=At)
+Payload = TypeVar("Payload", bound=PositionIn)
 
 
 @dataclass(frozen=True)
-class Command(Generic[Payload]):
+class PositionCommand(Generic[Payload]):
     """`fits`: which positions it can be about; `otherwise` is said where there is none."""
 
     fits: Callable[[PositionView], bool]
@@ -125,7 +125,7 @@ class Command(Generic[Payload]):
         task.refresh_from_db()
         return task_out(task)
 
-    def one(self, positions: list[PositionView], at: At) -> PositionView:
+    def one(self, positions: list[PositionView], at: PositionIn) -> PositionView:
         """Raises Conflict (none fits), Invalid (path `position`: several fit)."""
         fitting = [
             position
@@ -157,7 +157,7 @@ def _answer(user: User, position: PositionView, payload: AnswerIn) -> None:
 
 
 def _hold(user: User, position: PositionView, payload: HoldIn) -> None:
-    token_version = _seen(position, payload.version)
+    token_version = _version_or_current(position, payload.version)
     engine.hold(position.token.pk, user=user, token_version=token_version, reason=payload.reason)
 
 
@@ -165,7 +165,7 @@ def _move(caller: User | engine.Actor, position: PositionView, payload: MoveIn) 
     engine.move(
         position.token.pk,
         user=caller,
-        token_version=_seen(position, payload.version),
+        token_version=_version_or_current(position, payload.version),
         to=payload.to,
         reason=payload.reason,
         accepts=payload.accepts,
@@ -173,7 +173,7 @@ def _move(caller: User | engine.Actor, position: PositionView, payload: MoveIn) 
 
 
 def _release(user: User, position: PositionView, payload: ReleaseIn) -> None:
-    engine.release(position.token.pk, user=user, token_version=_seen(position, payload.version))
+    engine.release(position.token.pk, user=user, token_version=_version_or_current(position, payload.version))
 
 
 def _supply(user: User, position: PositionView, payload: MetadataIn) -> None:
@@ -184,21 +184,29 @@ def _hand_over(user: User, position: PositionView, payload: HandoffIn) -> None:
     engine.hand_over(position.token.pk, user=user, token_version=payload.version, document=payload.handoff)
 
 
-def _seen(position: PositionView, version: int | None) -> int:
+def _version_or_current(position: PositionView, version: int | None) -> int:
     return position.token.version if version is None else version
 
 
-COMPLETE = Command(lambda position: position.manual, "No manual station is open there.", _complete)
-ANSWER = Command(lambda position: position.answerable, "Nothing is asked there.", _answer)
-HOLD = Command(lambda position: position.token.status == Status.QUEUED, "Nothing is queued there.", _hold)
-MOVE = Command(lambda position: True, "This task has no position there.", _move)
-RELEASE = Command(lambda position: position.token.status == Status.HELD, "Nothing is held there.", _release)
-SUPPLY = Command(lambda position: bool(missing_metadata(position)), "No metadata is missing there.", _supply)
-HAND_OVER = Command(lambda position: position.wants_handoff, "No handoff is missing there.", _hand_over)
+COMPLETE = PositionCommand(lambda position: position.manual, "No manual station is open there.", _complete)
+ANSWER = PositionCommand(lambda position: position.answerable, "Nothing is asked there.", _answer)
+HOLD = PositionCommand(
+    lambda position: position.token.status == Status.QUEUED, "Nothing is queued there.", _hold
+)
+MOVE = PositionCommand(lambda position: True, "This task has no position there.", _move)
+RELEASE = PositionCommand(
+    lambda position: position.token.status == Status.HELD, "Nothing is held there.", _release
+)
+SUPPLY = PositionCommand(
+    lambda position: bool(missing_metadata(position)), "No metadata is missing there.", _supply
+)
+HAND_OVER = PositionCommand(
+    lambda position: position.wants_handoff, "No handoff is missing there.", _hand_over
+)
 
 
 @router.post(TASK + "/complete", response=TaskOut, summary="Complete a manual station")
-@may("operate")
+@action_required("operate")
 def complete(
     request: Request,
     task: Task,
@@ -206,11 +214,11 @@ def complete(
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """A person's report on the open job of a manual station. The output is checked against the station's form."""
-    return _run(COMPLETE, request, task, payload, idempotency_key)
+    return _run_command(COMPLETE, request, task, payload, idempotency_key)
 
 
 @router.post(TASK + "/answer", response=TaskOut, summary="Answer a question")
-@may("operate")
+@action_required("operate")
 def answer(
     request: Request,
     task: Task,
@@ -219,11 +227,11 @@ def answer(
 ) -> HttpResponse:
     """Answer the question of a blocked position: the answer is added to the prompt and the station runs
     again, or the condition is decided with it."""
-    return _run(ANSWER, request, task, payload, idempotency_key)
+    return _run_command(ANSWER, request, task, payload, idempotency_key)
 
 
 @router.post(TASK + "/hold", response=TaskOut, summary="Hold a task")
-@may("operate")
+@action_required("operate")
 def hold(
     request: Request,
     task: Task,
@@ -231,11 +239,11 @@ def hold(
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """Keeps a queued position from starting until somebody releases it."""
-    return _run(HOLD, request, task, payload, idempotency_key)
+    return _run_command(HOLD, request, task, payload, idempotency_key)
 
 
 @router.post(TASK + "/move", response=TaskOut, summary="Move a task by hand")
-@may("operate")
+@action_required("operate")
 def move(
     request: Request,
     task: Task,
@@ -251,11 +259,11 @@ def move(
 
 
 @router.post(TASK + "/move/plan", response=MovePlanOut, summary="Plan a move")
-@may("operate")
+@action_required("operate")
 def plan_move(request: Request, task: Task, payload: MoveIn) -> MovePlanOut:
     """Return what the same call of `move` would do. Nothing is changed."""
     position = MOVE.one(TaskView(task, timezone.now()).positions, payload)
-    version = _seen(position, payload.version)
+    version = _version_or_current(position, payload.version)
     plan = engine.plan_move(
         position.token.pk, user=actor_of(request.auth), token_version=version, to=payload.to
     )
@@ -275,7 +283,7 @@ def plan_move(request: Request, task: Task, payload: MoveIn) -> MovePlanOut:
 
 
 @router.post(TASK + "/release", response=TaskOut, summary="Release a task")
-@may("operate")
+@action_required("operate")
 def release(
     request: Request,
     task: Task,
@@ -283,11 +291,11 @@ def release(
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """Lets a position go on that a person holds, or that waits for other tasks: it waits for them no longer."""
-    return _run(RELEASE, request, task, payload, idempotency_key)
+    return _run_command(RELEASE, request, task, payload, idempotency_key)
 
 
 @router.post(TASK + "/metadata", response=TaskOut, summary="Supply metadata")
-@may("operate")
+@action_required("operate")
 def supply(
     request: Request,
     task: Task,
@@ -296,11 +304,11 @@ def supply(
 ) -> HttpResponse:
     """Supply what a position on hold misses, by name. Then it is decided again; anything still missing holds
     it as before."""
-    return _run(SUPPLY, request, task, payload, idempotency_key)
+    return _run_command(SUPPLY, request, task, payload, idempotency_key)
 
 
 @router.post(TASK + "/handoff", response=TaskOut, summary="Add a handoff document")
-@may("operate")
+@action_required("operate")
 def hand_over(
     request: Request,
     task: Task,
@@ -308,11 +316,11 @@ def hand_over(
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """The handoff document that a held position misses, checked against its schema. Then it is decided again."""
-    return _run(HAND_OVER, request, task, payload, idempotency_key)
+    return _run_command(HAND_OVER, request, task, payload, idempotency_key)
 
 
-def _run(
-    command: Command[Payload], request: Request, task: Task, payload: Payload, key: str | None
+def _run_command(
+    command: PositionCommand[Payload], request: Request, task: Task, payload: Payload, key: str | None
 ) -> HttpResponse:
     """A machine has no word of its own in any of these."""
     user = person_of(request.auth)

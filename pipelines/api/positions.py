@@ -13,7 +13,7 @@ from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.models import Status, Task
 from pipelines.queries import versions
-from pipelines.queries.task import PositionView, TaskView
+from pipelines.queries.task_view import PositionView, TaskView
 from pipelines.routing.document.line import Input
 
 router = Operations("positions")
@@ -83,7 +83,7 @@ def _out(position: PositionView) -> PositionOut:
         question=_question(position),
         answers=list(position.words),
         missing=list(token.wait.get("missing", ())) if token.status == Status.HELD else [],
-        fields=[FieldOut.of(field) for field in (_form(position) or missing_metadata(position))],
+        fields=[FieldOut.of(field) for field in (_form_inputs(position) or missing_metadata(position))],
     )
 
 
@@ -95,7 +95,7 @@ def _question(position: PositionView) -> str | None:
     return str(question) if question else None
 
 
-def _form(position: PositionView) -> tuple[Input, ...]:
+def _form_inputs(position: PositionView) -> tuple[Input, ...]:
     if not position.manual or position.job is None:
         return ()
     return form_of(versions.by_id(position.job.pinned_id).station(position.job.station))

@@ -20,8 +20,14 @@ from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.problems import DocumentError, Problem
 from pipelines.web.editor import merge_conflicts
 from pipelines.web.shell import request_id
-from pipelines.web.shell.away import AWAY, RETRY_SECONDS, is_full, words, words_of_full
-from pipelines.web.shell.turns import TooMuch
+from pipelines.web.shell.costly_requests import TurnRefused
+from pipelines.web.shell.outage_errors import (
+    AWAY,
+    RETRY_SECONDS,
+    disk_full_message,
+    is_disk_full,
+    unavailable_message,
+)
 
 # The library makes a model for each status of each operation: 900 of them, most of one problem, and a quarter of the
 # processor time in which a web process starts. Operations are declared after this module was loaded.
@@ -32,7 +38,7 @@ _operations._create_response_model = lambda self, response: _model_of(response)
 CONTENT_TYPE: Final = "application/problem+json"
 # Of several that fit the first counts: classes before those that they derive from.
 STATUS: tuple[tuple[type[Exception], int], ...] = (
-    (TooMuch, 429),
+    (TurnRefused, 429),
     (Invalid, 400),
     (DocumentError, 400),
     (NotFound, 404),
@@ -44,7 +50,7 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-class PlaceOut(BaseModel):
+class FaultOut(BaseModel):
     """Place of a fault, and what to do about it. A fault that prevents a line from being published is a
     finding of lint: it has its check besides, the rules that it speaks of, and a situation that shows it."""
 
@@ -69,7 +75,7 @@ class ProblemOut(BaseModel):
     title: str
     status: int
     detail: str
-    errors: list[PlaceOut] = []
+    errors: list[FaultOut] = []
     request_id: str = ""
     by: str | None = None
     at: str | None = None
@@ -94,7 +100,7 @@ TITLES = {
 }
 
 
-def body(status: int, detail: str, errors: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+def problem_body(status: int, detail: str, errors: list[dict[str, Any]] | None = None) -> dict[str, Any]:
     return {
         "title": TITLES.get(status, "Error"),
         "status": status,
@@ -104,7 +110,7 @@ def body(status: int, detail: str, errors: list[dict[str, Any]] | None = None) -
     }
 
 
-def answer(
+def problem_response(
     api: NinjaAPI,
     request: HttpRequest,
     status: int,
@@ -112,7 +118,7 @@ def answer(
     errors: list[dict[str, Any]] | None = None,
     **more: Any,
 ) -> HttpResponse:
-    response = api.create_response(request, {**body(status, detail, errors), **more}, status=status)
+    response = api.create_response(request, {**problem_body(status, detail, errors), **more}, status=status)
     response["Content-Type"] = CONTENT_TYPE
     if status == 401:
         # RFC 9110 asks for it with every 401.
@@ -120,22 +126,22 @@ def answer(
     return response
 
 
-def install(api: NinjaAPI) -> None:
+def install_handlers(api: NinjaAPI) -> None:
     """Give `api` the handlers: whatever is refused answers in one shape, and nothing answers 500."""
 
     def refused(request: HttpRequest, problem: Exception) -> HttpResponse:
         status = next(code for kind, code in STATUS if isinstance(problem, kind))
-        places = [p.to_dict() for p in _places(problem)]
+        places = [p.to_dict() for p in _problems_of(problem)]
         # A class that is raised without words has them in the first line of its docstring
         detail = str(problem) or (type(problem).__doc__ or "").partition("\n")[0]
-        response = answer(api, request, status, detail, places, **_first(problem))
-        if isinstance(problem, TooMuch):
+        response = problem_response(api, request, status, detail, places, **_conflict_details(problem))
+        if isinstance(problem, TurnRefused):
             response["Retry-After"] = str(problem.seconds)
         return response
 
     @api.exception_handler(RequestDataTooBig)
     def too_big(request: HttpRequest, problem: RequestDataTooBig) -> HttpResponse:
-        return answer(api, request, 400, "The body is larger than this address takes.")
+        return problem_response(api, request, 400, "The body is larger than this address takes.")
 
     for kind, _status in STATUS:
         api.exception_handler(kind)(refused)
@@ -143,37 +149,41 @@ def install(api: NinjaAPI) -> None:
     @api.exception_handler(ValidationError)
     def malformed(request: HttpRequest, problem: ValidationError) -> HttpResponse:
         places = [{"path": path_of(e["loc"]), "message": e["msg"], "hint": ""} for e in problem.errors]
-        return answer(api, request, 400, "Some fields are missing or wrong.", places)
+        return problem_response(api, request, 400, "Some fields are missing or wrong.", places)
 
     @api.exception_handler(AuthenticationError)
     def unauthenticated(request: HttpRequest, problem: AuthenticationError) -> HttpResponse:
-        return answer(api, request, 401, "Sign in, or send a valid token as “Authorization: Bearer …”.")
+        return problem_response(
+            api, request, 401, "Sign in, or send a valid token as “Authorization: Bearer …”."
+        )
 
     @api.exception_handler(Http404)
     def missing(request: HttpRequest, problem: Http404) -> HttpResponse:
-        return answer(api, request, 404, str(problem) or "Not found here.")
+        return problem_response(api, request, 404, str(problem) or "Not found here.")
 
     @api.exception_handler(HttpError)
     def http(request: HttpRequest, problem: HttpError) -> HttpResponse:
-        return answer(api, request, problem.status_code, str(problem))
+        return problem_response(api, request, problem.status_code, str(problem))
 
     for error_class in AWAY:
-        api.exception_handler(error_class)(partial(_away, api))
+        api.exception_handler(error_class)(partial(_unavailable_response, api))
 
     @api.exception_handler(DataError)
     def unstorable(request: HttpRequest, problem: DataError) -> HttpResponse:
-        return answer(api, request, 400, "A value is too large, or has characters that cannot be stored.")
+        return problem_response(
+            api, request, 400, "A value is too large, or has characters that cannot be stored."
+        )
 
 
-def _away(api: NinjaAPI, request: HttpRequest, problem: Exception) -> HttpResponse:
-    if is_full(problem):
-        return answer(api, request, 507, words_of_full())
-    response = answer(api, request, 503, words())
+def _unavailable_response(api: NinjaAPI, request: HttpRequest, problem: Exception) -> HttpResponse:
+    if is_disk_full(problem):
+        return problem_response(api, request, 507, disk_full_message())
+    response = problem_response(api, request, 503, unavailable_message())
     response["Retry-After"] = str(RETRY_SECONDS)
     return response
 
 
-def _first(problem: Exception) -> dict[str, Any]:
+def _conflict_details(problem: Exception) -> dict[str, Any]:
     """Return the details of a conflict besides its sentence."""
     if not isinstance(problem, Conflict):
         return {}
@@ -181,21 +191,21 @@ def _first(problem: Exception) -> dict[str, Any]:
     if isinstance(problem, NotThisVisit):
         first |= {"visit": problem.visit, "evidence": problem.evidence}
     if isinstance(problem, DraftClash):
-        first |= _clash(problem)
+        first |= _clash_details(problem)
     return first
 
 
-def _clash(problem: DraftClash) -> dict[str, Any]:
+def _clash_details(problem: DraftClash) -> dict[str, Any]:
     stored = problem.line
     return {
         "number": stored.draft_number,
         "document": stored.draft,
         "text": stored.draft_text,
-        "clashes": [merge_conflicts.told(clash, stored.draft) for clash in problem.clashes],
+        "clashes": [merge_conflicts.clash_data(clash, stored.draft) for clash in problem.clashes],
     }
 
 
-def _places(problem: Exception) -> list[Problem | Finding]:
+def _problems_of(problem: Exception) -> list[Problem | Finding]:
     if isinstance(problem, PublishRefused):
         return list(problem.findings)
     return [p for p in getattr(problem, "problems", ()) if isinstance(p, Problem)]

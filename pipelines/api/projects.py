@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, PROJECT, Operations, may
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import CHANGES, PROJECT, Operations, action_required
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Project
 from pipelines.people import projects, working_time
@@ -29,7 +29,7 @@ class WorkingTimeOut(BaseModel):
     days_off: list[date]
 
 
-class WorkingTimeIn(Strict):
+class WorkingTimeIn(StrictBody):
     """Working time, complete; existing due times stay as they are."""
 
     time_zone: str
@@ -64,12 +64,12 @@ class ProjectOut(BaseModel):
         )
 
 
-class ProjectIn(Strict):
+class ProjectIn(StrictBody):
     key: str
     name: str
 
 
-class ProjectChange(Strict):
+class ProjectChange(StrictBody):
     """Change of a project. Omitted fields stay; `month_cost_usd` null removes the limit."""
 
     name: str | None = None
@@ -79,7 +79,7 @@ class ProjectChange(Strict):
     working_time: WorkingTimeIn | None = None
 
 
-class TransferIn(Strict):
+class TransferIn(StrictBody):
     """Key of the owner that gets the project."""
 
     owner: str
@@ -112,7 +112,7 @@ def show(request: Request, project: Project) -> ProjectOut:
 
 
 @router.patch(PROJECT, response=ProjectOut, summary="Change a project")
-@may("settings")
+@action_required("settings")
 def change(request: Request, project: Project, payload: ProjectChange) -> ProjectOut:
     """Its name, whether it is archived, whether it requires a second factor, what a month may cost, and when people
     work. No line of an archived project takes tasks; those that run go on."""
@@ -131,7 +131,7 @@ def change(request: Request, project: Project, payload: ProjectChange) -> Projec
 
 
 @router.post(PROJECT + "/transfer", response=ProjectOut, summary="Transfer a project")
-@may("settings")
+@action_required("settings")
 def transfer(request: Request, project: Project, payload: TransferIn) -> ProjectOut:
     """Transfer the project to another owner in whose projects the caller has the role Admin. Its addresses
     change."""

@@ -11,11 +11,11 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, PROJECT, Operations, in_turn, may
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import COSTS, PROJECT, Operations, action_required, in_turn
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import NotFound, existing
 from pipelines.models import HostNotice, Project, Repository, User
-from pipelines.people import host_notices, protections, repositories
+from pipelines.people import code_host_notices, protections, repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.queries.allowed_folders import displayed_address
 from pipelines.queries.protections import protection_of, protections_of
@@ -26,7 +26,7 @@ MOST_NOTICES = 100
 Pushing = Literal["execute", "admin", "nobody"]
 
 
-class RepositoryIn(Strict):
+class RepositoryIn(StrictBody):
     """`credential`: the name of a stored secret. `pushing`: who may publish lines that push here. `host`: github,
     gitlab, gitea or none, "" as the address says; `page`: its page there; `host_credential`: the name of a stored
     secret; `host_app`: the client id of a GitHub App; `hook_secret`: the name of the secret that signs what the
@@ -43,7 +43,7 @@ class RepositoryIn(Strict):
     hook_secret: str = ""
 
 
-class ProtectionIn(Strict):
+class ProtectionIn(StrictBody):
     """`approvals`: how many people have to approve before anything is merged or pushed; `groups`: keys of those of
     which somebody has to; `gates`: keys of those at which somebody has to. Whoever requested or produced the change
     never counts. `four_eyes`: two people publish a line that delivers there. `changed_by`: admin of the project, or of
@@ -69,7 +69,7 @@ class RepositoryPut(RepositoryIn):
     protection: ProtectionIn | None = None
 
 
-class FoundOut(BaseModel):
+class ConnectionCheckOut(BaseModel):
     """`ok` is null where something before it failed; `said` is the fact, or why not; `warning`: what will not
     work all the same, with its remedy."""
 
@@ -105,7 +105,7 @@ class RepositoryOut(BaseModel):
     host_credential: str
     host_app: str
     hook_secret: str
-    tested: list[FoundOut] | None
+    tested: list[ConnectionCheckOut] | None
     tested_at: datetime | None
     used_in: list[str]
     protection: ProtectionOut | None
@@ -124,7 +124,7 @@ class NoticeOut(BaseModel):
 
 
 @router.get(PROJECT + "/repositories", response=list[RepositoryOut], summary="Repositories")
-@may("design")
+@action_required("design")
 def index(request: Request, project: Project) -> list[RepositoryOut]:
     """List them by name. `used_in`: keys of the lines that work in it."""
     lines, protected = repositories.lines_of(project), protections_of(project)
@@ -141,7 +141,7 @@ def index(request: Request, project: Project) -> list[RepositoryOut]:
     response=RepositoryOut,
     summary="Connect a repository, or change one",
 )
-@may("repositories")
+@action_required("repositories")
 def put(request: Request, project: Project, name: str, payload: RepositoryPut) -> RepositoryOut:
     """Nothing is tested. A folder of the server has to be allowed for the owner."""
     fields = RepositorySettings(name=name, **payload.model_dump(exclude={"allow", "protection"}))
@@ -168,27 +168,30 @@ def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protecti
     of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
     by, now = person_of(request.auth), timezone.now()
     protections.protect_all(project.owner, payload.rules, by=by, of_owner=of_owner, now=now)
-    return ProtectionOut(**protections.of_owner(project.owner).to_dict())
+    return ProtectionOut(**protections.owner_protection(project.owner).to_dict())
 
 
 @router.delete(PROJECT + "/repositories/{name}", response={204: None}, summary="Disconnect a repository")
-@may("repositories")
+@action_required("repositories")
 def delete(request: Request, project: Project, name: str) -> None:
-    repositories.disconnect(_known(project, name), by=person_of(request.auth), now=timezone.now())
+    repositories.disconnect(_get_repository(project, name), by=person_of(request.auth), now=timezone.now())
 
 
 @router.post(
     PROJECT + "/repositories/{name}/test",
-    response=list[FoundOut],
+    response=list[ConnectionCheckOut],
     summary="Test the connection to a repository",
 )
-@may("repositories")
+@action_required("repositories")
 @in_turn
-def test(request: Request, project: Project, name: str) -> list[FoundOut]:
+def test(request: Request, project: Project, name: str) -> list[ConnectionCheckOut]:
     """Test the repository and list the results, one by one; it takes as long as the server does."""
-    known = _known(project, name)
+    known = _get_repository(project, name)
     by = person_of(request.auth)
-    return [FoundOut(**check) for check in repositories.test(known, by=by, now=timezone.now())]
+    return [
+        ConnectionCheckOut(**check)
+        for check in repositories.test_connection(known, by=by, now=timezone.now())
+    ]
 
 
 @router.get(
@@ -196,10 +199,10 @@ def test(request: Request, project: Project, name: str) -> list[FoundOut]:
     response=list[NoticeOut],
     summary="What the host was not told",
 )
-@may("repositories")
+@action_required("repositories")
 def notices(request: Request, project: Project, name: str) -> list[NoticeOut]:
     """The newest first, at most 100: drop some to see older ones."""
-    rows = host_notices.unsent(_known(project, name))[:MOST_NOTICES]
+    rows = code_host_notices.unsent_notices(_get_repository(project, name))[:MOST_NOTICES]
     return [
         NoticeOut(
             id=row.pk,
@@ -218,10 +221,10 @@ def notices(request: Request, project: Project, name: str) -> list[NoticeOut]:
     response={204: None},
     summary="Send a failed notice to the host again",
 )
-@may("repositories")
+@action_required("repositories")
 def send_notice(request: Request, project: Project, name: str, notice: int) -> None:
-    row = _notice(_known(project, name), notice)
-    host_notices.send_again(row, by=person_of(request.auth), now=timezone.now())
+    row = _get_notice(_get_repository(project, name), notice)
+    code_host_notices.send_again(row, by=person_of(request.auth), now=timezone.now())
 
 
 @router.post(
@@ -229,13 +232,13 @@ def send_notice(request: Request, project: Project, name: str, notice: int) -> N
     response={204: None},
     summary="Drop a notice that the host was not told",
 )
-@may("repositories")
+@action_required("repositories")
 def drop_notice(request: Request, project: Project, name: str, notice: int) -> None:
-    row = _notice(_known(project, name), notice)
-    host_notices.drop(row, by=person_of(request.auth), now=timezone.now())
+    row = _get_notice(_get_repository(project, name), notice)
+    code_host_notices.drop(row, by=person_of(request.auth), now=timezone.now())
 
 
-def _notice(repository: Repository, notice: int) -> HostNotice:
+def _get_notice(repository: Repository, notice: int) -> HostNotice:
     rows = HostNotice.objects.select_related("link__task__project")
     # Beyond a bigint PostgreSQL would refuse the number.
     row = rows.filter(link__repository=repository, pk=notice).first() if notice < 2**63 else None
@@ -244,14 +247,16 @@ def _notice(repository: Repository, notice: int) -> HostNotice:
     return row
 
 
-def _known(project: Project, name: str) -> Repository:
+def _get_repository(project: Project, name: str) -> Repository:
     return existing(Repository.objects.select_related("project__owner").filter(project=project, name=name))
 
 
 def _out(
     repository: Repository, used_in: list[str], person: User | None, protection: Protection | None
 ) -> RepositoryOut:
-    tested = None if repository.tested is None else [FoundOut(**result) for result in repository.tested]
+    tested = (
+        None if repository.tested is None else [ConnectionCheckOut(**result) for result in repository.tested]
+    )
     return RepositoryOut(
         name=repository.name,
         address=displayed_address(repository, person),

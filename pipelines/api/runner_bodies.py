@@ -9,7 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from pipelines.api.runner_reports import Faulty, SentReport
+from pipelines.api.runner_reports import FaultyReport, SentReport
 from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Invalid
 from pipelines.work.file_measure import PIECE
@@ -21,7 +21,7 @@ HALVES = re.compile(r"\\u[dD][89a-fA-F]")
 """What may be half a sign, which no text of ours can hold."""
 
 
-def document(request: HttpRequest) -> dict[str, Any]:
+def read_document(request: HttpRequest) -> dict[str, Any]:
     """A JSON object that may be larger than the body of a form."""
     room, pieces = wire_format.MOST_DOCUMENT, []
     while piece := request.read(PIECE):
@@ -32,7 +32,7 @@ def document(request: HttpRequest) -> dict[str, Any]:
     try:
         text = b"".join(pieces).decode()
         # Python reads NaN and Infinity, which are no JSON.
-        body = json.loads(text, parse_constant=_no_number)
+        body = json.loads(text, parse_constant=_refuse_constant)
         if HALVES.search(text):
             # Fails only where half a sign stands alone: two halves together are one.
             json.dumps(body, ensure_ascii=False).encode()
@@ -44,17 +44,17 @@ def document(request: HttpRequest) -> dict[str, Any]:
     return body
 
 
-def _no_number(word: str) -> None:
+def _refuse_constant(word: str) -> None:
     raise ValueError(word)
 
 
-def job_id(job: int) -> int:
+def checked_job_id(job: int) -> int:
     if not 0 < job < MOST_JOB:
         raise Invalid.at("job", "not the number of a job")
     return job
 
 
-def fence(place: str, entry: Any) -> tuple[int, uuid.UUID]:
+def read_fence(place: str, entry: Any) -> tuple[int, uuid.UUID]:
     """The job and the lease that it names."""
     if not isinstance(entry, dict):
         raise Invalid.at(place, "is no object")
@@ -68,7 +68,7 @@ def fence(place: str, entry: Any) -> tuple[int, uuid.UUID]:
         raise Invalid.at(f"{place}.lease", "not the key of a lease") from error
 
 
-def said(job: int, lease: uuid.UUID, plain: dict[str, Any], place: str = "") -> SentReport:
+def read_report(job: int, lease: uuid.UUID, plain: dict[str, Any], place: str = "") -> SentReport:
     """:raises Invalid"""
     attempt, outcome = plain.get("attempt"), plain.get("outcome")
     # As for the job, true is an int to Python; and the column of the attempt has 32 bits
@@ -79,29 +79,31 @@ def said(job: int, lease: uuid.UUID, plain: dict[str, Any], place: str = "") -> 
     return SentReport(job, lease, attempt, outcome, plain.get("go_on") is True)
 
 
-def alone(request: HttpRequest, job: int, lease: uuid.UUID) -> SentReport | Faulty:
+def read_single_report(request: HttpRequest, job: int, lease: uuid.UUID) -> SentReport | FaultyReport:
     """Return the report of a call about one job."""
     try:
-        return said(job, lease, document(request))
+        return read_report(job, lease, read_document(request))
     except Invalid as error:
-        return Faulty(job, error)
+        return FaultyReport(job, error)
 
 
-def together(request: HttpRequest) -> tuple[SentReport | Faulty, ...]:
+def read_reports(request: HttpRequest) -> tuple[SentReport | FaultyReport, ...]:
     """Return the reports of a call about several jobs. :raises Invalid: not even the jobs can be read"""
-    plain = document(request).get("reports")
+    plain = read_document(request).get("reports")
     if not isinstance(plain, list) or len(plain) > LARGEST_BATCH:
         raise Invalid.at("reports", f"is no list of up to {LARGEST_BATCH} reports")
     # Of all first whose jobs they are: what else is wrong with one is told to that runner alone
-    fences = [fence(f"reports[{at}]", report) for at, report in enumerate(plain)]
+    fences = [read_fence(f"reports[{at}]", report) for at, report in enumerate(plain)]
     return tuple(
-        _one_of(f"reports[{at}].", job, lease, report)
+        _read_report_or_fault(f"reports[{at}].", job, lease, report)
         for at, ((job, lease), report) in enumerate(zip(fences, plain, strict=True))
     )
 
 
-def _one_of(place: str, job: int, lease: uuid.UUID, plain: dict[str, Any]) -> SentReport | Faulty:
+def _read_report_or_fault(
+    place: str, job: int, lease: uuid.UUID, plain: dict[str, Any]
+) -> SentReport | FaultyReport:
     try:
-        return said(job, lease, plain, place)
+        return read_report(job, lease, plain, place)
     except Invalid as error:
-        return Faulty(job, error)
+        return FaultyReport(job, error)

@@ -1,6 +1,6 @@
 """Calls with reports, by one path: alone in their operation (runners.py), or together with others of their project,
-without a thread and an operation for each (config/handler.py). What is malformed, and what is refused of one, is told
-here as well, to those alone whose token is in force."""
+without a thread and an operation for each (config/request_handler.py). What is malformed, and what is refused of one,
+is told here as well, to those alone whose token is in force."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ninja.responses import NinjaJSONEncoder
 
 from pipelines.api import runner_bodies as bodies
 from pipelines.api import runner_reports
-from pipelines.api.auth import project_of
+from pipelines.api.auth import cached_project_of
 from pipelines.api.runner_reports import NOT_ITS, ReportCall, RunnerUnknown
 from pipelines.errors import Invalid, NotFound
 from pipelines.routing.document.kinds import is_instant
@@ -42,7 +42,7 @@ class SentCall:
     said: ReportCall
 
     @property
-    def jobs(self) -> list[int]:
+    def job_ids(self) -> list[int]:
         return [report.job for report in self.said.said]
 
 
@@ -54,7 +54,7 @@ class CallAnswer:
     instant: frozenset[int]
 
 
-def short(request: HttpRequest) -> SentCall | None:
+def read_short_call(request: HttpRequest) -> SentCall | None:
     """Return a call that may go together with others: it is not long, and its token was in force when it was
     last looked at. Queries no database."""
     match = ADDRESS.fullmatch(request.path_info)
@@ -62,21 +62,25 @@ def short(request: HttpRequest) -> SentCall | None:
     if match is None or not secret.startswith(BEARER) or not _is_short(request):
         return None
     secret = secret.removeprefix(BEARER)
-    project, runner = project_of(secret), uuid.UUID(match[1])
+    project, runner = cached_project_of(secret), uuid.UUID(match[1])
     lease = LEASE.fullmatch(request.headers.get(wire_format.LEASE, "")) if match[2] else None
     # A report about one job has its lease in the header; several have theirs in the body.
     # Nor does one go with others whose token nobody has looked at: alone, wrong ones are counted
     if project is None or (lease is None) == (match[2] is not None):
         return None
-    return read(request, secret, project, runner, (int(match[2]), uuid.UUID(lease[0])) if lease else None)
+    return read_call(
+        request, secret, project, runner, (int(match[2]), uuid.UUID(lease[0])) if lease else None
+    )
 
 
-def read(
+def read_call(
     request: HttpRequest, secret: str, project: int, runner: uuid.UUID, fence: tuple[int, uuid.UUID] | None
 ) -> SentCall:
     """`project`: that of its token; `fence`: the job and the lease that it alone is about."""
     try:
-        reports = bodies.together(request) if fence is None else (bodies.alone(request, *fence),)
+        reports = (
+            bodies.read_reports(request) if fence is None else (bodies.read_single_report(request, *fence),)
+        )
     except Invalid as error:
         return SentCall(project, fence is not None, ReportCall(secret, runner, (), error))
     return SentCall(project, fence is not None, ReportCall(secret, runner, reports))
@@ -88,39 +92,39 @@ def _is_short(request: HttpRequest) -> bool:
     return size.isdecimal() and len(size) < 10 and int(size) <= SHORT
 
 
-def answer(calls: Sequence[SentCall]) -> list[CallAnswer | Exception]:
+def answer_calls(calls: Sequence[SentCall]) -> list[CallAnswer | Exception]:
     """Return for calls of one project, each in its place, the answer, or why the call is refused."""
-    answers = runner_reports.answer(calls[0].project, [call.said for call in calls])
-    return [_response(call, call_answer) for call, call_answer in zip(calls, answers, strict=True)]
+    answers = runner_reports.answer_calls(calls[0].project, [call.said for call in calls])
+    return [_call_answer(call, call_answer) for call, call_answer in zip(calls, answers, strict=True)]
 
 
-def _response(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | Exception:
+def _call_answer(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | Exception:
     if isinstance(answers, RunnerUnknown):
         return NotFound("This runner is not registered.")
     if isinstance(answers, Exception):
         return answers
     if not call.is_alone:
         return CallAnswer(
-            plain({"answers": [wire_format.answer_json(report_answer) for report_answer in answers]}),
-            _instant(answers),
+            json_response({"answers": [wire_format.answer_json(report_answer) for report_answer in answers]}),
+            _instant_job_ids(answers),
         )
     (answer,) = answers
     if answer.status == NOT_ITS.status:
         return NotFound()
     if answer.status == "error":
         return HttpError(503, answer.detail)
-    return CallAnswer(plain(wire_format.answer_json(answer)), _instant(answers))
+    return CallAnswer(json_response(wire_format.answer_json(answer)), _instant_job_ids(answers))
 
 
-def _instant(answers: Sequence[ReportAnswer]) -> frozenset[int]:
+def _instant_job_ids(answers: Sequence[ReportAnswer]) -> frozenset[int]:
     following = (
         report_answer.following.orders for report_answer in answers if report_answer.following is not None
     )
     return frozenset(orders.job_id for orders in following if is_instant(orders.kind))
 
 
-def plain(document: dict[str, Any]) -> HttpResponse:
-    """Return the response that the library would write, once it had looked at every value twice."""
+def json_response(document: dict[str, Any]) -> HttpResponse:
+    """Return a JSON response, without the validation of every value by the library."""
     return HttpResponse(
         json.dumps(document, cls=NinjaJSONEncoder), content_type="application/json; charset=utf-8"
     )

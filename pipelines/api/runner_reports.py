@@ -23,7 +23,7 @@ from pipelines.work.transport.protocol import ReportAnswer
 NOT_ITS: Final = ReportAnswer("not_found")
 
 
-class TokenOutOfForce(Exception):
+class TokenInvalid(Exception):
     """The token of this call is not in force any more."""
 
 
@@ -31,7 +31,7 @@ class RunnerUnknown(Exception):
     """Its runner never registered with this token."""
 
 
-Refusal: TypeAlias = TokenOutOfForce | RunnerUnknown | Invalid
+Refusal: TypeAlias = TokenInvalid | RunnerUnknown | Invalid
 Answered: TypeAlias = list[ReportAnswer] | Refusal
 """One answer for each report, or why the call is refused."""
 
@@ -48,7 +48,7 @@ class SentReport:
 
 
 @dataclass(frozen=True)
-class Faulty:
+class FaultyReport:
     """Report that cannot be read, and why: returned only to the caller whose job it is."""
 
     job: int
@@ -61,19 +61,19 @@ class ReportCall:
 
     secret: str = field(repr=False)
     runner: uuid.UUID
-    said: tuple[SentReport | Faulty, ...]
+    said: tuple[SentReport | FaultyReport, ...]
     fault: Invalid | None = None
 
 
 # Its keys are the secrets, and Django's report of an error shows what variables held
 @sensitive_variables("tokens")
-def answer(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
+def answer_calls(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     """Return the answers, each in its place; a refusal is a value, and prevents no other call from being
     answered."""
-    tokens = accounts.runners({call.secret for call in calls}, timezone.now())
-    known = _known(project, calls, tokens)
+    tokens = accounts.find_runner_tokens({call.secret for call in calls}, timezone.now())
+    known = _read_reported(project, calls, tokens)
     checked: list[list[RunnerReport | ReportAnswer] | Refusal] = [
-        _told(call, its, call.secret in tokens) for call, its in zip(calls, known, strict=True)
+        _checked_reports(call, its, call.secret in tokens) for call, its in zip(calls, known, strict=True)
     ]
     accepted = [
         entry for one in checked if isinstance(one, list) for entry in one if isinstance(entry, RunnerReport)
@@ -87,7 +87,7 @@ def answer(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     ]
 
 
-def _known(
+def _read_reported(
     project: int, calls: Sequence[ReportCall], tokens: Mapping[str, ApiToken]
 ) -> list[ReportFacts | None]:
     """Return what each call is judged by; None for one whose token is not in force, or whose runner is not
@@ -106,19 +106,19 @@ def _known(
     return [reported_by_call.get(at) for at in range(len(calls))]
 
 
-def _told(
+def _checked_reports(
     call: ReportCall, known: ReportFacts | None, in_force: bool
 ) -> list[RunnerReport | ReportAnswer] | Refusal:
     # Before all else: without a token in force nobody is told what is wrong with a call.
     if not in_force:
-        return TokenOutOfForce()
+        return TokenInvalid()
     if call.fault is not None:
         return call.fault
     if known is None:
         return RunnerUnknown()
     its = [report for report in call.said if report.job in known.jobs]
     for report in its:
-        if isinstance(report, Faulty):
+        if isinstance(report, FaultyReport):
             return report.fault
     # A drained runner ends what it has, and is handed nothing new (docs/runners.md)
     more = None if known.runner.stopping else claim_of(known.runner)

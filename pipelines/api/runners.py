@@ -20,9 +20,9 @@ from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from pipelines.api import runner_bodies as bodies
 from pipelines.api import runner_calls
-from pipelines.api.auth import Presented, ReportBearer, RunnerBearer, forget
+from pipelines.api.auth import PresentedToken, ReportBearer, RunnerBearer, forget_token
 from pipelines.api.lookup import Operations
-from pipelines.api.runner_reports import TokenOutOfForce
+from pipelines.api.runner_reports import TokenInvalid
 from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ApiToken, Job, Worker
@@ -51,7 +51,7 @@ class RunnerRequest(HttpRequest):
 
 
 class ReportRequest(HttpRequest):
-    auth: Presented
+    auth: PresentedToken
 
 
 class RegisterIn(BaseModel):
@@ -87,7 +87,7 @@ class AgentIn(BaseModel):
     seconds: Annotated[float, Field(ge=0, lt=1e6)] = 0.0
 
 
-class TellIn(BaseModel):
+class RunnerStateIn(BaseModel):
     """`programs`: {name: what it says of its version}, or names alone. `registries`: {name: hosts of its packages}."""
 
     stopping: StrictBool | None = None
@@ -151,12 +151,12 @@ class LogIn(BaseModel):
     again: StrictBool = False
 
 
-class WantedOut(BaseModel):
+class MissingFilesOut(BaseModel):
     wanted: list[str]
 
 
 @contextmanager
-def as_problems() -> Iterator[None]:
+def translating_errors() -> Iterator[None]:
     """Turn the errors of the rooms of work into problems."""
     try:
         yield
@@ -168,23 +168,23 @@ def as_problems() -> Iterator[None]:
         raise HttpError(503, str(error)) from error
 
 
-def answered(view: F) -> F:
+def translates_errors(view: F) -> F:
     """Wrap a view so that errors of the rooms of work become problems."""
 
     @wraps(view)
-    def call(*arguments: Any, **more: Any) -> Any:
-        with as_problems():
+    def wrapped(*arguments: Any, **more: Any) -> Any:
+        with translating_errors():
             return view(*arguments, **more)
 
-    return call  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]
 
 
-def _runner(request: RunnerRequest, runner: uuid.UUID) -> Worker:
+def _get_runner(request: RunnerRequest, runner: uuid.UUID) -> Worker:
     return presence.of_token(request.auth, runner)
 
 
-def _held(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:
-    return runner_claims.job_under_lease(_runner(request, runner), bodies.job_id(job), lease)
+def _get_leased_job(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:
+    return runner_claims.job_under_lease(_get_runner(request, runner), bodies.checked_job_id(job), lease)
 
 
 # The runner itself
@@ -205,9 +205,9 @@ def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> 
 
 
 @router.post(RUNNER + "/tell", response={204: None}, url_name="runner-tell")
-def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> None:
+def tell(request: RunnerRequest, runner: uuid.UUID, payload: RunnerStateIn) -> None:
     """Report that the runner stops, that its disk is full, which agents and tools it has."""
-    worker, fields = _runner(request, runner), payload.model_dump(exclude_none=True)
+    worker, fields = _get_runner(request, runner), payload.model_dump(exclude_none=True)
     if fields:
         presence.update_runner(worker, fields, request.auth)
 
@@ -215,13 +215,13 @@ def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> None:
 @router.post(RUNNER + "/sign-off", response={204: None}, url_name="runner-sign-off")
 def sign_off(request: RunnerRequest, runner: uuid.UUID) -> None:
     """It stops as planned: what it still holds goes back."""
-    presence.sign_off(_runner(request, runner))
+    presence.sign_off(_get_runner(request, runner))
 
 
 @router.post(RUNNER + "/leases", response=LeasesOut, url_name="runner-leases")
 def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> LeasesOut:
-    """Renew all that it holds, and say what that is."""
-    worker = _runner(request, runner)
+    """Renew all leases of the runner and return those that it still holds."""
+    worker = _get_runner(request, runner)
     renewed = leases.renew(worker.pk, claim_of(worker).seconds, payload.abandoned)
     return LeasesOut(held={str(job): str(key) for job, key in renewed.items()}, draining=worker.stopping)
 
@@ -232,36 +232,36 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 @router.post(RUNNER + "/waiting", response=WaitingOut, url_name="runner-waiting")
 def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
     """List the waiting jobs that the runner may have: by priority, then by age. Empty where it is drained."""
-    worker = _runner(request, runner)
+    worker = _get_runner(request, runner)
     jobs = {} if worker.stopping else claimable(claim_of(worker), payload.room)
     return WaitingOut(jobs=[WaitingJob(job=job, queue=queue) for job, queue in jobs.items()])
 
 
 @router.post(JOB + "/claim", response=StartedOut, url_name="runner-claim")
 def claim(request: RunnerRequest, runner: uuid.UUID, job: int) -> StartedOut:
-    (started,) = _started(_runner(request, runner), [bodies.job_id(job)])
+    (started,) = _start_jobs(_get_runner(request, runner), [bodies.checked_job_id(job)])
     return StartedOut(started=started)
 
 
 @router.post(RUNNER + "/claims", response=AllStartedOut, url_name="runner-claims")
 def claim_together(request: RunnerRequest, runner: uuid.UUID, payload: ClaimsIn) -> AllStartedOut:
     """Several, in one transaction."""
-    return AllStartedOut(started=_started(_runner(request, runner), payload.jobs))
+    return AllStartedOut(started=_start_jobs(_get_runner(request, runner), payload.jobs))
 
 
-def _started(runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
+def _start_jobs(runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
     # A job that is named twice is started once, and the answer has it in both places
     started = {} if runner.stopping else runner_claims.start(dict.fromkeys(jobs), claim_of(runner))
     return [wire_format.started_json(started[job]) if job in started else None for job in jobs]
 
 
 @router.post(JOB + "/give-back", response={204: None}, url_name="runner-give-back")
-@answered
+@translates_errors
 def give_back(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: GiveBackIn, lease: uuid.UUID = LEASE
 ) -> None:
     """Queue it again; no attempt is counted."""
-    _held(request, runner, job, lease)
+    _get_leased_job(request, runner, job, lease)
     presence.give_back(job, lease, payload.attempt)
 
 
@@ -269,58 +269,58 @@ def give_back(
 
 
 @router.post(JOB + "/material", response=dict[str, Any], url_name="runner-material")
-@answered
+@translates_errors
 def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """Return what the attempt starts with; each file under a name that is valid as long as the lease."""
-    job_row = _held(request, runner, job, lease)
+    job_row = _get_leased_job(request, runner, job, lease)
     inputs = job_row.task.inputs
     what = stored_results.material(job_row.pk, job_row.task_id, job_row.task.project_id, inputs)
     return wire_format.material_json(what, files.namer(job, lease))
 
 
 @router.post(JOB + "/before", response=dict[str, Any], url_name="runner-before")
-@answered
+@translates_errors
 def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """Return only the workspace of the material."""
-    _held(request, runner, job, lease)
+    _get_leased_job(request, runner, job, lease)
     return {"before": wire_format.before_json(stored_results.last_snapshot(job), files.namer(job, lease))}
 
 
 @router.get(RUNNER + "/files/{name}", response={200: None}, url_name="runner-file")
-@answered
+@translates_errors
 def fetch(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
     """The bytes of a file that the material names."""
     return FileResponse(
-        files.opened(name, _runner(request, runner).pk), content_type="application/octet-stream"
+        files.opened(name, _get_runner(request, runner).pk), content_type="application/octet-stream"
     )
 
 
-@router.post(JOB + "/wanted", response=WantedOut, url_name="runner-wanted")
-@answered
-def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> WantedOut:
+@router.post(JOB + "/wanted", response=MissingFilesOut, url_name="runner-wanted")
+@translates_errors
+def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> MissingFilesOut:
     """`{"files": {digest: size}}`: which of these it has to send."""
-    job_row = _held(request, runner, job, lease)
-    sizes = bodies.document(request).get("files")
+    job_row = _get_leased_job(request, runner, job, lease)
+    sizes = bodies.read_document(request).get("files")
     if not isinstance(sizes, dict) or not all(type(size) is int and size >= 0 for size in sizes.values()):
         raise Invalid.at("files", "is no object of digests and sizes")
-    return WantedOut(wanted=files.missing_digests(job_row, lease, sizes))
+    return MissingFilesOut(wanted=files.missing_digests(job_row, lease, sizes))
 
 
 @router.put(JOB + "/files/{digest}", response={204: None}, url_name="runner-upload")
-@answered
+@translates_errors
 def upload(
     request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
 ) -> None:
     """The bytes of one file, as they are, 8 MB at most; those of a larger one in parts, each by its own digest."""
-    files.receive(_held(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
+    files.receive(_get_leased_job(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
 
 
 @router.post(JOB + "/files/{digest}/parts", response={204: None}, url_name="runner-parts")
-@answered
+@translates_errors
 def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE) -> None:
     """`{"parts": [digests]}`: the file that parts make which were sent, in this order."""
-    job_row = _held(request, runner, job, lease)
-    parts = bodies.document(request).get("parts")
+    job_row = _get_leased_job(request, runner, job, lease)
+    parts = bodies.read_document(request).get("parts")
     # 64: SHA-256 in hexadecimal
     if not isinstance(parts, list) or not all(isinstance(part, str) and len(part) == 64 for part in parts):
         raise Invalid.at("parts", "is no list of digests")
@@ -328,48 +328,50 @@ def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease
 
 
 @router.post(JOB + "/store", response={204: None}, url_name="runner-store")
-@answered
+@translates_errors
 def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> None:
     """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
-    job_row = _held(request, runner, job, lease)
-    result_storage.store(job_row, lease, bodies.document(request))
+    job_row = _get_leased_job(request, runner, job, lease)
+    result_storage.store(job_row, lease, bodies.read_document(request))
 
 
 @router.post(JOB + "/log", response={204: None}, url_name="runner-log")
-@answered
+@translates_errors
 def log(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: LogIn, lease: uuid.UUID = LEASE
 ) -> None:
-    logs.append(_held(request, runner, job, lease), payload.text, again=payload.again)
+    logs.append(_get_leased_job(request, runner, job, lease), payload.text, again=payload.again)
 
 
 # Report
 
 
 @router.post(JOB + "/report", url_name="runner-report", response=dict[str, Any], auth=ReportBearer())
-@answered
+@translates_errors
 def report(request: ReportRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> HttpResponse:
     """`{attempt, outcome, go_on}`. The outcome's facts are found here, of what was stored; the next job of the same
     task may come along. A late one moves nothing and is kept as evidence (law §5 step 1)."""
-    return _reported(request, runner, (bodies.job_id(job), lease))
+    return _answer_report(request, runner, (bodies.checked_job_id(job), lease))
 
 
 @router.post(RUNNER + "/reports", url_name="runner-reports", response=dict[str, Any], auth=ReportBearer())
-@answered
+@translates_errors
 def report_together(request: ReportRequest, runner: uuid.UUID) -> HttpResponse:
     """`{"reports": [{job, lease, attempt, outcome, go_on}]}`, up to 50: each as by itself, in one transaction.
     `{"answers": […]}` in their order. `not_found`: no job of this runner's. `error`: nothing of it moved, and it may
     come again."""
-    return _reported(request, runner)
+    return _answer_report(request, runner)
 
 
-def _reported(
+def _answer_report(
     request: ReportRequest, runner: uuid.UUID, fence: tuple[int, uuid.UUID] | None = None
 ) -> HttpResponse:
     secret = request.auth.secret
-    (answer,) = runner_calls.answer([runner_calls.read(request, secret, request.auth.project, runner, fence)])
-    if isinstance(answer, TokenOutOfForce):
-        forget(secret)
+    (answer,) = runner_calls.answer_calls(
+        [runner_calls.read_call(request, secret, request.auth.project, runner, fence)]
+    )
+    if isinstance(answer, TokenInvalid):
+        forget_token(secret)
         # Once more by itself, since that counts wrong tokens and refuses many of them with 429.
         RunnerBearer().authenticate(request, secret)
         raise AuthenticationError from answer

@@ -11,8 +11,8 @@ from ninja import Body
 from pydantic import BaseModel, Field, StrictInt
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, Operations, in_turn, may, saving_in_turn
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import CHANGES, LINE, Operations, action_required, in_turn, saving_in_turn
+from pipelines.api.schemas import StrictBody
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
 from pipelines.models import Line, Scenario
@@ -46,7 +46,7 @@ class ScenarioOut(BaseModel):
         )
 
 
-class RunIn(Strict):
+class RunIn(StrictBody):
     """`against`: `live`, `draft` or the number of a version; absent is live, or the draft where nothing is live.
     `keys`: which scenarios, absent is all. `traces`: with every step's decision, trace and position."""
 
@@ -62,7 +62,7 @@ class ReportOut(BaseModel):
     coverage: dict[str, Any]
 
 
-class GenerateIn(Strict):
+class GenerateIn(StrictBody):
     against: Literal["live", "draft"] | StrictInt | None = None
 
 
@@ -95,7 +95,7 @@ def export(request: Request, line: Line) -> HttpResponse:
 
 
 @router.put(SCENARIOS + ".yaml", response=list[ScenarioOut], summary="Put several scenarios")
-@may("design")
+@action_required("design")
 @saving_in_turn
 def put_several(request: Request, line: Line) -> list[ScenarioOut]:
     """The body is a YAML or JSON list. Each takes the place of the one with its key; the others stay."""
@@ -105,7 +105,7 @@ def put_several(request: Request, line: Line) -> list[ScenarioOut]:
 
 
 @router.put(SCENARIOS + "/{key}", response=ScenarioOut, summary="Put a scenario")
-@may("design")
+@action_required("design")
 def put(request: Request, line: Line, key: str, payload: Body[dict[str, Any]]) -> ScenarioOut:
     """Store a scenario, in place of the one with this key, if there is one."""
     user = person_of(request.auth)
@@ -113,7 +113,7 @@ def put(request: Request, line: Line, key: str, payload: Body[dict[str, Any]]) -
 
 
 @router.delete(SCENARIOS + "/{key}", response={204: None}, summary="Delete a scenario")
-@may("design")
+@action_required("design")
 def delete(request: Request, line: Line, key: str) -> None:
     scenarios.delete(line, key, person_of(request.auth))
 
@@ -122,7 +122,7 @@ def delete(request: Request, line: Line, key: str) -> None:
 @in_turn
 def run(request: Request, line: Line, payload: RunIn) -> ReportOut:
     """Walks the line; no task is touched. What became of each is kept for the draft and the live version."""
-    report = scenarios.run(line, _against(payload.against), payload.keys, now=timezone.now())
+    report = scenarios.run(line, _target_or_default(payload.against), payload.keys, now=timezone.now())
     return ReportOut(**report.to_dict(traces=payload.traces))
 
 
@@ -131,14 +131,14 @@ def run(request: Request, line: Line, payload: RunIn) -> ReportOut:
     response=GeneratedOut,
     summary="Generate one scenario per rule",
 )
-@may("design")
+@action_required("design")
 @in_turn
 def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     """Generate scenarios in place of those that were generated before. `missing` names the rules that have
     none, and why."""
     user = person_of(request.auth)
     rows, generated = scenarios.generate(
-        line, user, timezone.now(), _against(payload.against), scenarios.time_limit()
+        line, user, timezone.now(), _target_or_default(payload.against), scenarios.time_limit()
     )
     return GeneratedOut(
         scenarios=[ScenarioOut.of(row) for row in rows],
@@ -147,5 +147,5 @@ def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     )
 
 
-def _against(target: str | int | None) -> str | int:
+def _target_or_default(target: str | int | None) -> str | int:
     return "" if target is None else target

@@ -24,13 +24,13 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
 
-class Strict(BaseModel):
+class StrictBody(BaseModel):
     """A request body: an unknown key is an error that names itself."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class TaskIn(Strict):
+class TaskIn(StrictBody):
     """`title`: made from the inputs where it is left out. `columnId`, as ALP has it: the station where every task
     of the line starts, or nothing."""
 
@@ -82,18 +82,18 @@ class TaskOut(BaseModel):
     endedAt: int | None
 
 
-class CancelIn(Strict):
+class CancelIn(StrictBody):
     reason: str = ""
 
 
-class RetryIn(Strict):
+class RetryIn(StrictBody):
     """`station`: which one, where several positions of the task wait; of a task that has ended, where to start."""
 
     reason: str = ""
     station: str = ""
 
 
-class GateIn(Strict):
+class GateIn(StrictBody):
     """A decision at a gate. `visit` or `evidence` names what was looked at. Without both it counts only at the first
     visit of this gate by the task. `fields`: what an approval fills in, by the keys of the gate's fields. `inPlaceOf`:
     the user name of whoever is away and stood in for; without it their own place, if the gate asks them."""
@@ -160,7 +160,7 @@ class VersionOut(BaseModel):
         )
 
 
-class PublishIn(Strict):
+class PublishIn(StrictBody):
     """`draft` is the number of the draft that was looked at: another one is refused (409). `acknowledge`: the checks
     whose warnings were seen, of those that are asked for here: `silent-jumps`."""
 
@@ -194,7 +194,7 @@ class PublishRequestOut(BaseModel):
         )
 
 
-class SendBackIn(Strict):
+class SendBackIn(StrictBody):
     """`draft`: the number of the draft that was looked at."""
 
     draft: int = Field(ge=0, le=2**31 - 1)
@@ -217,7 +217,7 @@ class DecisionOut(BaseModel):
     micros: int
 
 
-def milliseconds(at: datetime) -> int:
+def unix_milliseconds(at: datetime) -> int:
     return int(at.timestamp() * 1000)
 
 
@@ -268,9 +268,9 @@ def _out(task: Task, failure: str, unmerged: bool) -> TaskOut:
         context=task.context,
         version=task.pinned.number,
         events=task.seq,
-        createdAt=milliseconds(task.created_at),
-        updatedAt=milliseconds(task.changed_at),
-        endedAt=milliseconds(task.ended_at) if task.ended_at else None,
+        createdAt=unix_milliseconds(task.created_at),
+        updatedAt=unix_milliseconds(task.changed_at),
+        endedAt=unix_milliseconds(task.ended_at) if task.ended_at else None,
     )
 
 
@@ -286,7 +286,7 @@ def refuse_rounded(request: HttpRequest) -> None:
             )
 
 
-def text_of(request: HttpRequest) -> str:
+def body_text(request: HttpRequest) -> str:
     """A body that is a document. Raises Invalid."""
     try:
         return request.body.decode()

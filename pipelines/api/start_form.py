@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import LINE, Operations, may
+from pipelines.api.lookup import LINE, Operations, action_required
 from pipelines.engine.commands.inputs import default_title
 from pipelines.errors import Conflict
 from pipelines.models import Line
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
-from pipelines.web.tasks.start import StartField, fields_of, offered_repositories, usual_of
+from pipelines.web.tasks.start import StartField, default_inputs, repository_choices, start_fields
 
 router = Operations("tasks", (401, 403, 404, 409))
 
@@ -49,7 +49,7 @@ class StartFieldOut(BaseModel):
             default=field.default,
             choices=list(_choices(field)),
             minimum=definition.minimum,
-            maximum=field.most if definition.type == "file" else definition.maximum,
+            maximum=field.max_size_mib if definition.type == "file" else definition.maximum,
             pattern=definition.pattern,
             accept=list(definition.accept),
         )
@@ -75,16 +75,16 @@ class StartFormOut(BaseModel):
     response=StartFormOut,
     summary="The form that starts a task",
 )
-@may("submit")
+@action_required("submit")
 def start_form(request: Request, line: Line) -> StartFormOut:
     """The inputs of the live version. What is filled in is sent as `inputs` of a new task."""
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
     inputs = versions.parsed(line.live).inputs
     reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
-    fields = fields_of(inputs, None, reach=reach, repositories=offered_repositories(line))
+    fields = start_fields(inputs, None, reach=reach, repositories=repository_choices(line))
     return StartFormOut(
         version=line.live.number,
-        title=default_title(line.name, inputs, usual_of(fields)),
+        title=default_title(line.name, inputs, default_inputs(fields)),
         fields=[StartFieldOut.of(field) for field in fields],
     )

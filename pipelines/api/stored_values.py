@@ -10,19 +10,19 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, PROJECT, Operations, may
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import CHANGES, PROJECT, Operations, action_required
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import Forbidden, NotFound, existing
 from pipelines.models import Line, Owner, Project, StoredValue
 from pipelines.ports.vault import store
 from pipelines.ports.vault.credentials import credentials_of
-from pipelines.queries.named_values import uses
+from pipelines.queries.value_uses import uses
 
 router = Operations("secrets and variables", CHANGES)
 Where = Literal["owner", "project", "line"]
 
 
-class StoredValueIn(Strict):
+class StoredValueIn(StrictBody):
     """`place`: for whom it counts; of a line, `line` is its key."""
 
     value: str
@@ -48,7 +48,7 @@ class StoredValueOut(BaseModel):
 
 
 @router.get(PROJECT + "/secrets", response=list[StoredValueOut], summary="Secrets and variables")
-@may("design")
+@action_required("design")
 def index(request: Request, project: Project) -> list[StoredValueOut]:
     """List the stored values of the project, of its lines and of its owner, by name."""
     values = list(store.of_project(project))
@@ -63,7 +63,7 @@ def index(request: Request, project: Project) -> list[StoredValueOut]:
     response=StoredValueOut,
     summary="Store a secret or a variable",
 )
-@may("secrets")
+@action_required("secrets")
 def put(request: Request, project: Project, name: str, payload: StoredValueIn) -> StoredValueOut:
     """Store a value, in place of the one that has this name there."""
     place = _place(request, project, payload.place, payload.line)
@@ -73,7 +73,7 @@ def put(request: Request, project: Project, name: str, payload: StoredValueIn) -
 
 
 @router.delete(PROJECT + "/secrets/{name}", response={204: None}, summary="Delete a secret or a variable")
-@may("secrets")
+@action_required("secrets")
 def delete(request: Request, project: Project, name: str, place: Where = "project", line: str = "") -> None:
     if not store.remove(
         _place(request, project, place, line), name, by=person_of(request.auth), now=timezone.now()

@@ -9,14 +9,14 @@ from django.http import HttpResponse
 
 from pipelines import access, engine
 from pipelines.api.auth import Caller, Request, actor_of, requesters_of
-from pipelines.api.lookup import CHANGES, TASK, TASKS, Operations, in_turn, may
-from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
+from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
+from pipelines.api.lookup import CHANGES, TASK, TASKS, Operations, action_required, in_turn
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
 from pipelines.models import ENDED, Line, Task, Token, with_display_status
 from pipelines.models import Status as TaskStatus
 from pipelines.queries import versions
-from pipelines.queries.trace import trace_of
+from pipelines.queries.decision_trace import trace_of
 from pipelines.routing.document.line import Problem
 
 router = Operations("tasks", CHANGES)
@@ -24,7 +24,7 @@ RETRIED = (TaskStatus.STUCK, TaskStatus.BLOCKED, TaskStatus.HELD)
 
 
 @router.post(TASKS, response={201: TaskOut}, summary="Start a task")
-@may("submit")
+@action_required("submit")
 def start(
     request: Request,
     line: Line,
@@ -35,10 +35,10 @@ def start(
     of the project that has ended and of which this one is new work. With an `Idempotency-Key` a request that is sent
     again starts no second task."""
     who = request.auth
-    return answer_once(request, idempotency_key, partial(_start, who, line, payload), status=201)
+    return answer_once(request, idempotency_key, partial(_start_task, who, line, payload), status=201)
 
 
-def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
+def _start_task(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
     first = versions.parsed(line.live).start
@@ -56,7 +56,7 @@ def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
         labels=payload.labels,
         due_at=payload.due_at,
         depends_on=payload.depends_on,
-        follows=_followed(who, owner, project, payload.follows),
+        follows=_find_followed_task(who, owner, project, payload.follows),
         requesters=requesters_of(who),
     )
     return task_out(task)
@@ -114,7 +114,7 @@ def decisions(request: Request, task: Task) -> list[DecisionOut]:
 
 
 @router.post(TASK + "/cancel", response=TaskOut, summary="Cancel a task")
-@may("operate")
+@action_required("operate")
 def cancel(request: Request, task: Task, payload: CancelIn) -> TaskOut:
     who = request.auth
     engine.cancel(task.pk, actor=actor_of(who), reason=payload.reason)
@@ -123,7 +123,7 @@ def cancel(request: Request, task: Task, payload: CancelIn) -> TaskOut:
 
 
 @router.post(TASK + "/retry", response=TaskOut, summary="Run a station again")
-@may("operate")
+@action_required("operate")
 def retry(
     request: Request,
     task: Task,
@@ -145,26 +145,26 @@ def _retry(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
         return task_out(
             engine.retry_ended(task.pk, station=payload.station, actor=actor_of(who), reason=payload.reason)
         )
-    token = _waiting(task, payload)
+    token = _waiting_token(task, payload)
     engine.move(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
     task.refresh_from_db()
     return task_out(task)
 
 
 @router.post(TASK + "/rerun-checks", response=TaskOut, summary="Run the host's checks again")
-@may("operate")
+@action_required("operate")
 def rerun_checks(request: Request, task: Task, payload: RetryIn) -> TaskOut:
     """Rerun checks of the host that failed or timed out while the task waits with that: a new visit of the
     station, which first asks the host to run again what failed. 409 where there are none, or somebody
     requested it already. The host's answer is the outcome of the visit."""
     who = request.auth
-    token = _waiting(task, payload)
+    token = _waiting_token(task, payload)
     engine.rerun_checks(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
     task.refresh_from_db()
     return task_out(task)
 
 
-def _waiting(task: Task, payload: RetryIn) -> Token:
+def _waiting_token(task: Task, payload: RetryIn) -> Token:
     """The position that is meant. Raises Conflict, Invalid."""
     waiting = [token for token in task.tokens.filter(forked=False) if token.status in RETRIED]
     if payload.station:
@@ -181,7 +181,7 @@ def _waiting(task: Task, payload: RetryIn) -> Token:
     return waiting[0]
 
 
-def _followed(who: access.Who, owner: str, project: str, name: str) -> Task | None:
+def _find_followed_task(who: access.Who, owner: str, project: str, name: str) -> Task | None:
     """Raises InputError, as for any other field."""
     try:
         return access.find_task(who, owner, project, name) if name else None

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 from pipelines.api.auth import Request, person_of
 from pipelines.api.drafts import DRAFT
 from pipelines.api.logs import LogLineOut
-from pipelines.api.lookup import COSTS, Operations, in_turn, may
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import COSTS, Operations, action_required, in_turn
+from pipelines.api.schemas import StrictBody
 from pipelines.lines import trials
 from pipelines.lines.trials import TrialRequest
 from pipelines.models import Job, Line, StationTrial
@@ -26,7 +26,7 @@ LINES = 500
 """Lines of the log in one answer."""
 
 
-class TrialIn(Strict):
+class TrialIn(StrictBody):
     """`document`: what is drawn, stored or not. `run`: the recorded run of the station whose inputs, context and files
     it gets; then `inputs` and `context` are not read."""
 
@@ -72,17 +72,17 @@ class TrialChoicesOut(BaseModel):
 
 
 @router.get(ADDRESS, response=TrialChoicesOut, summary="What a station can be run with")
-@may("design")
+@action_required("design")
 def choices(request: Request, line: Line, station: str = Query("", max_length=200)) -> TrialChoicesOut:
     newest = trials.newest(line, person_of(request.auth), station)
     return TrialChoicesOut(
-        runs=[_run(recorded_run) for recorded_run in trials.recorded_runs(line, station)],
-        newest=_told(newest, 0) if newest else None,
+        runs=[_recorded_run_out(recorded_run) for recorded_run in trials.recorded_runs(line, station)],
+        newest=_trial_out(newest, 0) if newest else None,
     )
 
 
 @router.post(ADDRESS, response=TrialOut, summary="Run one station by itself")
-@may("design")
+@action_required("design")
 @in_turn
 def start(request: Request, line: Line, payload: TrialIn) -> TrialOut:
     """A worker runs it as it would for a task, for ten minutes at most, and no task has any part in it. 409: another
@@ -91,11 +91,11 @@ def start(request: Request, line: Line, payload: TrialIn) -> TrialOut:
     trial_request = TrialRequest(
         payload.document, payload.station, payload.inputs, payload.context, payload.run
     )
-    return _told(trials.start(line, user, trial_request), 0)
+    return _trial_out(trials.start(line, user, trial_request), 0)
 
 
 @router.get(ADDRESS + "/{trial}", response=TrialOut, summary="How it goes")
-@may("design")
+@action_required("design")
 def read(
     request: Request,
     line: Line,
@@ -104,21 +104,21 @@ def read(
 ) -> TrialOut:
     """Return the trial with the lines of its log from `from` on. 404: it is of somebody else, or older than
     an hour."""
-    return _told(trials.get(line, person_of(request.auth), _bounded(trial)), position)
+    return _trial_out(trials.get(line, person_of(request.auth), _bounded_id(trial)), position)
 
 
 @router.post(ADDRESS + "/{trial}/cancel", response=TrialOut, summary="Cancel it")
-@may("design")
+@action_required("design")
 def cancel(request: Request, line: Line, trial: int) -> TrialOut:
-    return _told(trials.cancel(line, person_of(request.auth), _bounded(trial)), 0)
+    return _trial_out(trials.cancel(line, person_of(request.auth), _bounded_id(trial)), 0)
 
 
-def _bounded(trial: int) -> int:
+def _bounded_id(trial: int) -> int:
     # PostgreSQL would refuse what no bigint holds; 0 is the id of no row.
     return trial if 0 < trial < 2**63 else 0
 
 
-def _told(trial: StationTrial, position: int) -> TrialOut:
+def _trial_out(trial: StationTrial, position: int) -> TrialOut:
     # Behind the last newline there is no whole line yet.
     every = trial.log.split("\n")[:-1]
     lines = every[position : position + LINES]
@@ -130,7 +130,7 @@ def _told(trial: StationTrial, position: int) -> TrialOut:
         state=trial.state,
         word=str(StationTrial.State(trial.state).label),
         why=str(trials.ENDED.get(trial.why, "")),
-        lines=[_line(number, text) for number, text in enumerate(lines, start=position + 1)],
+        lines=[_log_line_out(number, text) for number, text in enumerate(lines, start=position + 1)],
         next=next_position,
         complete=trial.ended_at is not None and next_position == len(every),
         outcome=outcome,
@@ -140,12 +140,12 @@ def _told(trial: StationTrial, position: int) -> TrialOut:
     )
 
 
-def _line(number: int, text: str) -> LogLineOut:
+def _log_line_out(number: int, text: str) -> LogLineOut:
     seconds, _tab, log_text = text.partition("\t")
     return LogLineOut(number=number, seconds=float(seconds), text=escape_hidden(log_text))
 
 
-def _run(job: Job) -> RecordedRunOut:
+def _recorded_run_out(job: Job) -> RecordedRunOut:
     task = job.task
     return RecordedRunOut(
         run=job.pk, task=task.name, title=escape_hidden(task.title), number=job.visit, result=job.result

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, may, saving_in_turn
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, action_required, saving_in_turn
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import Invalid, existing
 from pipelines.lines import triggers
 from pipelines.lines.triggers import TriggerRequest
@@ -29,7 +29,7 @@ LARGEST = 2**63 - 1
 NEXT_RUNS, MAX_DELIVERIES = 5, 200
 
 
-class TriggerIn(Strict):
+class TriggerIn(StrictBody):
     """`options` of a schedule: `cron` (minute, hour, day of the month, month, weekday), `zone` (such as Europe/Berlin,
     else UTC) and `missed` (once, else skip). `title`: `{date}` becomes the day of the run; made from the inputs where
     it is left out."""
@@ -101,7 +101,7 @@ def index(request: Request, line: Line) -> list[TriggerOut]:
 
 
 @router.post(TRIGGERS, response={201: TriggerOut}, summary="Let a trigger start tasks")
-@may("submit")
+@action_required("submit")
 @saving_in_turn
 def create(request: Request, line: Line, payload: TriggerIn) -> TriggerOut:
     """Its tasks start in the name of the person whose token it is: a machine makes none (403)."""
@@ -116,7 +116,7 @@ def show(request: Request, line: Line, line_trigger: int) -> TriggerOut:
 
 
 @router.put(TRIGGER, response=TriggerOut, summary="Change a trigger")
-@may("submit")
+@action_required("submit")
 @saving_in_turn
 def change(request: Request, line: Line, line_trigger: int, payload: TriggerIn) -> TriggerOut:
     """Replaces it. Its tasks then start in the name of the person whose token it is. A paused one stays paused."""
@@ -128,14 +128,14 @@ def change(request: Request, line: Line, line_trigger: int, payload: TriggerIn) 
 
 
 @router.delete(TRIGGER, response={204: None}, summary="Delete a trigger")
-@may("submit")
+@action_required("submit")
 def delete(request: Request, line: Line, line_trigger: int) -> None:
     """Its log goes with it; its tasks stay."""
     triggers.delete(_trigger(line, line_trigger), by=person_of(request.auth))
 
 
 @router.post(TRIGGER + "/pause", response=TriggerOut, summary="Pause a trigger")
-@may("submit")
+@action_required("submit")
 def pause(request: Request, line: Line, line_trigger: int) -> TriggerOut:
     """It starts nothing, and owes nothing."""
     triggers.pause(_trigger(line, line_trigger), True, by=person_of(request.auth))
@@ -143,7 +143,7 @@ def pause(request: Request, line: Line, line_trigger: int) -> TriggerOut:
 
 
 @router.post(TRIGGER + "/resume", response=TriggerOut, summary="Resume a trigger")
-@may("submit")
+@action_required("submit")
 def resume(request: Request, line: Line, line_trigger: int) -> TriggerOut:
     """Its next run is the next one from now, in the name of the person whose token it is."""
     triggers.pause(_trigger(line, line_trigger), False, by=person_of(request.auth))
@@ -151,7 +151,7 @@ def resume(request: Request, line: Line, line_trigger: int) -> TriggerOut:
 
 
 @router.post(TRIGGER + "/try", response=TriedOut, summary="Try a trigger")
-@may("submit")
+@action_required("submit")
 @saving_in_turn
 def try_out(request: Request, line: Line, line_trigger: int) -> TriedOut:
     """Answers what it would start now, and starts nothing."""

@@ -46,7 +46,7 @@ class VisitOut(BaseModel):
 @router.get(HERE, response=list[VisitOut], summary="Station visits, the oldest first")
 def index(request: Request, task: Task, after: int = 0, limit: int = 50) -> list[VisitOut]:
     """List the visits, at most 200 at a time; `after` is the id of the last one seen."""
-    rows = _rows(task)
+    rows = _station_jobs(task)
     # Beyond a bigint PostgreSQL would refuse the number
     if 0 < after < 2**63:
         rows = rows.filter(pk__gt=after)
@@ -59,13 +59,13 @@ def index(request: Request, task: Task, after: int = 0, limit: int = 50) -> list
 @router.get(HERE + "/{visit}", response=VisitOut, summary="One station visit, whole")
 def show(request: Request, task: Task, visit: int) -> VisitOut:
     # Beyond a bigint PostgreSQL would refuse the number
-    job = _rows(task).filter(pk=visit).first() if 0 < visit < 2**63 else None
+    job = _station_jobs(task).filter(pk=visit).first() if 0 < visit < 2**63 else None
     if job is None:
         raise NotFound()
     return _out(job, job.outcome, omitted=False)
 
 
-def _rows(task: Task) -> QuerySet[Job, Any]:
+def _station_jobs(task: Task) -> QuerySet[Job, Any]:
     return Job.objects.filter(task=task, purpose=Purpose.STATION).order_by("pk")
 
 

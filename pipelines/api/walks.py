@@ -10,13 +10,13 @@ from pydantic import Field
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import COSTS, LINE, Operations, in_turn
-from pipelines.api.schemas import Strict
+from pipelines.api.schemas import StrictBody
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Invalid
 from pipelines.lines import scenarios
 from pipelines.models import Line
-from pipelines.queries import choosing, walks
-from pipelines.queries.trace import check_results
+from pipelines.queries import walk_choices, walk_words
+from pipelines.queries.decision_trace import check_results
 from pipelines.queries.why import explain_answer
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -28,14 +28,14 @@ from pipelines.routing.simulate.state import StepRecord
 router = Operations("scenarios", COSTS)
 
 
-class OutcomeFormIn(Strict):
+class OutcomeFormIn(StrictBody):
     """An outcome that is filled in field by field, as the step after `cursor`. `at`: the token's station."""
 
     at: str | None = None
     values: dict[str, Any]
 
 
-class WalkIn(Strict):
+class WalkIn(StrictBody):
     """`cursor`: after how many of the steps to stand; all of them where nothing is said. `expect`: of the stored
     scenario that is walked."""
 
@@ -54,16 +54,18 @@ def walk(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
     """The document is stored nowhere. 400: it is no line, or a step or a field of `form` is wrong, each with its
     place."""
     payloads.checked_digest(payload.document, "document")
-    steps = stepped(payload)
+    steps = walk_steps(payload)
     scenario = scenario_of(payload, steps)
     parsed = read_line(payload.document, keep_faulty_rules=True)
-    body = state(parsed, run_scenario(parsed, scenario), payload, steps)
+    body = walk_state(parsed, run_scenario(parsed, scenario), payload, steps)
     return {**body, "asked": scenario.to_dict()["steps"]}
 
 
-def stepped(payload: WalkIn) -> list[Any]:
-    """The steps, the one of the form among them: it stands after the cursor, and what came later is no more.
-    Raises Invalid."""
+def walk_steps(payload: WalkIn) -> list[Any]:
+    """Return the steps of the walk. With a form, its outcome is the step after the cursor and all later steps
+
+    are dropped. Raises Invalid.
+    """
     if payload.form is None:
         return payload.steps
     previous_steps = payload.steps if payload.cursor is None else payload.steps[: payload.cursor]
@@ -90,7 +92,7 @@ def scenario_of(payload: WalkIn, steps: list[Any], key: str = "walk", name: str 
 # What is answered
 
 
-def state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps: list[Any]) -> dict[str, Any]:
+def walk_state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps: list[Any]) -> dict[str, Any]:
     """Return the state after `cursor` steps. `timeline` and `refused` are of all steps; `failures`: what was
     expected otherwise, once the whole of a stored scenario was walked."""
     if result.walk is None:
@@ -102,33 +104,34 @@ def state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps: list
     here = records[cursor]
     stopped = len(records) - 1 < len(steps)
     return {
-        "timeline": walks.timeline(line, result.scenario.steps, records),
+        "timeline": walk_words.timeline(line, result.scenario.steps, records),
         "cursor": cursor,
         "refused": {"step": len(records), "message": result.failures[0].message} if stopped else None,
         "failures": [str(failure) for failure in result.failures]
         if payload.expect is not None and not stopped
         else [],
         "tokens": [
-            {**token, **_next(line, here, index)} for index, token in enumerate(walks.tokens(line, here.walk))
+            {**token, **_next_choices(line, here, index)}
+            for index, token in enumerate(walk_words.tokens(line, here.walk))
         ],
         "status": here.walk.status,
-        "word": walks.status_word(here.walk.status),
+        "word": walk_words.status_word(here.walk.status),
         "over": here.walk.is_over,
-        "ways": walks.counted_moves(line, records[: cursor + 1]),
+        "ways": walk_words.counted_moves(line, records[: cursor + 1]),
         "visits": dict(here.walk.visits),
-        "tested": sorted({entry.rule for record in records[: cursor + 1] for entry in _rules(record)}),
+        "tested": sorted({entry.rule for record in records[: cursor + 1] for entry in _rule_trace(record)}),
         "taken": sorted({rule for record in records[: cursor + 1] for rule in record.rules}),
-        "why": why(line, here),
-        "inputs": [_input(field) for field in line.inputs],
+        "why": decision_html(line, here),
+        "inputs": [_input_data(field) for field in line.inputs],
     }
 
 
-def _rules(record: StepRecord) -> list[Any]:
+def _rule_trace(record: StepRecord) -> list[Any]:
     trace = record.decision.trace if record.decision else ()
     return [entry for entry in trace if entry.step == "rules" and entry.rule]
 
 
-def _next(line: ParsedLine, here: StepRecord, index: int) -> dict[str, Any]:
+def _next_choices(line: ParsedLine, here: StepRecord, index: int) -> dict[str, Any]:
     """Return what may happen to a token: nothing to one that has ended, or that has the station of an earlier
     one."""
     positions = here.walk.positions
@@ -137,12 +140,12 @@ def _next(line: ParsedLine, here: StepRecord, index: int) -> dict[str, Any]:
     if not position.is_active or position.station in before:
         return {"groups": [], "form": None}
     return {
-        "groups": choosing.groups(line, here.walk, position),
-        "form": choosing.outcome_form(line, position),
+        "groups": walk_choices.groups(line, here.walk, position),
+        "form": walk_choices.outcome_form(line, position),
     }
 
 
-def _input(field: Any) -> dict[str, Any]:
+def _input_data(field: Any) -> dict[str, Any]:
     return {
         "key": field.key,
         "label": field.label or field.key,
@@ -152,7 +155,7 @@ def _input(field: Any) -> dict[str, Any]:
     }
 
 
-def why(line: ParsedLine, record: StepRecord) -> str:
+def decision_html(line: ParsedLine, record: StepRecord) -> str:
     """The decision of a step, rule by rule, as HTML; "" where nothing was decided."""
     if record.decision is None:
         return ""

@@ -11,7 +11,7 @@ from pipelines.api.auth import Request
 from pipelines.api.lookup import PROJECT, Operations
 from pipelines.engine.commands.work_items import work_item, work_items
 from pipelines.models import Line, Project, Task
-from pipelines.web.shell.streaming import ndjson
+from pipelines.web.shell.ndjson import ndjson_response
 
 router = Operations("events")
 
@@ -56,10 +56,10 @@ def of_task(request: Request, task: Task) -> dict[str, Any]:
 @router.get(PROJECT + "/lines/{line}/work-items", response={200: None}, summary="Work items of a line")
 def of_line(request: Request, line: Line) -> StreamingHttpResponse:
     """Return one work item a line, by number."""
-    return ndjson(work_items(Task.objects.filter(line=line)))
+    return ndjson_response(work_items(Task.objects.filter(line=line)))
 
 
 @router.get(PROJECT + "/work-items", response={200: None}, summary="Work items of a project")
 def of_project(request: Request, project: Project) -> StreamingHttpResponse:
     """Return one work item a line, by number."""
-    return ndjson(work_items(Task.objects.filter(project=project)))
+    return ndjson_response(work_items(Task.objects.filter(project=project)))

@@ -6,7 +6,7 @@ from pipelines.engine.commands.agents import change_agent, register_agent
 from pipelines.engine.commands.claims import expire_lease, requeue, start, start_all
 from pipelines.engine.commands.deadlocks import resolve_deadlock
 from pipelines.engine.commands.dependencies import depend
-from pipelines.engine.commands.linked import follow_up, retry_ended
+from pipelines.engine.commands.linked_tasks import follow_up, retry_ended
 from pipelines.engine.commands.manual_actions import (
     CHECKS_RERUN,
     answer,
@@ -18,17 +18,17 @@ from pipelines.engine.commands.manual_actions import (
 )
 from pipelines.engine.commands.move import SUCCESS, MovePlan, move, plan_move
 from pipelines.engine.commands.override import override
+from pipelines.engine.commands.push_visits import ObservedPush, record_push_visit
 from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.commands.report import report
 from pipelines.engine.commands.resolve_escalation import escalate, resolve
 from pipelines.engine.commands.submit import submit
 from pipelines.engine.commands.supply_preconditions import hand_over, supply
-from pipelines.engine.commands.take_over import ObservedPush, record_push_visit
 from pipelines.engine.commands.vote import vote
 from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
 from pipelines.engine.deadlines.table import fire
 from pipelines.engine.migration.migrate import TaskMigration, migrate
-from pipelines.engine.migration.moving import MigrateResult
+from pipelines.engine.migration.migration_batch import MigrateResult
 from pipelines.engine.migration.undo import MigrationUndo, put_back
 from pipelines.engine.moves.agent_suspension import restore, suspend
 from pipelines.engine.moves.chat_votes import Chat

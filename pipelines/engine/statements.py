@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.models.plumbing.compiled import array
+from pipelines.models.plumbing.compiled_queries import array
 
 # Loading the tasks of a batch
 
@@ -56,7 +56,7 @@ AWAITED_TASKS = """
 
 # Leases, agents and draws
 
-# A row is: old job, new job, key, seconds (core/handed_leases.py).
+# A row is: old job, new job, key, seconds (core/lease_transfers.py).
 HAND_LEASES_ON = """
     UPDATE pipelines_lease AS lease SET job_id = (v.row ->> 1)::bigint, key = (v.row ->> 2)::uuid,
       expires_at = clock_timestamp() + make_interval(secs => (v.row ->> 3)::float8)

@@ -58,8 +58,8 @@ def save(
     """Store `document`, which was made from `base`, the draft with the number `based_on`; over a newer draft, what is
     disjoint in both. `text`: what says the document, kept as it is. `renamed`: parts that have another key since
     `base`, (kind, key before, key now): comments on them and scenarios that name them go with them.
-    Raises Forbidden, Invalid (path `text`: it does not say the document), DraftClash, TextBehind, DraftConflict (others
-    save again and again)."""
+    Raises Forbidden, Invalid (path `text`: it does not say the document), DraftClash, OutdatedText, DraftConflict
+    (others save again and again)."""
     number, proposed = based_on, document
     if text and not is_same_value(native.loads(text), document):
         raise Invalid.at("text", "does not match the document", "Reload the page.")

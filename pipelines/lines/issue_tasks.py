@@ -29,7 +29,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.ports import audit
-from pipelines.ports.host_notices import STARTED, enqueue_notices
+from pipelines.ports.code_host_notices import STARTED, enqueue_notices
 from pipelines.queries import versions
 from pipelines.routing.document import line as routing
 from pipelines.work.hosts import table

@@ -17,7 +17,7 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats.authorship import Author, authors_at
 from pipelines.formats.changes import DocumentChange
-from pipelines.lines import asking, comparing, migrating, publishing
+from pipelines.lines import line_migration, publishing, publishing_requests, version_comparison
 from pipelines.lines.four_eyes import SecondPersonNeeded
 from pipelines.models import Line, LineEvent, LineVersion, Migration, PublishRequest, User
 from pipelines.ports import clock
@@ -122,8 +122,11 @@ def draft_changes(line: Line) -> tuple[DocumentChange, ...] | None:
     draft."""
     if line.live is None:
         return None
-    sides = comparing.find_side(line, comparing.LIVE), comparing.find_side(line, comparing.DRAFT)
-    return comparing.compare_documents(*sides).changes
+    sides = (
+        version_comparison.find_side(line, version_comparison.LIVE),
+        version_comparison.find_side(line, version_comparison.DRAFT),
+    )
+    return version_comparison.compare_documents(*sides).changes
 
 
 def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> PublishResult:
@@ -168,7 +171,7 @@ def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> Pub
         except SecondPersonNeeded:
             return PublishResult(
                 None,
-                request=asking.request_publishing(
+                request=publishing_requests.request_publishing(
                     stored, user=user, name=confirmation.name, based_on=confirmation.draft
                 ),
             )
@@ -202,11 +205,11 @@ def _checked_plan(stored: Line, confirmation: Confirmation) -> str | None:
     """The plan that is confirmed; None where no task would change. Raises StaleImpact, Invalid, Conflict."""
     if not confirmation.reason.strip():
         raise Invalid.at("reason", "is missing or blank", "Enter a reason. It is kept with the migration.")
-    payload.checked_text(confirmation.reason, "reason", migrating.REASON)
-    migrating.check_idle(stored)
-    impact = migrating.impact_of(stored, None, confirmation.mapping)
+    payload.checked_text(confirmation.reason, "reason", line_migration.REASON)
+    line_migration.check_idle(stored)
+    impact = line_migration.impact_of(stored, None, confirmation.mapping)
     if impact.plan != confirmation.plan:
-        raise migrating.StaleImpact
+        raise line_migration.StaleImpact
     if impact.unmapped_stations:
         raise Invalid(
             Problem(
@@ -224,10 +227,10 @@ def _migrate_tasks(
 ) -> PublishResult:
     """Migrate the tasks. The version is live by now, whatever becomes of the migration."""
     try:
-        impact = migrating.impact_of(line, version, confirmation.mapping)
+        impact = line_migration.impact_of(line, version, confirmation.mapping)
         if impact.plan != plan:
-            raise migrating.StaleImpact
-        made = migrating.migrate(
+            raise line_migration.StaleImpact
+        made = line_migration.migrate(
             line,
             user=user,
             to=version,

@@ -16,8 +16,8 @@ from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
 from pipelines.formats.authorship import ROOT, Author, updated_authorship
 from pipelines.lines import four_eyes
-from pipelines.lines.jumps import jump_ending_findings
-from pipelines.lines.linting import examine_document
+from pipelines.lines.jump_endings import jump_ending_findings
+from pipelines.lines.project_lint import examine_document
 from pipelines.lines.repository_checks import (
     credential_problems,
     may_push,
@@ -37,7 +37,7 @@ from pipelines.models.people import slug
 from pipelines.ports import clock
 from pipelines.ports.observers import LineHint, publish_hints
 from pipelines.queries import versions
-from pipelines.queries.standing_approvals import same_patch_gates
+from pipelines.queries.same_patch_approvals import same_patch_gates
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
@@ -207,7 +207,7 @@ def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_
 def replace_draft(
     stored: Line, draft: Mapping[str, Any], text: str, user: User, writers: Iterable[int] = ()
 ) -> None:
-    """Put another draft into a line that is `locked`, and note who changed what. `writers`: ids of who else wrote it,
+    """Put another draft into a locked line, and record who changed what. `writers`: ids of who else wrote it,
     of one that was put aside."""
     now = clock.now()
     number = stored.draft_number + 1

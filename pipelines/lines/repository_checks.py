@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines import access
 from pipelines.models import Line, Project, Repository, StoredValue, User
-from pipelines.ports.vault import finding
+from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.credentials import credentials_among
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
@@ -41,7 +41,7 @@ def credential_problems(document: routing.ParsedLine, line: Line) -> list[Proble
     if not names:
         return []
     project = line.project
-    reach = finding.ValueScope(project.owner_id, project.pk, line.pk)
+    reach = value_lookup.ValueScope(project.owner_id, project.pk, line.pk)
     stored = reach.nearest(StoredValue.ValueKind.SECRET, names)
     uses = credentials_among(names, owner=project.owner_id, project=project.pk, stored=stored)
     return [

@@ -19,8 +19,8 @@ from pipelines.models import Job, Line, Purpose, StationTrial, User
 from pipelines.ports import audit, clock, queue
 from pipelines.ports.leases import live_claims
 from pipelines.ports.terms import TRIALS, TRY_STATION
-from pipelines.ports.vault.finding import ValueScope
-from pipelines.queries import environments, unoffered
+from pipelines.ports.vault.value_lookup import ValueScope
+from pipelines.queries import environments, unclaimable_jobs
 from pipelines.routing.document.kinds import KINDS, can_run_alone
 from pipelines.routing.document.line import Station, read_line
 from pipelines.work.handlers.code import runs_code
@@ -132,7 +132,9 @@ def _check_worker_available(trial: StationTrial) -> None:
     project = trial.line.project
     besides = environments.required_offers(project.pk, made.line, made.station, made.task.inputs)
     brought = ValueScope.of(made.task).secret_needs(made.station)
-    refusal = unoffered.unclaimed_reason(project.owner.key, made.station, shared_claims, brought, besides)
+    refusal = unclaimable_jobs.unclaimed_reason(
+        project.owner.key, made.station, shared_claims, brought, besides
+    )
     raise Conflict(" ".join(filter(None, (refusal.text, refusal.remedy))))
 
 

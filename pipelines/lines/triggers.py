@@ -15,7 +15,7 @@ from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.lines.publishing import LineArchived
 from pipelines.models import Line, Trigger, TriggerDelivery, User
 from pipelines.ports import audit, clock
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
 from pipelines.work.triggers.kind import TriggerKind

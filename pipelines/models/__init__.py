@@ -12,8 +12,9 @@ from pipelines.models.events import Decision, Event
 from pipelines.models.gates import DUE_TIME, GateVisit, SampledDraw, Vote, Word
 from pipelines.models.handoffs import Handoff
 from pipelines.models.health import HealthBreach
-from pipelines.models.hosting import HookReceipt, HostLink, HostNotice, IssueTrigger
+from pipelines.models.host_links import HookReceipt, HostLink, HostNotice, IssueTrigger
 from pipelines.models.invitations import Invitation
+from pipelines.models.line_migrations import Migration, MigrationEntry
 from pipelines.models.lines import (
     Line,
     LineEvent,
@@ -23,7 +24,6 @@ from pipelines.models.lines import (
     VersionRule,
     VersionStation,
 )
-from pipelines.models.migrating import Migration, MigrationEntry
 from pipelines.models.people import (
     ApiToken,
     Group,

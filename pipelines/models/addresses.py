@@ -1,4 +1,4 @@
-"""Requests of people who are not signed in, by address and minute (pipelines/web/shell/anonymous.py)."""
+"""Requests of people who are not signed in, by address and minute (pipelines/web/shell/rate_limits.py)."""
 
 from __future__ import annotations
 

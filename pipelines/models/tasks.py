@@ -148,7 +148,7 @@ class Task(models.Model):
 
     @cached_property
     def display_status(self) -> str:
-        """Status that pages and the API show. A list reads it with its rows, see `displayed`."""
+        """Status that pages and the API show. A list reads it with its rows, see `with_display_status`."""
         if self.status not in (Status.RUNNING, Status.EVALUATING, Status.BLOCKED):
             return self.status
         status: str = (

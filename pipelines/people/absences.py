@@ -15,9 +15,13 @@ LONGEST = timedelta(days=366)
 
 
 @transaction.atomic
-def name(user: User, stand_in: User, project: Project | None, until: datetime, *, now: datetime) -> Absence:
-    """`project`: None for every one; an absence of before, for the same, is replaced. Raises Invalid (path `stand_in`,
-    `project` or `until`)."""
+def set_absence(
+    user: User, stand_in: User, project: Project | None, until: datetime, *, now: datetime
+) -> Absence:
+    """Set or replace an absence with its stand-in. `project`: None for all projects. Raises Invalid (path
+
+    `stand_in`, `project` or `until`).
+    """
     if not now < until <= now + LONGEST:
         raise Invalid.at("until", "Choose a day from today on, within a year.")
     memberships = Membership.objects.filter(user=user)
@@ -34,7 +38,7 @@ def name(user: User, stand_in: User, project: Project | None, until: datetime, *
         create_defaults={"stand_in": stand_in, "until": until, "created_at": now},
     )
     # After it is written, so that it counts among the others; what raises takes it back.
-    _refuse_a_circle(user, stand_in, projects)
+    _refuse_circle(user, stand_in, projects)
     audit.record(
         "absence.set",
         by=user,
@@ -49,7 +53,7 @@ def name(user: User, stand_in: User, project: Project | None, until: datetime, *
 
 
 @transaction.atomic
-def end(user: User, absence: int, *, now: datetime) -> None:
+def end_absence(user: User, absence: int, *, now: datetime) -> None:
     """Raises NotFound."""
     absence_row = existing(Absence.objects.filter(user=user, pk=absence).select_related("project"))
     absence_row.delete()
@@ -63,7 +67,7 @@ def end(user: User, absence: int, *, now: datetime) -> None:
     )
 
 
-def _refuse_a_circle(user: User, stand_in: User, projects: list[int]) -> None:
+def _refuse_circle(user: User, stand_in: User, projects: list[int]) -> None:
     for away in stand_ins(projects).values():
         people = [user.pk]
         # Ends, too, at a circle of others that this person is no part of.

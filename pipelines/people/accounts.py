@@ -19,7 +19,7 @@ from django.db.models import Exists, Max, OuterRef, Q
 
 from pipelines import access
 from pipelines.models import ApiToken, Membership, Owner, Project, SignInLink, User
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.people.statements import RUNNER_TOKENS
 from pipelines.ports import audit
@@ -55,7 +55,7 @@ def end_sessions(user: User, besides: str | None = None) -> int:
     return len(ended)
 
 
-def make_link(user: User, now: datetime) -> str:
+def create_sign_in_link(user: User, now: datetime) -> str:
     """The secret of a sign-in link for this person: ten minutes, single use (house §5)."""
     secret = secrets.token_urlsafe(32)
     SignInLink.objects.create(
@@ -64,7 +64,7 @@ def make_link(user: User, now: datetime) -> str:
     return secret
 
 
-def redeem(secret: str, now: datetime) -> User:
+def redeem_link(secret: str, now: datetime) -> User:
     """The person whom a link signs in; only the first of two who try at once gets through. Raises LinkRefused."""
     link = SignInLink.objects.filter(digest=digest_of(secret)).select_related("user").first()
     if link is None or not link.user.is_active:
@@ -116,7 +116,7 @@ def mint_token(
     """A new token and its secret, which is never shown again. A person's token names its `user`, a machine's its
     `project` and `role`, a runner's its `project` and `labels`; a person's token may be bound to one `project`, too.
     `created_by`: None from the shell. Raises TokenRefused."""
-    _check(kind, name, scopes, user, project, role, lasts)
+    _check_token(kind, name, scopes, user, project, role, lasts)
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
         token = ApiToken.objects.create(
@@ -143,7 +143,7 @@ def mint_token(
     return token, secret
 
 
-def bearer(secret: str, now: datetime) -> ApiToken | None:
+def find_token(secret: str, now: datetime) -> ApiToken | None:
     """The token of this secret, if it is in force; its use is noted once a minute."""
     # What cannot be a token of ours costs no query.
     if not secret.startswith(PREFIX):
@@ -161,8 +161,11 @@ def bearer(secret: str, now: datetime) -> ApiToken | None:
     return token
 
 
-def tokens_end(user: User) -> datetime | None:
-    """Tell until when the tokens of a person work unless they sign in with the provider again; None: as they say."""
+def tokens_valid_until(user: User) -> datetime | None:
+    """Return until when the tokens of a person work unless they sign in with the provider again; None: until
+
+    they expire.
+    """
     account = SocialAccount.objects.filter(user=user).aggregate(last=Max("last_login"))
     by_groups = Membership.objects.filter(user=user, provider_roles__len__gt=0).exists()
     return _confirmed_until(user, account["last"], by_groups=by_groups)
@@ -184,12 +187,12 @@ def _note_use(token: ApiToken, now: datetime) -> None:
         ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
 
 
-def runner(secret: str, now: datetime) -> ApiToken | None:
-    """The same where it is a runner's, with its project and owner."""
-    return runners([secret], now).get(secret)
+def find_runner_token(secret: str, now: datetime) -> ApiToken | None:
+    """Return the valid runner token of this secret, with its project and owner; None if there is none."""
+    return find_runner_tokens([secret], now).get(secret)
 
 
-def runners(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
+def find_runner_tokens(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
     """{secret: its token} of those that are a runner's and in force. Runners ask all the time: one statement that the
     server keeps."""
     # What cannot be a token of ours costs no query
@@ -197,16 +200,16 @@ def runners(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
     tokens = {}
     for row in send([Statement(RUNNER_TOKENS, [list(by_digest), now])])[0] if by_digest else ():
         its, project, owner = map(json.loads, row)
-        token = rows.row_from_json(ApiToken, its)
-        token.project = rows.row_from_json(Project, project)
-        token.project.owner = rows.row_from_json(Owner, owner)
+        token = bulk_rows.row_from_json(ApiToken, its)
+        token.project = bulk_rows.row_from_json(Project, project)
+        token.project.owner = bulk_rows.row_from_json(Owner, owner)
         _note_use(token, now)
         tokens[by_digest[token.digest]] = token
     return tokens
 
 
 @transaction.atomic
-def revoke(token: ApiToken, now: datetime, by: User | None) -> None:
+def revoke_token(token: ApiToken, now: datetime, by: User | None) -> None:
     """Revoke a token: from now on it opens nothing. Revoking twice keeps the first time. `by`: None from the
     shell."""
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
@@ -220,7 +223,7 @@ def _record(kind: str, token: ApiToken, by: User | None, now: datetime, **data: 
     audit.record(kind, by=by, at=now, project=token.project, about=about, name=str(token), **data)
 
 
-def _check(
+def _check_token(
     kind: str,
     name: str,
     scopes: Sequence[str],

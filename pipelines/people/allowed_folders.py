@@ -23,8 +23,11 @@ class FolderToAllow(Invalid):
         self.folder = folder
 
 
-def question(owner: Owner, text: str) -> FolderToAllow:
-    """Ask an administrator. Raises Invalid: nobody can allow the folder."""
+def folder_question(owner: Owner, text: str) -> FolderToAllow:
+    """Return the error that asks an administrator whether to allow the folder. Raises Invalid if nobody can
+
+    allow it.
+    """
     try:
         folder = folders_of(owner.pk).allowable(text)
     except FolderRefused as refused:
@@ -60,7 +63,7 @@ def allow(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
     return row
 
 
-def prepare(owner: Owner, path: str, *, now: datetime) -> None:
+def record_prepared_folder(owner: Owner, path: str, *, now: datetime) -> None:
     """Record a repository that Gateline made for this owner. Callers name only what they made."""
     folder = os.path.realpath(path)
     status = os.stat(folder)

@@ -26,7 +26,7 @@ def may_manage(admin: User, user: User) -> bool:
 
 
 @transaction.atomic
-def reset_key(user: User, *, by: User, now: datetime) -> tuple[str, str]:
+def create_reset_key(user: User, *, by: User, now: datetime) -> tuple[str, str]:
     """Return the end of a link to set a new password. It works once, and not after the next sign-in or change
     of the mail address. Raises Forbidden, also where a provider alone signs them in."""
     if not may_manage(by, user) or not user.is_active or accounts.signs_in_by_provider(user):

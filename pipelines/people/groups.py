@@ -21,7 +21,7 @@ def create(project: Project, key: str, name: str, *, by: User | None, now: datet
 
 
 @transaction.atomic
-def set_people(group: Group, people: Iterable[User], *, by: User | None, now: datetime) -> None:
+def set_members(group: Group, people: Iterable[User], *, by: User | None, now: datetime) -> None:
     before, after = (
         set(group.members.values_list("username", flat=True)),
         {person.username for person in people},

@@ -69,17 +69,17 @@ def _invite(
     )
     made.groups.set(groups)
     _record("invitation.created", made, by, now, roles=made.roles, execute=execute)
-    _mail(made)
+    _enqueue_mail(made)
     return made
 
 
 @transaction.atomic
 def renew(invitation: Invitation, *, by: User, now: datetime) -> Invitation:
     """Make a new link for as long again; the one before opens nothing. Raises InvitationRefused (used or revoked)."""
-    current = _locked(invitation)
+    current = _lock_invitation(invitation)
     if current.state(now) not in (Invitation.State.OPEN, Invitation.State.EXPIRED):
         raise InvitationRefused
-    if not _may_give(current, by):
+    if not _may_invite(current, by):
         raise InvitationRefused
     # Whoever renews it answers for it from now on: acceptance asks whether they may still give these roles.
     current.created_by = by
@@ -88,9 +88,11 @@ def renew(invitation: Invitation, *, by: User, now: datetime) -> Invitation:
 
 
 @transaction.atomic
-def admin_left(project: Project, user: User, *, by: User | None, now: datetime) -> None:
-    """Close the ways back of somebody who was an admin until now: what they invited is revoked, and every other link of
-    the project, which its list showed them, is replaced by a new one."""
+def close_admin_invitations(project: Project, user: User, *, by: User | None, now: datetime) -> None:
+    """Close the ways back of a person who is no longer an admin: revoke their invitations and replace every
+
+    other open link of the project, because the list showed them those links.
+    """
     open_links = Invitation.objects.filter(project=project, accepted_at=None, revoked_at=None)
     for invitation in open_links.select_for_update(of=("self",)).select_related("project").order_by("pk"):
         if invitation.created_by_id == user.pk:
@@ -102,7 +104,7 @@ def admin_left(project: Project, user: User, *, by: User | None, now: datetime) 
 @transaction.atomic
 def revoke(invitation: Invitation, *, by: User, now: datetime) -> None:
     """Let its link open nothing any more. Raises InvitationRefused (used already)."""
-    current = _locked(invitation)
+    current = _lock_invitation(invitation)
     if current.accepted_at is not None:
         raise InvitationRefused
     if current.revoked_at is None:
@@ -120,13 +122,13 @@ def accept(invitation: Invitation, user: User, now: datetime) -> Membership:
         project=invitation.project_id, user__in=[user, invitation.created_by_id]
     )
     list(people.select_for_update(of=("self",)).order_by("pk"))
-    current = _locked(invitation)
+    current = _lock_invitation(invitation)
     # Another key: it was renewed after this link was opened.
     if current.key != invitation.key or current.state(now) != Invitation.State.OPEN:
         raise InvitationRefused
-    if not _may_give(current, current.created_by):
+    if not _may_invite(current, current.created_by):
         raise InvitationRefused
-    if gives_power(current.roles, execute=current.execute) and not _addressed_to(current, user):
+    if gives_power(current.roles, execute=current.execute) and not _is_addressed_to(current, user):
         raise InvitedSomebodyElse
     member, created = Membership.objects.select_for_update().get_or_create(
         project_id=current.project_id,
@@ -153,7 +155,7 @@ def gives_power(roles: Collection[str], *, execute: bool) -> bool:
     return execute or Role.ADMIN in roles
 
 
-def _may_give(invitation: Invitation, inviter: User) -> bool:
+def _may_invite(invitation: Invitation, inviter: User) -> bool:
     """True if this person could invite with these roles at this moment."""
     if not inviter.is_active:
         return False
@@ -163,7 +165,7 @@ def _may_give(invitation: Invitation, inviter: User) -> bool:
     return inviter.is_staff or governed.exists()
 
 
-def _addressed_to(invitation: Invitation, user: User) -> bool:
+def _is_addressed_to(invitation: Invitation, user: User) -> bool:
     return bool(invitation.email) and user.email.casefold() == invitation.email.casefold()
 
 
@@ -173,7 +175,7 @@ def secret_of(invitation: Invitation) -> str:
     return _signer.sign(invitation.key)
 
 
-def find(secret: str, now: datetime) -> Invitation:
+def find_invitation(secret: str, now: datetime) -> Invitation:
     """The open invitation of a link. Raises InvitationRefused, for all that open nothing alike."""
     try:
         key = _signer.unsign(secret)
@@ -185,13 +187,13 @@ def find(secret: str, now: datetime) -> Invitation:
     return invitation
 
 
-def pending(project: Project) -> QuerySet[Invitation]:
+def pending_invitations(project: Project) -> QuerySet[Invitation]:
     """Neither accepted nor revoked, those that expired included."""
     waiting = Invitation.objects.filter(project=project, accepted_at=None, revoked_at=None)
     return waiting.select_related("created_by").prefetch_related("groups").order_by("-created_at", "-pk")
 
 
-def _locked(invitation: Invitation) -> Invitation:
+def _lock_invitation(invitation: Invitation) -> Invitation:
     # `of`: the row alone, and not those it points to.
     return (
         Invitation.objects.select_for_update(of=("self",))
@@ -211,10 +213,10 @@ def _replace_key(invitation: Invitation, by: User | None, now: datetime) -> None
     invitation.mailed_at, invitation.mail_error = None, ""
     invitation.save(update_fields=["key", "created_by", "expires_at", "mailed_at", "mail_error"])
     _record("invitation.renewed", invitation, by, now)
-    _mail(invitation)
+    _enqueue_mail(invitation)
 
 
-def _mail(invitation: Invitation) -> None:
+def _enqueue_mail(invitation: Invitation) -> None:
     if invitation.email:
         queue.enqueue(SEND_INVITATION, MAIL, {"invitation_id": invitation.pk})
 

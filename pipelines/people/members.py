@@ -27,7 +27,7 @@ def add(
     )
     if made:
         _record("member.added", member, by, now, roles=member.roles, execute=execute)
-        _tell(member, by, now, before=())
+        _notify_observers(member, by, now, before=())
     return member
 
 
@@ -36,34 +36,36 @@ def change(
     project: Project, member: int, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Raises NotFound, LastAdmin."""
-    return _changed(_locked(project, member, stays_admin=Role.ADMIN in roles), roles, execute, by, now)
+    return _apply_change(
+        _lock_member(project, member, stays_admin=Role.ADMIN in roles), roles, execute, by, now
+    )
 
 
 @transaction.atomic
 def remove(project: Project, member: int, *, by: User | None, now: datetime) -> None:
     """Leaves the groups, too. Raises NotFound, LastAdmin."""
-    membership = _locked(project, member, stays_admin=False)
+    membership = _lock_member(project, member, stays_admin=False)
     left = by is not None and by.pk == membership.user_id
     _record("member.left" if left else "member.removed", membership, by, now, roles=membership.roles)
     membership.delete()
     for group in Group.objects.filter(project=project, members=membership.user_id):
         group.members.remove(membership.user_id)
     if Role.ADMIN in membership.roles:
-        invitations.admin_left(project, membership.user, by=by, now=now)
+        invitations.close_admin_invitations(project, membership.user, by=by, now=now)
 
 
 @transaction.atomic
-def put(
+def add_or_change(
     project: Project, user: User, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Added or changed, whichever it takes; the shell may take the last admin away."""
     membership = Membership.objects.select_for_update().filter(project=project, user=user).first()
     if membership is None:
         return add(project, user, roles=roles, execute=execute, by=by, now=now)
-    return _changed(membership, roles, execute, by, now)
+    return _apply_change(membership, roles, execute, by, now)
 
 
-def _changed(
+def _apply_change(
     member: Membership, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Write, record and tell what is another now."""
@@ -76,13 +78,13 @@ def _changed(
     member.save(update_fields=["roles", "execute"])
     _record("member.changed", member, by, now, before=before, after=after)
     if Role.ADMIN in previous and Role.ADMIN not in roles:
-        invitations.admin_left(member.project, member.user, by=by, now=now)
+        invitations.close_admin_invitations(member.project, member.user, by=by, now=now)
     if set(previous) != set(roles):
-        _tell(member, by, now, before=previous)
+        _notify_observers(member, by, now, before=previous)
     return member
 
 
-def _locked(project: Project, member: int, *, stays_admin: bool) -> Membership:
+def _lock_member(project: Project, member: int, *, stays_admin: bool) -> Membership:
     # All admins are locked, so that two who demote each other do not leave none.
     admins = Membership.objects.select_for_update().filter(project=project, roles__contains=[Role.ADMIN])
     admin_ids = {admin.pk for admin in admins}
@@ -92,7 +94,7 @@ def _locked(project: Project, member: int, *, stays_admin: bool) -> Membership:
     return membership
 
 
-def _tell(member: Membership, by: User | None, now: datetime, *, before: Collection[str]) -> None:
+def _notify_observers(member: Membership, by: User | None, now: datetime, *, before: Collection[str]) -> None:
     observers.emit(
         observers.RolesChanged(
             member.project_id, member.user_id, by.pk if by else None, tuple(before), tuple(member.roles), now

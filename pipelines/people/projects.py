@@ -26,7 +26,7 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
     if not access.owners_to_create_in(by).filter(pk=owner.pk).exists():
         raise Forbidden("To create a project of this owner you need the role Admin in one of its projects.")
     _check_key(key)
-    name = _checked(name)
+    name = _checked_name(name)
     runs = by.is_staff or Membership.objects.filter(user=by, project__owner=owner, execute=True).exists()
     # Only the database can tell: another request may take the key at the same moment
     try:
@@ -46,7 +46,7 @@ def create_owner(key: str, name: str, *, by: User) -> Owner:
     _check_key(key)
     try:
         with transaction.atomic():
-            owner = Owner.objects.create(key=key, name=_checked(name))
+            owner = Owner.objects.create(key=key, name=_checked_name(name))
             audit.record(
                 "owner.created", by=by, at=timezone.now(), about=f"owner:{owner.pk}", name=owner.name
             )
@@ -58,9 +58,9 @@ def create_owner(key: str, name: str, *, by: User) -> Owner:
 def rename(project: Project, name: str, *, by: User) -> None:
     """Another name for people; the key, which addresses and task numbers hold, stays. Raises Forbidden, Invalid."""
     access.require(by, "settings", project)
-    name = _checked(name)
+    name = _checked_name(name)
     with transaction.atomic():
-        stored = _locked(project)
+        stored = _lock_project(project)
         if stored.name != name:
             _record("project.renamed", stored, by, before={"name": stored.name}, after={"name": name})
             stored.name = name
@@ -75,7 +75,7 @@ def archive(project: Project, archived: bool, *, by: User) -> None:
     access.require(by, "settings", project)
     with transaction.atomic():
         # A task that is being started holds the key of its project: it is waited for, and counts as started before.
-        stored = _locked(project)
+        stored = _lock_project(project)
         if archived != (stored.archived_at is not None):
             stored.archived_at = timezone.now() if archived else None
             stored.save(update_fields=["archived_at"])
@@ -88,7 +88,7 @@ def require_second_factor(project: Project, required: bool, *, by: User) -> None
     set one up. Raises Forbidden."""
     access.require(by, "settings", project)
     with transaction.atomic():
-        stored = _locked(project)
+        stored = _lock_project(project)
         if stored.second_factor != required:
             stored.second_factor = required
             stored.save(update_fields=["second_factor"])
@@ -105,10 +105,10 @@ def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
     # In cents, as the column keeps it: the record shows 1.00, not 1.
     most = None if most is None else most.quantize(Decimal("0.01"))
     with transaction.atomic():
-        stored = _locked(project)
+        stored = _lock_project(project)
         if stored.month_cost_usd != most:
-            before = {"month_cost_usd": _amount(stored.month_cost_usd)}
-            after = {"month_cost_usd": _amount(most)}
+            before = {"month_cost_usd": _amount_text(stored.month_cost_usd)}
+            after = {"month_cost_usd": _amount_text(most)}
             what = "project.cost_unlimited" if most is None else "project.cost_limited"
             _record(what, stored, by, before=before, after=after)
             stored.month_cost_usd = most
@@ -116,7 +116,7 @@ def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
     project.month_cost_usd = most
 
 
-def _amount(most: Decimal | None) -> str | None:
+def _amount_text(most: Decimal | None) -> str | None:
     return None if most is None else str(most)
 
 
@@ -135,7 +135,7 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
         )
     try:
         with transaction.atomic():
-            stored = _locked(project)
+            stored = _lock_project(project)
             was, stored.owner = stored.owner.key, owner
             stored.save(update_fields=["owner"])
             if was != owner.key:
@@ -151,7 +151,7 @@ def _record(what: str, project: Project, by: User, **data: Any) -> None:
     audit.record(what, by=by, at=timezone.now(), project=project, about=about, name=project.name, **data)
 
 
-def _locked(project: Project) -> Project:
+def _lock_project(project: Project) -> Project:
     return Project.objects.select_for_update(of=("self",)).select_related("owner").get(pk=project.pk)
 
 
@@ -162,7 +162,7 @@ def _check_key(key: str) -> None:
         raise Invalid.at("key", str(slug.message)) from fault
 
 
-def _checked(name: str) -> str:
+def _checked_name(name: str) -> str:
     """Return a checked name without the blanks around it."""
     # PostgreSQL takes no NUL in a text.
     if not 0 < len(name.strip()) <= LONGEST_NAME or "\x00" in name:

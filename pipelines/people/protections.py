@@ -21,17 +21,19 @@ from pipelines.routing.guarantees.protection import ADMIN, MOST_APPROVALS, OWNER
 MOST_NAMES = 20
 
 
-def checked(rules: Protection) -> Protection:
+def checked_rules(rules: Protection) -> Protection:
     """Raises Invalid with the field."""
     if not 0 <= rules.approvals <= MOST_APPROVALS:
         most = f"Enter a number of at most {MOST_APPROVALS}."
         raise Invalid.at("protection.approvals", most)
     if rules.changed_by not in (ADMIN, OWNER):
         raise Invalid.at("protection.changed_by", "Choose one of the options.")
-    return replace(rules, groups=_keys(rules.groups, "groups"), gates=_keys(rules.gates, "gates"))
+    return replace(
+        rules, groups=_checked_keys(rules.groups, "groups"), gates=_checked_keys(rules.gates, "gates")
+    )
 
 
-def _keys(keys: Iterable[str], field: str) -> tuple[str, ...]:
+def _checked_keys(keys: Iterable[str], field: str) -> tuple[str, ...]:
     distinct = tuple(sorted(set(keys)))
     if len(distinct) > MOST_NAMES:
         raise Invalid.at(f"protection.{field}", f"Name at most {MOST_NAMES}.")
@@ -49,35 +51,38 @@ def protect(repository: Repository, rules: Protection, *, by: User, of_owner: bo
     ends it. `of_owner`: whoever asks may change what holds for the owner. Raises Forbidden, Invalid."""
     project, place = repository.project, canonical_address(repository.address)
     if not rules.changed_by:
-        rules = replace(rules, changed_by=own(repository, of_owner=of_owner).changed_by)
-    rules = checked(rules)
+        rules = replace(rules, changed_by=own_protection(repository, of_owner=of_owner).changed_by)
+    rules = checked_rules(rules)
     if rules.changed_by == OWNER:
-        _require(of_owner)
-        _set(project, rules, place, by, now, owner=project.owner)
+        _require_owner_rights(of_owner)
+        _store_protection(project, rules, place, by, now, owner=project.owner)
         # It is said in one place: what the project said of it goes.
-        _set(project, Protection(), place, by, now)
+        _store_protection(project, Protection(), place, by, now)
         return
-    _set(project, rules, place, by, now)
+    _store_protection(project, rules, place, by, now)
     if of_owner:
-        _set(project, Protection(), place, by, now, owner=project.owner)
+        _store_protection(project, Protection(), place, by, now, owner=project.owner)
 
 
 @transaction.atomic
 def protect_all(owner: Owner, rules: Protection, *, by: User, of_owner: bool, now: datetime) -> None:
     """Let these rules hold for every repository of the owner's projects. `of_owner`: see `protect`. Raises Forbidden,
     Invalid."""
-    _require(of_owner)
-    _set(None, checked(replace(rules, changed_by=OWNER)), "", by, now, owner=owner)
+    _require_owner_rights(of_owner)
+    _store_protection(None, checked_rules(replace(rules, changed_by=OWNER)), "", by, now, owner=owner)
 
 
-def of_owner(owner: Owner) -> Protection:
+def owner_protection(owner: Owner) -> Protection:
     """Read what holds for every repository of an owner."""
     row = RepositoryProtection.objects.filter(owner=owner, place="").first()
     return protection_from_row(row) if row else Protection(changed_by=OWNER)
 
 
-def own(repository: Repository, *, of_owner: bool) -> Protection:
-    """Read what is said of this repository, by its owner or else its project, as far as whoever asks may change it."""
+def own_protection(repository: Repository, *, of_owner: bool) -> Protection:
+    """Return the protection that is set for this repository by its owner or else its project, as far as the
+
+    caller may change it.
+    """
     scope = Q(project=repository.project_id) | (
         Q(owner=repository.project.owner_id) if of_owner else Q(pk=None)
     )
@@ -87,14 +92,14 @@ def own(repository: Repository, *, of_owner: bool) -> Protection:
     return protection_from_row(row) if row else Protection()
 
 
-def _require(of_owner: bool) -> None:
+def _require_owner_rights(of_owner: bool) -> None:
     if not of_owner:
         raise Forbidden(
             "Only an administrator of all projects of the owner changes what holds for all of them."
         )
 
 
-def _set(
+def _store_protection(
     project: Project | None,
     rules: Protection,
     place: str,

@@ -17,20 +17,20 @@ Mapped = Mapping[str, Mapping[str, Collection[str]]]
 
 
 @transaction.atomic
-def apply(user: User, groups: Iterable[str], mapped: Mapped, now: datetime) -> None:
+def apply_provider_roles(user: User, groups: Iterable[str], mapped: Mapped, now: datetime) -> None:
     """A membership that nothing gives any more ends; the last admin of a project stays one."""
-    roles_by_project = _given(groups, mapped)
-    memberships = {membership.project_id: membership for membership in _held(user)}
+    roles_by_project = _roles_by_project(groups, mapped)
+    memberships = {membership.project_id: membership for membership in _locked_memberships(user)}
     projects = {project.pk: project for project in _projects(roles_by_project)}
     # In one order: two sign-ins that lock the admins of the same projects would else wait for each
     # other
     for project_id in sorted(memberships.keys() | projects.keys()):
         member = memberships.get(project_id)
         project = projects.get(project_id) or memberships[project_id].project
-        _settle(user, project, member, roles_by_project.get(str(project), frozenset()), now)
+        _apply_to_member(user, project, member, roles_by_project.get(str(project), frozenset()), now)
 
 
-def _settle(
+def _apply_to_member(
     user: User, project: Project, member: Membership | None, roles: frozenset[str], now: datetime
 ) -> None:
     before = list(member.roles) if member else []
@@ -43,7 +43,7 @@ def _settle(
         if after:
             Membership.objects.create(project=project, user=user, roles=after, provider_roles=sorted(roles))
             _record("member.added", user, project, now, roles=after)
-            _tell(user, project, now, [], after)
+            _notify_observers(user, project, now, [], after)
         return
     if not after:
         _record("member.removed", user, project, now, roles=before)
@@ -51,18 +51,18 @@ def _settle(
         for group in Group.objects.filter(project=project, members=user):
             group.members.remove(user)
         if Role.ADMIN in before:
-            invitations.admin_left(project, user, by=user, now=now)
+            invitations.close_admin_invitations(project, user, by=user, now=now)
         return
     member.roles, member.provider_roles = after, sorted(roles)
     member.save(update_fields=["roles", "provider_roles"])
     if Role.ADMIN in before and Role.ADMIN not in after:
-        invitations.admin_left(project, user, by=user, now=now)
+        invitations.close_admin_invitations(project, user, by=user, now=now)
     if set(before) != set(after):
         _record("member.changed", user, project, now, before={"roles": before}, after={"roles": after})
-        _tell(user, project, now, before, after)
+        _notify_observers(user, project, now, before, after)
 
 
-def _given(groups: Iterable[str], mapped: Mapped) -> dict[str, frozenset[str]]:
+def _roles_by_project(groups: Iterable[str], mapped: Mapped) -> dict[str, frozenset[str]]:
     """{"owner/project": roles} of all these groups together."""
     roles_by_project: dict[str, set[str]] = {}
     for group in groups:
@@ -71,7 +71,7 @@ def _given(groups: Iterable[str], mapped: Mapped) -> dict[str, frozenset[str]]:
     return {project: frozenset(roles) for project, roles in roles_by_project.items()}
 
 
-def _held(user: User) -> Iterable[Membership]:
+def _locked_memberships(user: User) -> Iterable[Membership]:
     """Return the memberships in which a provider gave something, and all others of the user: their own roles
     stay."""
     return (
@@ -94,7 +94,9 @@ def _is_last_admin(member: Membership) -> bool:
     return [admin.pk for admin in admins] == [member.pk]
 
 
-def _tell(user: User, project: Project, now: datetime, before: Iterable[str], after: Iterable[str]) -> None:
+def _notify_observers(
+    user: User, project: Project, now: datetime, before: Iterable[str], after: Iterable[str]
+) -> None:
     observers.emit(observers.RolesChanged(project.pk, user.pk, None, tuple(before), tuple(after), now))
 
 

@@ -21,9 +21,9 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Line, Project, Repository, User, Worker
 from pipelines.models.repositories import repository_name
 from pipelines.people import allowed_folders
-from pipelines.people.programs import needs_of, programs_of, serving
+from pipelines.people.program_requirements import program_fact, requirement_checks, serving_runners
 from pipelines.ports import audit
-from pipelines.ports.vault import finding
+from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import fault_of_folder, folders_of, may_see_paths
 from pipelines.queries.protections import canonical_address
@@ -77,7 +77,7 @@ class RepositorySettings:
             raise Invalid.at("default_branch", "This is not a valid name for a branch.")
         if self.pushing not in Repository.Pushing.values:
             raise Invalid.at("pushing", "Choose one of the options.")
-        known = finding.ValueScope(project.owner_id, project.pk).names(SECRET)
+        known = value_lookup.ValueScope(project.owner_id, project.pk).names(SECRET)
         for field in ("credential", "host_credential", "hook_secret"):
             secret_name = getattr(self, field)
             if secret_name and secret_name not in known:
@@ -86,10 +86,10 @@ class RepositorySettings:
         app = self.host_app.strip()
         if app and not APP.fullmatch(app):
             raise Invalid.at("host_app", "Enter the client ID or the App ID, as GitHub shows it.")
-        page = self._page(address.text)
+        page = self._checked_page(address.text)
         return replace(self, address=address.text, name=name, default_branch=branch, page=page, host_app=app)
 
-    def _page(self, address: str) -> str:
+    def _checked_page(self, address: str) -> str:
         """Return the page as it is stored: "" where the address implies it."""
         page = self.page.strip()
         try:
@@ -107,7 +107,7 @@ class RepositorySettings:
         return str(host_page[1]) if host_page and page else ""
 
     @property
-    def fields(self) -> dict[str, str]:
+    def field_values(self) -> dict[str, str]:
         return {
             "name": self.name,
             "address": self.address,
@@ -126,10 +126,14 @@ def _guard() -> Guard:
     return Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
 
 
-def permitted(project: Project, address: str, allow: bool | str, *, by: User, now: datetime) -> None:
-    """See to it that a folder of the server may be used, or say why not. `allow`: the administrator's word for it, or
-    the folder without links that a page asked about. Callers roll back what is refused later. Raises Forbidden,
-    Invalid, FolderToAllow."""
+def require_allowed_folder(
+    project: Project, address: str, allow: bool | str, *, by: User, now: datetime
+) -> None:
+    """Check that a folder of the server may be used, and allow it if an administrator says so. `allow`: True,
+
+    or the resolved folder that the page asked about. Callers roll back if something fails later. Raises
+    Forbidden, Invalid, FolderToAllow.
+    """
     if allow and not may_see_paths(by):
         raise Forbidden("Only an administrator of the installation can allow a folder of the server.")
     text = address.strip()
@@ -144,7 +148,7 @@ def permitted(project: Project, address: str, allow: bool | str, *, by: User, no
             "This folder of the server is not allowed for this owner.",
             "Ask an administrator of the installation to connect it, or use an https or ssh address.",
         )
-    question = allowed_folders.question(project.owner, text)
+    question = allowed_folders.folder_question(project.owner, text)
     if not allow or (isinstance(allow, str) and allow != question.folder):
         raise question
     allowed_folders.allow(project.owner, text, by=by, now=now)
@@ -159,17 +163,17 @@ def connect(
     now: datetime,
     allow: bool | str = False,
 ) -> Repository:
-    """`allow`: see `permitted`. Raises Forbidden, Invalid, Conflict (the name is taken)."""
-    permitted(project, repository_settings.address, allow, by=by, now=now)
-    fields = repository_settings.checked(project).fields
-    _once(project, fields["address"])
+    """`allow`: see `require_allowed_folder`. Raises Forbidden, Invalid, Conflict (the name is taken)."""
+    require_allowed_folder(project, repository_settings.address, allow, by=by, now=now)
+    fields = repository_settings.checked(project).field_values
+    _refuse_duplicate(project, fields["address"])
     try:
         # A block of its own: after an error PostgreSQL takes no more statements in the outer one
         with transaction.atomic():
             made = Repository.objects.create(project=project, connected_at=now, **fields)
             _record("repository.connected", made, by, now, address=made.title)
     except IntegrityError as conflict:
-        raise _taken(fields["name"]) from conflict
+        raise _name_conflict(fields["name"]) from conflict
     return made
 
 
@@ -183,19 +187,19 @@ def change(
     allow: bool | str = False,
 ) -> None:
     """Change the settings of a repository. Earlier results about it count no longer. A folder of the server
-    that is named by the name of its repository stays as it is. `allow`: see `permitted`. Raises Forbidden,
+    that is named by the name of its repository stays as it is. `allow`: see `require_allowed_folder`. Raises Forbidden,
     Invalid, Conflict."""
     if repository.is_folder and repository_settings.address.strip() == repository.name:
         # Who may not see the path was shown the name, and sends that back.
         repository_settings = replace(repository_settings, address=repository.address)
-    permitted(repository.project, repository_settings.address, allow, by=by, now=now)
-    fields = repository_settings.checked(repository.project).fields
+    require_allowed_folder(repository.project, repository_settings.address, allow, by=by, now=now)
+    fields = repository_settings.checked(repository.project).field_values
     before = {key: getattr(repository, key) for key in fields}
     if before == fields:
         return
     since = repository.connected_at
     if before["address"] != fields["address"]:
-        _once(repository.project, fields["address"])
+        _refuse_duplicate(repository.project, fields["address"])
         if canonical_address(before["address"]) != canonical_address(fields["address"]):
             # Another repository under the same name: who published lines for it before did not mean this one.
             since = now
@@ -206,22 +210,22 @@ def change(
             )
             repository.refresh_from_db()
             changed = {
-                key: [_recorded(key, before), _recorded(key, fields)]
+                key: [_audit_value(key, before), _audit_value(key, fields)]
                 for key in fields
                 if before[key] != fields[key]
             }
             _record("repository.changed", repository, by, now, changed=changed)
     except IntegrityError as conflict:
-        raise _taken(fields["name"]) from conflict
+        raise _name_conflict(fields["name"]) from conflict
 
 
-def _recorded(key: str, fields: Mapping[str, Any]) -> Any:
+def _audit_value(key: str, fields: Mapping[str, Any]) -> Any:
     """A value for the record of the project, which never holds a path of the server."""
     value = fields[key]
     return fields["name"] if key == "address" and str(value).startswith("/") else value
 
 
-def _once(project: Project, address: str) -> None:
+def _refuse_duplicate(project: Project, address: str) -> None:
     """Tasks name a repository by its address. Raises Invalid."""
     if known := Repository.objects.filter(project=project, address=address).first():
         raise Invalid.at("address", f"This repository is connected already, as {known.name}.")
@@ -235,7 +239,7 @@ def disconnect(repository: Repository, *, by: User, now: datetime) -> None:
         repository.delete()
 
 
-def _taken(name: str) -> Conflict:
+def _name_conflict(name: str) -> Conflict:
     return Conflict(f"The project already has a repository {name}.")
 
 
@@ -245,7 +249,7 @@ def _record(kind: str, repository: Repository, by: User, now: datetime, **data: 
 
 
 @sensitive_variables("credential")
-def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, Any]]:
+def test_connection(repository: Repository, *, by: User, now: datetime) -> list[dict[str, Any]]:
     """Try the connection, and keep what was found. It takes as long as the server does, within bounds. The server gets
     the secret: that is a use of it, and kept in the audit log."""
     credential, missing = secret_of(repository, repository.credential)
@@ -253,7 +257,7 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
     with transaction.atomic():
         # Before the connection is tried: the use is recorded whatever comes of it.
         if credential or of_host:
-            finding.record_use(
+            value_lookup.record_use(
                 stored_for(repository, repository.credential, repository.of_host).values(), now
             )
         _record(
@@ -281,9 +285,12 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
             probe = Probe(remote, repository.default_branch, pushes, READ)
             checks = [check.to_dict() for check in probe.run()]
         if probe.files is not None:
-            workers, typed = serving(now, repository.project), (repository.proposed or {}).get(TYPED, {})
+            workers, typed = (
+                serving_runners(now, repository.project),
+                (repository.proposed or {}).get(TYPED, {}),
+            )
             proposal = proposed(probe.files, probe.commit).with_hosts(worker.registries for worker in workers)
-            checks += _needs(repository, proposal.corrected(typed), guard, workers)
+            checks += _requirement_results(repository, proposal.corrected(typed), guard, workers)
     except (GitRefused, HostError) as refused:
         checks = [ConnectionCheck("reach", False, str(refused)).to_dict()]
     if access is not None and (of_host or none_of_host):
@@ -297,10 +304,12 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
     return checks
 
 
-def _needs(
+def _requirement_results(
     repository: Repository, proposal: Proposal, guard: Guard, workers: Sequence[Worker]
 ) -> list[dict[str, Any]]:
-    return [timed(name, look).to_dict() for name, look in needs_of(repository, proposal, guard, workers)]
+    return [
+        timed(name, look).to_dict() for name, look in requirement_checks(repository, proposal, guard, workers)
+    ]
 
 
 def proposal_of(repository: Repository) -> Proposal:
@@ -309,19 +318,23 @@ def proposal_of(repository: Repository) -> Proposal:
     return Proposal.of_dict(stored).corrected(stored.get(TYPED, {}))
 
 
-def corrected(repository: Repository, typed: Mapping[str, str], *, now: datetime) -> None:
-    """Keep the commands that people typed, and look again for what they and its environment need: of that nothing is
-    asked of the repository. `typed`: {} where only the environment was changed."""
+def store_corrections(repository: Repository, typed: Mapping[str, str], *, now: datetime) -> None:
+    """Store the commands that people typed in place of the proposed ones, and check the requirements again
+
+    without contacting the repository. `typed`: {} if only the environment changed.
+    """
     repository.refresh_from_db(fields=["proposed", "prepare", "tested"])
     if repository.proposed is None:
         return
     repository.proposed = {**repository.proposed, TYPED: {**repository.proposed.get(TYPED, {}), **typed}}
     needs = {
         check["check"]: check
-        for check in _needs(repository, proposal_of(repository), _guard(), serving(now, repository.project))
+        for check in _requirement_results(
+            repository, proposal_of(repository), _guard(), serving_runners(now, repository.project)
+        )
     }
     others = [check for check in repository.tested or () if check["check"] not in NEEDS]
-    # In front of the check of the host, where `test` puts them.
+    # In front of the check of the host, where `test_connection` puts them.
     place = next((at for at, check in enumerate(others) if check["check"] == "host"), len(others))
     repository.tested = [*others[:place], *needs.values(), *others[place:]]
     repository.save(update_fields=["proposed", "tested"])
@@ -333,7 +346,7 @@ def current_checks(repository: Repository, workers: Sequence[Worker]) -> list[di
     for check in repository.tested or ():
         if check["check"] != "programs":
             checks.append(check)
-        elif fact := programs_of(repository, proposal_of(repository), workers):
+        elif fact := program_fact(repository, proposal_of(repository), workers):
             checks.append({**check, "said": fact.said, "warning": fact.warning})
     return checks
 
@@ -343,12 +356,12 @@ def lines_of(project: Project) -> dict[str, list[Line]]:
     lines_by_name: dict[str, list[Line]] = {}
     for line in project.lines.select_related("live").order_by("name"):
         documents = [line.draft, *([line.live.document] if line.live else [])]
-        for name in dict.fromkeys(filter(None, map(_named, documents))):
+        for name in dict.fromkeys(filter(None, map(_repository_name, documents))):
             lines_by_name.setdefault(name, []).append(line)
     return lines_by_name
 
 
-def _named(document: Mapping[str, Any]) -> str:
+def _repository_name(document: Mapping[str, Any]) -> str:
     """Return the repository that a draft names; the draft may be no line."""
     workspace = document.get("workspace")
     git = workspace.get("git") if isinstance(workspace, dict) else None

@@ -55,7 +55,7 @@ def resume(token: ApiToken, by: User, now: datetime) -> None:
 def revoke(token: ApiToken, by: User, now: datetime) -> None:
     """Its token opens nothing any more, and what it does goes to another, at once."""
     # Before its work is given back, so that it cannot claim that once more.
-    accounts.revoke(token, now, by)
+    accounts.revoke_token(token, now, by)
     for runner in Worker.objects.filter(token=token).values_list("pk", flat=True):
         presence.give_all_back(runner)
 

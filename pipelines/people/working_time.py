@@ -47,7 +47,7 @@ class WorkingHours:
         }
 
 
-def zones() -> list[str]:
+def time_zone_names() -> list[str]:
     known = zoneinfo.available_timezones()
     # Names without a slash are old ones, such as EST and GB.
     return sorted({name for name in known if "/" in name or name == "UTC"} - {"localtime"})
@@ -86,7 +86,7 @@ def change(project: Project, hours: WorkingHours, *, by: User) -> None:
 
 
 def _check(hours: WorkingHours) -> None:
-    if hours.time_zone not in zones():
+    if hours.time_zone not in time_zone_names():
         raise Invalid.at("time_zone", "There is no such time zone.")
     if not hours.work_days or any(day not in WEEK for day in hours.work_days):
         raise Invalid.at("work_days", "Choose at least one working day.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.statements import NOW
 
 

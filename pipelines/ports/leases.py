@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from pipelines.models.plumbing.compiled import execute, fetch
+from pipelines.models.plumbing.compiled_queries import execute, fetch
 from pipelines.ports.statements import (
     ANSWERS_OF_WORKERS,
     CUT_LEASES_SHORT,

@@ -14,8 +14,8 @@ from procrastinate.contrib.django.django_connector import DjangoConnector, wrap_
 from procrastinate.types import JSONDict
 
 from pipelines.models import Job, Purpose
-from pipelines.models.plumbing.compiled import fetch_prepared
-from pipelines.models.plumbing.private import server_connection
+from pipelines.models.plumbing.compiled_queries import fetch_prepared
+from pipelines.models.plumbing.django_internals import server_connection
 from pipelines.ports.queue_tasks import DRIVE_TOKEN, TASKS
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.routing.document.kinds import is_instant

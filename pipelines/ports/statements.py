@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.models.plumbing.compiled import array
+from pipelines.models.plumbing.compiled_queries import array
 
 # The clock
 

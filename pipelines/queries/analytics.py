@@ -15,11 +15,11 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.models import Line, LineVersion, VersionRule
-from pipelines.models.plumbing.compiled import fetch
-from pipelines.queries import times, versions
+from pipelines.models.plumbing.compiled_queries import fetch
+from pipelines.queries import station_times, versions
 from pipelines.queries.dates import EVER, DateRange
 from pipelines.queries.statements import GATE_WORDS, MATCHED_RULES, STATION_OUTCOMES, TESTED_RULES
-from pipelines.queries.times import TimeSpread
+from pipelines.queries.station_times import TimeSpread
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, analyse_station
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.document.line import ParsedLine, Rule
@@ -138,7 +138,7 @@ def build_insights(
     every = [version.pk] if version else line.versions.values_list("pk", flat=True)
     query = _InsightsQuery(line.pk, tuple(every), dates)
     counts = _counts(query)
-    spent = times.of_stations(query.versions, *dates.bounds)
+    spent = station_times.of_stations(query.versions, *dates.bounds)
     having = _versions_with_rule(line, version)
     stations = [
         _station(parsed, key, counts, spent.get((line.pk, key), NO_TIMES), having)
@@ -166,7 +166,7 @@ class _InsightsQuery:
     dates: DateRange
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return fetch(sql, times.query_values(self.versions, *self.dates.bounds))
+        return fetch(sql, station_times.query_values(self.versions, *self.dates.bounds))
 
 
 def _counts(query: _InsightsQuery) -> _Counts:

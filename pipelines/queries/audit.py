@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from pipelines.models import AdministrativeAct, Project, User
 from pipelines.ports.audit import KINDS
-from pipelines.queries import people
+from pipelines.queries import actor_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ def acts(project: Project, filters: ActFilter) -> QuerySet[AdministrativeAct]:
 
 def exported(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
     """Yield each act as a flat object, for a file."""
-    names: dict[str, people.ActorLabel] = {}
+    names: dict[str, actor_names.ActorLabel] = {}
     for act in rows.iterator(chunk_size=500):
         if act.actor not in names:
-            names |= people.names([act.actor])
+            names |= actor_names.names([act.actor])
         yield {
             "at": act.at.isoformat(),
             "actor": act.actor,

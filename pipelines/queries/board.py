@@ -19,13 +19,13 @@ from pipelines.models import (
     Task,
     Token,
 )
-from pipelines.queries import log, medians, versions
+from pipelines.queries import log_tails, medians, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.board_places import BoardPlaces, places
 from pipelines.queries.board_rows import approvals_of, jobs_at, open_visits_at, positions_of
 from pipelines.queries.failure_causes import errors
-from pipelines.queries.joined import join_sentences
-from pipelines.queries.unanswered import unanswered_sentences
+from pipelines.queries.join_waits import join_sentences
+from pipelines.queries.unanswered_questions import unanswered_sentences
 from pipelines.queries.unmerged import unmerged_among
 from pipelines.queries.usage import NOTHING, Spending, of_tasks
 from pipelines.routing.decide.approval import with_extra_votes
@@ -373,7 +373,9 @@ def _complete_cards(columns: Sequence[Column]) -> None:
     retries left.
     """
     cards = [card for column in columns for card in column.cards]
-    lines = log.last_lines([card.job.pk for card in cards if card.job and card.status == Status.RUNNING])
+    lines = log_tails.last_lines(
+        [card.job.pk for card in cards if card.job and card.status == Status.RUNNING]
+    )
     lines |= errors(card.job for card in cards if card.job and card.status == Status.STUCK)
     votes = Counter(approvals_of(visits=[card.visit.pk for card in cards if card.visit]))
     for card in cards:

@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from pipelines.models import WAITING_FOR_INPUT, Job, Line, Purpose, Status, Task
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries import versions
 from pipelines.queries.statements import BOARD_PLACES
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import QuerySet, UUIDField
 
 from pipelines.models import GateVisit, Job, Purpose, Token, Vote, Word
-from pipelines.models.plumbing.compiled import array_field, compiled
+from pipelines.models.plumbing.compiled_queries import array_field, compiled
 
 HEAVY = (
     "task__context",

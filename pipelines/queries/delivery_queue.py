@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from pipelines.models import ENDED, Delivery, Job, Status, VisitCommit
-from pipelines.models.plumbing.compiled import execute
+from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.queries.statements import LOCK_BRANCH
 from pipelines.routing.document.kinds.deliver import MERGE
 

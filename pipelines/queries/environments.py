@@ -63,7 +63,7 @@ class ImageRepositories:
             runs = runs_images(repository)
             by_name[repository.project_id].setdefault(repository.name, runs)
             by_address[repository.project_id].setdefault(repository.address, runs)
-        # As `named` does: an address counts before a name.
+        # As `find_repository` does: an address counts before a name.
         by_input = {project: {**by_name[project], **by_address[project]} for project in projects}
         return cls(_with_images(by_name), _with_images(by_input))
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.models import DUE_TIME, Event, Task, Word
-from pipelines.queries import people, versions
+from pipelines.queries import actor_names, versions
 from pipelines.queries.actors import actor_of
-from pipelines.queries.joined import join_result_words
+from pipelines.queries.join_waits import join_result_words
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
@@ -63,14 +63,14 @@ class TimelineItem:
 def history(task: Task, events: Sequence[Event], now: datetime) -> list[TimelineItem]:
     """Newest first."""
     line = versions.by_id(task.pinned_id)
-    who = people.names(event.actor for event in events)
+    who = actor_names.names(event.actor for event in events)
     items = [item for event in events if (item := _item(task, line, event, who[event.actor]))]
     _fill_gate_openings(line, items, events)
     _durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
     return items[::-1]
 
 
-def _item(task: Task, line: ParsedLine, event: Event, who: people.ActorLabel) -> TimelineItem | None:
+def _item(task: Task, line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
     if event.kind in MOVES:
         made: TimelineItem | None = _move(line, event)
     elif event.kind in SUPPLY_TEXTS:
@@ -170,7 +170,7 @@ def _voter_words(who: str, stands_for: str | None, chat: str | None) -> str:
     return f"{name} (in the chat {chat})" if chat else name
 
 
-def _remark(line: ParsedLine, event: Event, who: people.ActorLabel) -> TimelineItem | None:
+def _remark(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
     data = event.data
     station = station_name(line, event.source)
     wait = data.get("wait") or {}
@@ -228,7 +228,7 @@ def _question_words(data: dict[str, Any]) -> str:
     return f"Evaluating: {question_of({'evaluation': data['question']})}"
 
 
-def _answer_words(answer: dict[str, Any], who: people.ActorLabel) -> str:
+def _answer_words(answer: dict[str, Any], who: actor_names.ActorLabel) -> str:
     text = str(answer.get("text") or "").strip()
     if answer.get("answer") == UNANSWERED:
         return _with("No answer", text[:LONGEST])
@@ -237,7 +237,7 @@ def _answer_words(answer: dict[str, Any], who: people.ActorLabel) -> str:
     return _with(sentence, text[:LONGEST])
 
 
-def _alarm(line: ParsedLine, event: Event, who: people.ActorLabel) -> TimelineItem | None:
+def _alarm(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
     data = event.data
     words = {
         "what": trigger_words(str(data.get("escalated", ""))),

@@ -34,7 +34,7 @@ from pipelines.models import (
     User,
     with_display_status,
 )
-from pipelines.models.plumbing.compiled import array_field, compiled
+from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries import versions
 from pipelines.queries.failures import FailureReason, failure_reasons

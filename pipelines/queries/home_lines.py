@@ -13,7 +13,7 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from pipelines.models import Line, Project, Status, Task
-from pipelines.models.plumbing.compiled import array_field, compiled, fetch
+from pipelines.models.plumbing.compiled_queries import array_field, compiled, fetch
 from pipelines.queries.statements import HOME_TIMES
 from pipelines.queries.tasks import WAITING
 from pipelines.queries.unmerged import unmerged_condition

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from pipelines.models import Line, Project
-from pipelines.models.plumbing.compiled import array_field, compiled
+from pipelines.models.plumbing.compiled_queries import array_field, compiled
 
 
 def value_of(project: Project, line: Line, *, several: bool) -> str:

@@ -3,7 +3,7 @@ read."""
 
 from __future__ import annotations
 
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.statements import GATE_MEDIANS, LINE_MEDIAN, STATION_MEDIANS
 
 DAYS = 7

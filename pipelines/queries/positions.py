@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from pipelines.models import GateVisit, Job, Status, Token
 from pipelines.queries import versions
+from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import FailureCause
-from pipelines.queries.preparing import PreparationProgress
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import wait_for_checks
 from pipelines.routing.sentences.names import station_name

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Final
 
 from pipelines.models import Purpose
-from pipelines.models.plumbing.compiled import fetch_prepared
+from pipelines.models.plumbing.compiled_queries import fetch_prepared
 from pipelines.ports.leases import Claim
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.queries.statements import QUEUED_EVERYWHERE, QUEUED_IN_LINE, QUEUED_IN_PROJECT
 from pipelines.routing.document.evaluations import MACHINES

@@ -20,8 +20,8 @@ from pipelines.models import (
     User,
     Worker,
 )
-from pipelines.models.plumbing import rows
-from pipelines.models.plumbing.private import blank_row, set_related
+from pipelines.models.plumbing import bulk_rows
+from pipelines.models.plumbing.django_internals import blank_row, set_related
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.queries.statements import TASK_ROWS
 
@@ -38,16 +38,16 @@ def read(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
     )
     done = {}
     for job, worker in jobs:
-        done[job["id"]] = row = rows.row_from_json(Job, job)
-        set_related(row, "worker", rows.row_from_json(Worker, worker) if worker else None)
+        done[job["id"]] = row = bulk_rows.row_from_json(Job, job)
+        set_related(row, "worker", bulk_rows.row_from_json(Worker, worker) if worker else None)
     return {
-        "tokens": [_of(task, rows.row_from_json(Token, token)) for token in tokens],
+        "tokens": [_of(task, bulk_rows.row_from_json(Token, token)) for token in tokens],
         "jobs": list(done.values()),
-        "events": [rows.row_from_json(Event, event) for event in events],
+        "events": [bulk_rows.row_from_json(Event, event) for event in events],
         "visits": list(_visits(visits)),
         "decision_ids": decisions,
         "artifacts": list(_artifacts(artifacts, done)),
-        "handoffs": [rows.row_from_json(Handoff, handoff) for handoff in latest],
+        "handoffs": [bulk_rows.row_from_json(Handoff, handoff) for handoff in latest],
         **_linked(task.project, others),
     }
 
@@ -59,16 +59,16 @@ def _of(task: Task, token: Token) -> Token:
 
 def _visits(records: Any) -> Iterator[GateVisit]:
     for visit, decision, person in records:
-        row = rows.row_from_json(GateVisit, visit)
-        set_related(row, "asked_by", rows.row_from_json(Decision, decision))
-        set_related(row, "decided_by", rows.row_from_json(User, person) if person else None)
+        row = bulk_rows.row_from_json(GateVisit, visit)
+        set_related(row, "asked_by", bulk_rows.row_from_json(Decision, decision))
+        set_related(row, "decided_by", bulk_rows.row_from_json(User, person) if person else None)
         yield row
 
 
 def _artifacts(records: Any, jobs: dict[int, Job]) -> Iterator[Artifact]:
     for artifact, blob in records:
-        row = rows.row_from_json(Artifact, artifact)
-        set_related(row, "blob", rows.row_from_json(Blob, blob))
+        row = bulk_rows.row_from_json(Artifact, artifact)
+        set_related(row, "blob", bulk_rows.row_from_json(Blob, blob))
         set_related(row, "job", jobs[row.job_id])
         yield row
 

@@ -11,7 +11,7 @@ from django.db.models import BooleanField, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Upper
 
 from pipelines.models import Task, TaskText
-from pipelines.models.plumbing.private import restrict_to_first
+from pipelines.models.plumbing.django_internals import restrict_to_first
 
 FIRST = 1_000
 """So many tasks are read in order whatever the words are."""

@@ -23,7 +23,7 @@ from pipelines.models import (
     User,
     with_display_status,
 )
-from pipelines.models.plumbing.compiled import array_field, compiled
+from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.queries.dates import EVER, DateRange
 from pipelines.queries.line_filter import line_condition
 from pipelines.queries.task_search import NEWEST, OLDEST, search_ids

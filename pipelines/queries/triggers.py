@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.db.models import QuerySet
 
 from pipelines.models import Line, Project, Status, Trigger, TriggerDelivery
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.statements import LATEST_DELIVERIES
 
 RUNS = 20

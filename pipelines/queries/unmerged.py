@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from pipelines.models import Delivery, Status, Task, VersionStation, VisitCommit
-from pipelines.models.plumbing.compiled import array_field, server_prepared
+from pipelines.models.plumbing.compiled_queries import array_field, server_prepared
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
-from pipelines.queries.trace import TraceStep, check_results, steps_of, trace_of
+from pipelines.queries.decision_trace import TraceStep, check_results, steps_of, trace_of
 from pipelines.routing.document.line import ParsedLine, Rule
 from pipelines.routing.sentences.conditions import Leaf, condition_leaves
 from pipelines.routing.sentences.decisions import decision_sentence, policy_summary, stopping_gate_text

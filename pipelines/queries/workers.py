@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import BigIntegerField, DateTimeField, Q, QuerySet
 
 from pipelines.models import Worker
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.ports.terms import ALIVE_SECONDS
 from pipelines.routing.document.kinds import runs_programs
 

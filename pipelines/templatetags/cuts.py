@@ -26,7 +26,7 @@ def shortened(text: object, most: int) -> str:
 
 
 @dataclass(frozen=True)
-class Cut(Generic[T]):
+class PageSlice(Generic[T]):
     """`rows`: those that a page shows of a list of `total`, from the place `start` on; `next`: the place after them, 0
     at the end."""
 
@@ -40,7 +40,7 @@ class Cut(Generic[T]):
         return end if end < self.total else 0
 
     @property
-    def partial(self) -> bool:
+    def is_partial(self) -> bool:
         return len(self.rows) < self.total
 
     @property
@@ -52,9 +52,9 @@ class Cut(Generic[T]):
         return self.start + len(self.rows)
 
 
-def part_of(rows: Sequence[T], most: int, start: str = "") -> Cut[T]:
+def slice_of(rows: Sequence[T], most: int, start: str = "") -> PageSlice[T]:
     """`start`: as an address says it."""
     # `isdigit` alone takes “²”, which `int` refuses; the length bounds the number.
     plain = start.isascii() and start.isdigit() and len(start) < 9
     place = min(int(start) if plain else 0, max(len(rows) - 1, 0))
-    return Cut(rows[place : place + most], len(rows), place)
+    return PageSlice(rows[place : place + most], len(rows), place)

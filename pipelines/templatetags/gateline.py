@@ -41,7 +41,7 @@ class UnknownIcon(ValueError):
 
 
 @dataclass(frozen=True)
-class Look:
+class StatusLook:
     """Display of a status: always a tone with an icon and a word, never colour alone."""
 
     tone: Tone
@@ -49,18 +49,18 @@ class Look:
     word: str
 
 
-STATUSES: Mapping[str, Look] = {
-    "queued": Look("neutral", "status-queued", "Queued"),
-    "running": Look("active", "status-running", "Running"),
-    "evaluating": Look("active", "status-evaluating", "Evaluating"),
-    "awaiting_review": Look("attention", "status-awaiting_review", "Waiting for review"),
-    "waiting_for_input": Look("attention", "actor-person", "Waiting for input"),
-    "held": Look("attention", "status-held", "On hold"),
-    "blocked": Look("attention", "status-blocked", "Blocked"),
-    "stuck": Look("danger", "status-stuck", "Stuck"),
-    "completed": Look("ok", "status-completed", "Completed"),
-    "failed": Look("danger", "status-failed", "Failed"),
-    "cancelled": Look("neutral", "status-cancelled", "Cancelled"),
+STATUSES: Mapping[str, StatusLook] = {
+    "queued": StatusLook("neutral", "status-queued", "Queued"),
+    "running": StatusLook("active", "status-running", "Running"),
+    "evaluating": StatusLook("active", "status-evaluating", "Evaluating"),
+    "awaiting_review": StatusLook("attention", "status-awaiting_review", "Waiting for review"),
+    "waiting_for_input": StatusLook("attention", "actor-person", "Waiting for input"),
+    "held": StatusLook("attention", "status-held", "On hold"),
+    "blocked": StatusLook("attention", "status-blocked", "Blocked"),
+    "stuck": StatusLook("danger", "status-stuck", "Stuck"),
+    "completed": StatusLook("ok", "status-completed", "Completed"),
+    "failed": StatusLook("danger", "status-failed", "Failed"),
+    "cancelled": StatusLook("neutral", "status-cancelled", "Cancelled"),
 }
 
 
@@ -86,7 +86,7 @@ def _read_json(path: Path, changed: float) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=8)
-def _changed(path: Path, second: int) -> float:
+def _modified_at(path: Path, second: int) -> float:
     """Return when the file was last written, 0 where there is none: looked up once a second, not once for
     each of 200 icons."""
     try:
@@ -96,24 +96,24 @@ def _changed(path: Path, second: int) -> float:
 
 
 def _static_json(name: str) -> dict[str, Any]:
-    return _read_of_second(str(settings.BASE_DIR), name, int(time.monotonic()))
+    return _read_static_json(str(settings.BASE_DIR), name, int(time.monotonic()))
 
 
 @lru_cache(maxsize=16)
-def _read_of_second(base: str, name: str, second: int) -> dict[str, Any]:
+def _read_static_json(base: str, name: str, second: int) -> dict[str, Any]:
     path = Path(base, "static", name)
-    changed = _changed(path, second)
+    changed = _modified_at(path, second)
     return _read_json(path, changed) if changed else {}
 
 
 def asset(source: str) -> str:
     """The address of one built file by its source, "" where nothing is built."""
     entry = _static_json(MANIFEST).get(source)
-    return _address(entry["file"], settings.STATIC_URL) if entry else ""
+    return _dist_url(entry["file"], settings.STATIC_URL) if entry else ""
 
 
 @lru_cache(maxsize=256)
-def _address(file: str, _root: str) -> str:
+def _dist_url(file: str, _root: str) -> str:
     """A name of a built file changes with what is in it; icons ask for one a hundred times a page."""
     return static(f"dist/{file}")
 
@@ -127,7 +127,7 @@ def vite(context: Context, entry: str) -> SafeString:
         return mark_safe("")
     # It is made when it is first written out, and is false until then.
     nonce = str(getattr(context.get("request"), "csp_nonce", ""))
-    sheets = [static(f"dist/{name}") for name in _sheets(manifest, chunk)]
+    sheets = [static(f"dist/{name}") for name in _style_sheets(manifest, chunk)]
     links = format_html_join(
         "\n", '<link rel="stylesheet" href="{}" nonce="{}">', ((s, nonce) for s in sheets)
     )
@@ -137,9 +137,11 @@ def vite(context: Context, entry: str) -> SafeString:
     return mark_safe(f"{links}\n{script}")
 
 
-def _sheets(manifest: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[str]:
+def _style_sheets(manifest: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[str]:
     """The sheets of a chunk and of what it imports, each once, imported ones first."""
-    imported = [sheet for name in chunk.get("imports", ()) for sheet in _sheets(manifest, manifest[name])]
+    imported = [
+        sheet for name in chunk.get("imports", ()) for sheet in _style_sheets(manifest, manifest[name])
+    ]
     return list(dict.fromkeys([*imported, *chunk.get("css", ())]))
 
 
@@ -156,12 +158,12 @@ def favicon(dotted: bool = False) -> str:
 @register.simple_tag
 def icon(name: str, size: int = 16, label: str = "", css: str = "") -> SafeString:
     """Return one icon of the sprite. Without a label it is decoration and hidden from screen readers."""
-    return _drawn(name, size, str(label), css, asset("static/icons.json"))
+    return _icon_html(name, size, str(label), css, asset("static/icons.json"))
 
 
 @lru_cache(maxsize=4096)
-def _drawn(name: str, size: int, label: str, css: str, sprite: str) -> SafeString:
-    if name not in _icons():
+def _icon_html(name: str, size: int, label: str, css: str, sprite: str) -> SafeString:
+    if name not in _icon_names():
         raise UnknownIcon(name)
     css_class = " ".join(part for part in ("icon", f"icon-{size}" if size != 16 else "", css) if part)
     attributes = (
@@ -177,9 +179,9 @@ def _drawn(name: str, size: int, label: str, css: str, sprite: str) -> SafeStrin
 
 
 @register.filter
-def status(value: str) -> Look:
+def status(value: str) -> StatusLook:
     """The look of a status; an unknown one is shown by its name, neutral."""
-    return STATUSES.get(str(value)) or Look("neutral", "info", str(value))
+    return STATUSES.get(str(value)) or StatusLook("neutral", "info", str(value))
 
 
 @register.filter
@@ -190,7 +192,7 @@ def words(value: object) -> str:
 
 @register.filter
 def station_icon(kind: str) -> str:
-    return _known(f"station-{kind}", "station-other")
+    return _known_or_default(f"station-{kind}", "station-other")
 
 
 @register.filter
@@ -208,33 +210,33 @@ def failure_word(kind: str) -> str:
 @register.filter
 def gate_icon(mode: str) -> str:
     """The icon of a gate by its mode. Never a tick: that would look approved."""
-    return _known(f"gate-{mode}", "gate")
+    return _known_or_default(f"gate-{mode}", "gate")
 
 
 @register.filter
 def end_icon(kind: str) -> str:
-    return _known(f"end-{kind}", "end-completed")
+    return _known_or_default(f"end-{kind}", "end-completed")
 
 
 @register.filter
 def actor_icon(kind: str) -> str:
-    return _known(f"actor-{kind}", "actor-system")
+    return _known_or_default(f"actor-{kind}", "actor-system")
 
 
-def _icons() -> Collection[str]:
+def _icon_names() -> Collection[str]:
     """The names in the sprite (static/build/sprite.ts)."""
-    return _named(asset("static/icons.json")) or _STATIONS | _static_json(SPRITE).keys()
+    return _sprite_names(asset("static/icons.json")) or _STATIONS | _static_json(SPRITE).keys()
 
 
 @lru_cache(maxsize=4)
-def _named(sprite: str) -> frozenset[str]:
+def _sprite_names(sprite: str) -> frozenset[str]:
     """Return the icon names by the built sprite's address, which changes with its contents; none where it is
     not built."""
     return _STATIONS.union(_static_json(SPRITE)) if sprite else frozenset()
 
 
-def _known(name: str, otherwise: str) -> str:
-    return name if name in _icons() else otherwise
+def _known_or_default(name: str, otherwise: str) -> str:
+    return name if name in _icon_names() else otherwise
 
 
 @register.filter
@@ -277,15 +279,15 @@ def duration(value: timedelta | float | None) -> str:
     hours, rest = divmod(rest, 3600)
     minutes, left = divmod(rest, 60)
     if days:
-        return _units((days, "d"), (hours, "h"))
+        return _join_units((days, "d"), (hours, "h"))
     if hours:
-        return _units((hours, "h"), (minutes, "min"))
+        return _join_units((hours, "h"), (minutes, "min"))
     if minutes:
-        return _units((minutes, "min"), (left if minutes < 10 else 0, "s"))
+        return _join_units((minutes, "min"), (left if minutes < 10 else 0, "s"))
     return f"{left}{NBSP}s"
 
 
-def _units(first: tuple[int, str], second: tuple[int, str]) -> str:
+def _join_units(first: tuple[int, str], second: tuple[int, str]) -> str:
     return NBSP.join(f"{number}{NBSP}{unit}" for number, unit in (first, second) if number)
 
 
@@ -315,11 +317,11 @@ def exact(value: datetime | None) -> str:
     """The exact time in the reader's zone, e.g. `Fri 21 Nov 2025, 14:21:40 UTC`."""
     if value is None or value == "":
         return ""
-    return _exact(value, timezone.get_current_timezone_name())
+    return _exact_text(value, timezone.get_current_timezone_name())
 
 
 @lru_cache(maxsize=4096)
-def _exact(value: datetime, _zone: str) -> str:
+def _exact_text(value: datetime, _zone: str) -> str:
     """Lists are read again and again while the times in them stay."""
     # `localtime` reads the zone itself; the argument tells the entries of the cache apart.
     return date_format(timezone.localtime(value), "D j M Y, H:i:s T")

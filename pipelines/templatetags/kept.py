@@ -18,7 +18,7 @@ MOST = 100
 """Sets of values of one place that are kept."""
 
 
-class KeptNode(Node):
+class CachedNode(Node):
     """Template node with a cache of its output, which lives as long as its template: an edited one is
     rendered anew."""
 
@@ -41,8 +41,8 @@ class KeptNode(Node):
 
 
 @register.tag
-def kept(parser: Parser, token: Token) -> KeptNode:
+def kept(parser: Parser, token: Token) -> CachedNode:
     _name, *values = token.split_contents()
     nodelist = parser.parse(("endkept",))
     parser.delete_first_token()
-    return KeptNode(nodelist, [parser.compile_filter(argument) for argument in values])
+    return CachedNode(nodelist, [parser.compile_filter(argument) for argument in values])

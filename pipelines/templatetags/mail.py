@@ -80,12 +80,14 @@ def style(name: str) -> SafeString:
 def dark_tones() -> SafeString:
     """Return the changes of the dark theme, for mail programs that follow it."""
     rules = "".join(
-        f".gl-{name} {{ {_dark(tones)} }} " for name, (_measures, tones) in STYLES.items() if tones
+        f".gl-{name} {{ {_dark_declarations(tones)} }} "
+        for name, (_measures, tones) in STYLES.items()
+        if tones
     )
     return mark_safe(f"@media (prefers-color-scheme: dark) {{ {rules}}}")  # nosec: constants of this file
 
 
-def _dark(tones: dict[str, str]) -> str:
+def _dark_declarations(tones: dict[str, str]) -> str:
     # The light tones stand in the style of each tag, which wins over a sheet otherwise.
     return "; ".join(f"{key}: {TONES[role][1]} !important" for key, role in tones.items())
 

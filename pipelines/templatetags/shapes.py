@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Part:
+class BarPart:
     """Part of a bar, in per cent of its width."""
 
     start: str
@@ -15,18 +15,18 @@ class Part:
     tone: str
 
 
-def bar_parts(value: float, maximum: float, tone: str = "active") -> list[Part]:
+def bar_parts(value: float, maximum: float, tone: str = "active") -> list[BarPart]:
     """Pieces of an elapsed bar; past `maximum` it splits at the expected time, the rest is late."""
     value, maximum = max(float(value or 0), 0.0), max(float(maximum or 0), 0.0)
     if maximum == 0:
         return []
     if value <= maximum:
-        return [Part("0", f"{100 * value / maximum:.1f}", tone)]
+        return [BarPart("0", f"{100 * value / maximum:.1f}", tone)]
     split = 100 * maximum / value
     return [
         # A gap of one per cent stands at the expected time.
-        Part("0", f"{max(split - 1, 0):.1f}", "neutral"),
-        Part(f"{split:.1f}", f"{100 - split:.1f}", "attention"),
+        BarPart("0", f"{max(split - 1, 0):.1f}", "neutral"),
+        BarPart(f"{split:.1f}", f"{100 - split:.1f}", "attention"),
     ]
 
 

@@ -18,7 +18,7 @@ LAST_PROJECT = "gl_project"
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class FrameContext:
     """`project`: where Lines, Insights, Settings and New task lead. `everywhere`: the page spans all of several
     projects. `query`: what narrows Home, Inbox and Tasks to the project, where there are several."""
 
@@ -28,16 +28,16 @@ class Here:
 
 
 @register.simple_tag(takes_context=True)
-def here(context: Context) -> Here:
+def here(context: Context) -> FrameContext:
     """Return the project data of the page; without a project in the page, that whose page was opened last.
     `projects` of the context are those that the reader may see, so the cookie leads nowhere else."""
     project, scope, projects = context.get("project"), context.get("scope"), context.get("projects") or ()
-    everywhere = bool(scope and scope.several)
+    everywhere = bool(scope and scope.has_several_projects)
     others = any(other != project for other in projects) if project else len(projects) > 1
-    project = project or _last(projects, context)
+    project = project or _last_project(projects, context)
     narrows = project and others and not everywhere
     query = f"?{urlencode({'project': f'{project.owner.key}/{project.key}'})}" if narrows else ""
-    return Here(project, everywhere, query)
+    return FrameContext(project, everywhere, query)
 
 
 ROW = (
@@ -53,7 +53,7 @@ def switcher_rows(context: Context) -> SafeString:
     address = getattr(scope, "address", "") if len(projects) > 1 else ""
     rows = [
         (
-            _narrowed(context, address, project)
+            _narrowed_url(context, address, project)
             if address
             else reverse("lines", args=[project.owner.key, project.key]),
             "true" if project == here.project and not here.everywhere else "false",
@@ -66,7 +66,7 @@ def switcher_rows(context: Context) -> SafeString:
     return format_html_join("", ROW, rows)
 
 
-def _narrowed(context: Context, address: str, project: Any) -> str:
+def _narrowed_url(context: Context, address: str, project: Any) -> str:
     """This page of that project alone, with what else was asked of it."""
     query = context["request"].GET.copy()
     query["project"] = str(project)
@@ -75,7 +75,7 @@ def _narrowed(context: Context, address: str, project: Any) -> str:
     return f"{address}?{query.urlencode()}"
 
 
-def _last(projects: Any, context: Context) -> Any:
+def _last_project(projects: Any, context: Context) -> Any:
     request = context.get("request")
     project_id = request.COOKIES.get(LAST_PROJECT) if request else None
     return next(

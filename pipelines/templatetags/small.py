@@ -38,11 +38,11 @@ def at_task(address: str, name: str) -> str:
     return address.replace("-of-task-", name)
 
 
-def _classes(*names: str) -> str:
+def _class_names(*names: str) -> str:
     return " ".join(filter(None, names))
 
 
-def _attributes(attributes: object) -> SafeString:
+def _safe_attributes(attributes: object) -> SafeString:
     """Return the attributes as a component passes them on: an object that only its text marks as safe."""
     return conditional_escape(str(attributes))
 
@@ -52,7 +52,7 @@ def elapsed(start: datetime, css: str = "", attrs: str = "") -> SafeString:
     """Return the time since then as an element; it ticks."""
     return format_html(
         '<time class="{}" datetime="{}" title="{}" data-elapsed {}>{}</time>',
-        _classes("time", css), start.isoformat(), exact(start), _attributes(attrs), since(start),
+        _class_names("time", css), start.isoformat(), exact(start), _safe_attributes(attrs), since(start),
     )  # fmt: skip
 
 
@@ -61,7 +61,8 @@ def moment(at: datetime, late: str = "", css: str = "", attrs: str = "") -> Safe
     """Relative and ticking; the exact time on hover."""
     return format_html(
         '<time class="{}" datetime="{}" title="{}" data-relative {}>{}</time>',
-        _classes("time", "time-late" if late else "", css), at.isoformat(), exact(at), _attributes(attrs), relative(at),
+        _class_names("time", "time-late" if late else "", css), at.isoformat(), exact(at), _safe_attributes(attrs),
+        relative(at),
     )  # fmt: skip
 
 
@@ -72,16 +73,16 @@ def kind_sign(
     """The small shape of a station, gate or end beside its name."""
     sprite = asset("static/icons.json")
     # The sprite is in the key of the cache: a rebuilt one has another address.
-    return _kind(str(shape), str(kind), str(tone), str(css), _attributes(attrs), sprite)
+    return _kind_html(str(shape), str(kind), str(tone), str(css), _safe_attributes(attrs), sprite)
 
 
 @lru_cache(maxsize=1024)
-def _kind(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite: str) -> SafeString:
+def _kind_html(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite: str) -> SafeString:
     icons = {"gate": gate_icon, "end": end_icon}
     drawn = icon(icons.get(shape, station_icon)(kind), 14)
     return format_html(
         '<span class="{}" aria-hidden="true" {}>{}{}</span>',
-        _classes("kind", f"kind-{shape}", f"kind-{tone}" if tone else "", css), attrs,
+        _class_names("kind", f"kind-{shape}", f"kind-{tone}" if tone else "", css), attrs,
         mark_safe(HEXAGON if shape == "gate" else ""), drawn,
     )  # fmt: skip
 
@@ -89,17 +90,17 @@ def _kind(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite
 @register.simple_tag
 def status_pill(value: str, word: str = "", plain: str = "", css: str = "", attrs: str = "") -> SafeString:
     """`word` instead of the word of the status; `plain`: without the pill around it."""
-    sprite, attributes = asset("static/icons.json"), _attributes(attrs)
-    return _pill(str(value), str(word), bool(plain), str(css), attributes, sprite)
+    sprite, attributes = asset("static/icons.json"), _safe_attributes(attrs)
+    return _pill_html(str(value), str(word), bool(plain), str(css), attributes, sprite)
 
 
 @lru_cache(maxsize=1024)
-def _pill(value: str, word: str, plain: bool, css: str, attrs: SafeString, _sprite: str) -> SafeString:
+def _pill_html(value: str, word: str, plain: bool, css: str, attrs: SafeString, _sprite: str) -> SafeString:
     look = status(value)
     shape = ("state", f"tone-{look.tone}") if plain else ("pill", f"pill-{look.tone}")
     return format_html(
         '<span class="{}" data-status="{}" {}>{} {}</span>',
-        _classes(*shape, "spin" if value == "running" else "", css), value, attrs, icon(look.icon),
+        _class_names(*shape, "spin" if value == "running" else "", css), value, attrs, icon(look.icon),
         word or look.word,
     )  # fmt: skip
 
@@ -110,8 +111,8 @@ def person_sign(name: str, kind: str = "person", css: str = "", attrs: str = "")
     drawn = icon(actor_icon(str(kind)), 14)
     return format_html(
         '<span class="{}" {}>{} <span>{}</span></span>',
-        _classes("person", css),
-        _attributes(attrs),
+        _class_names("person", css),
+        _safe_attributes(attrs),
         drawn,
         name,
     )

@@ -35,10 +35,10 @@ ATTENTION = frozenset(("blocked", "held", "waiting_for_input"))
 @register.simple_tag(takes_context=True)
 def task_cards(context: Context, column: Any) -> SafeString:
     """Return the cards of a column; `task_at` is the address of a task as `at_task` needs it."""
-    return mark_safe("".join(_card(context, card) for card in column.cards))
+    return mark_safe("".join(_card_html(context, card) for card in column.cards))
 
 
-def _card(context: Context, card: Any) -> SafeString:
+def _card_html(context: Context, card: Any) -> SafeString:
     address = at_task(context["task_at"], card.task.name)
     css = " card-danger" if card.status == "stuck" else " card-attention" if card.status in ATTENTION else ""
     runs = bool(card.expected and card.runs)
@@ -48,36 +48,36 @@ def _card(context: Context, card: Any) -> SafeString:
         key=card.key,
         name=card.task.name,
         seq=card.task.seq,
-        again=_again(card),
+        again=_repeat_html(card),
         token=card.token.pk,
         address=address,
         title=card.task.title,
-        status=_status(card),
+        status=_status_html(card),
         late=format_html('<span class="state tone-attention">{} {}</span>', icon("late", 14), "late")
         if card.late
         else NOTHING,
         since=elapsed(card.since),
         expected=format_html('<span class="muted">/ {}</span>', duration(card.expected)) if runs else NOTHING,
-        more=_more(context, card, address),
-        foot=_gate_foot(card) if card.gate else _foot(card),
-        branches=_branches(card.branches) if card.branches else NOTHING,
+        more=_details_html(context, card, address),
+        foot=_gate_foot_html(card) if card.gate else _foot_html(card),
+        branches=_branches_html(card.branches) if card.branches else NOTHING,
     )
 
 
-def _again(card: Any) -> SafeString:
+def _repeat_html(card: Any) -> SafeString:
     parts = [f"run {card.run}"] if card.run > 1 else []
     parts += [f"attempt {card.attempt}"] if card.attempt > 1 else []
     return format_html(SIGN, icon("retry", 12), " ".join(parts)) if parts else NOTHING
 
 
-def _status(card: Any) -> SafeString:
+def _status_html(card: Any) -> SafeString:
     if card.status == "awaiting_review":
         return status_pill("awaiting_review", "In review", "yes")
     loud = card.sentence or card.manual
     return status_pill(card.status) if loud else status_pill(card.status, "", "yes")
 
 
-def _more(context: Context, card: Any, address: str) -> Any:
+def _details_html(context: Context, card: Any, address: str) -> Any:
     """Return the parts that few cards have: a bar, a cost, what they wait for and what can be done about it,
     the end of a log."""
     bar = card.expected and (card.runs or card.gate)
@@ -88,7 +88,7 @@ def _more(context: Context, card: Any, address: str) -> Any:
         return drawn.render(context)
 
 
-def _gate_foot(card: Any) -> SafeString:
+def _gate_foot_html(card: Any) -> SafeString:
     have = {"n": card.votes, "m": card.needed}
     words = "{n} of {m} approvals".format(**have) if card.needed > 1 else "needs 1 approval"
     approvals = format_html(FOOT, "", format_html(SIGN, icon("actor-person", 12), words))
@@ -104,7 +104,7 @@ def _gate_foot(card: Any) -> SafeString:
     )
 
 
-def _foot(card: Any) -> SafeString:
+def _foot_html(card: Any) -> SafeString:
     name = card.actor or ("somebody" if card.actor_kind == "person" else "")
     actor = person_sign(name, card.actor_kind) if name else NOTHING
     left: Any = NOTHING
@@ -114,6 +114,6 @@ def _foot(card: Any) -> SafeString:
     return format_html(FOOT, "", format_html("{} {}", actor, left))
 
 
-def _branches(branches: tuple[int, int]) -> SafeString:
+def _branches_html(branches: tuple[int, int]) -> SafeString:
     words = f"{branches[0]} of {branches[1]} branches"
     return format_html(FOOT, "", format_html(SIGN, icon("fork", 12), words))

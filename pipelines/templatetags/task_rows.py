@@ -40,10 +40,10 @@ def task_rows(context: Context) -> SafeString:
     as in the head."""
     tasks: Iterable[Any] = context["rows"]
     columns = [name for name in ("several", "line_view", "has_priorities", "has_due") if context.get(name)]
-    return mark_safe("".join(_row(task, columns) for task in tasks))
+    return mark_safe("".join(_row_html(task, columns) for task in tasks))
 
 
-def _row(task: Any, columns: list[str]) -> SafeString:
+def _row_html(task: Any, columns: list[str]) -> SafeString:
     several = "several" in columns
     project = task.project.name or task.project.key if several else ""
     return format_html(
@@ -55,31 +55,31 @@ def _row(task: Any, columns: list[str]) -> SafeString:
         if several
         else NOTHING,
         labels=format_html_join(" ", '<span class="badge">{}</span>', ((label,) for label in task.labels)),
-        project=_cell(project) if several else NOTHING,
-        line=NOTHING if "line_view" in columns else _cell(_line(task)),
+        project=_cell_html(project) if several else NOTHING,
+        line=NOTHING if "line_view" in columns else _cell_html(_line_link(task)),
         status=status_pill(
-            task.display_status, _completed_unmerged() if getattr(task, "unmerged", False) else ""
+            task.display_status, _unmerged_label() if getattr(task, "unmerged", False) else ""
         ),
-        priority=_cell(task.get_priority_display()) if "has_priorities" in columns else NOTHING,
-        due=_due(task) if "has_due" in columns else NOTHING,
+        priority=_cell_html(task.get_priority_display()) if "has_priorities" in columns else NOTHING,
+        due=_due_cell(task) if "has_due" in columns else NOTHING,
         requester=task.requested_by,
         started=moment(task.created_at),
         took=since(task.created_at, task.ended_at) if task.ended_at else elapsed(task.created_at),
     )
 
 
-def _completed_unmerged() -> str:
+def _unmerged_label() -> str:
     return "Completed, not merged"
 
 
-def _cell(text: str) -> SafeString:
+def _cell_html(text: str) -> SafeString:
     return format_html('<td class="hide-phone">{}</td>', text)
 
 
-def _line(task: Any) -> SafeString:
+def _line_link(task: Any) -> SafeString:
     return format_html('<a href="{}">{}</a>', task.line_address, task.line.name)
 
 
-def _due(task: Task) -> SafeString:
+def _due_cell(task: Task) -> SafeString:
     drawn = moment(task.due_at) if task.due_at else NOTHING
     return format_html('<td class="numbers hide-phone">{}</td>', drawn)

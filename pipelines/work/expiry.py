@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 
 from pipelines.models import Artifact, Blob, RunnerUpload, Snapshot, Upload, VisitCommit
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.work.statements import UNUSED_UPLOADS
 from pipelines.work.storage import artifact_storage
 

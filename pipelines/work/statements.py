@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipelines.models.plumbing.compiled import array
+from pipelines.models.plumbing.compiled_queries import array
 
 # Claiming
 

@@ -97,7 +97,7 @@ def timed(work: Any) -> tuple[float, float, Any]:
 
 def measure(line: Any, decisions: int) -> dict[str, Any]:
     from pipelines.lines.backtest import Selection, back_test, of_document  # noqa: PLC0415  # after `database`
-    from pipelines.lines.backtest.reading import rows  # noqa: PLC0415  # after `database`
+    from pipelines.lines.backtest.recorded_decisions import rows  # noqa: PLC0415  # after `database`
 
     selection = Selection(limit=decisions)
 

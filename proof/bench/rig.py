@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from config.embedded.hold import acquire_share
+from config.embedded.server_share import acquire_share
 from proof.soak.kills import free_port, prepare
 
 RESULTS = Path(__file__).resolve().parent / "results"

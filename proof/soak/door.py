@@ -1,4 +1,4 @@
-"""Attack a web process as it comes, and tell how signed-in people get on beside it (config/door.py).
+"""Attack a web process as it comes, and tell how signed-in people get on beside it (config/request_bounds.py).
 
     python -m proof.soak.door [--seconds 60] [--server daphne|uvicorn|granian] [--beside FOLDER]
 
@@ -168,7 +168,7 @@ def main() -> int:
         from django.core.management import call_command  # noqa: PLC0415  # see prepare
         from django.db import connections  # noqa: PLC0415  # see prepare
 
-        from config.embedded.hold import acquire_share  # noqa: PLC0415  # see prepare
+        from config.embedded.server_share import acquire_share  # noqa: PLC0415  # see prepare
 
         call_command("migrate", verbosity=0)
         try:

@@ -50,7 +50,7 @@ def prepare(home: Path) -> None:
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "LOG_LEVEL": os.environ.get("LOG_LEVEL", "WARNING"),
     }
-    from config.embedded.hold import acquire_share  # noqa: PLC0415  # reads the folder's name from the environment
+    from config.embedded.server_share import acquire_share  # noqa: PLC0415  # reads the folder's name from the environment
 
     acquire_share(home, durable=True)
     import django  # noqa: PLC0415  # reads the settings, which read the server's connection

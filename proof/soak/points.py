@@ -84,7 +84,7 @@ def set_up() -> None:
 
 def main() -> None:
     from config.embedded import layout  # noqa: PLC0415  # reads the folder's name from the environment
-    from config.embedded.hold import acquire_share  # noqa: PLC0415  # as above
+    from config.embedded.server_share import acquire_share  # noqa: PLC0415  # as above
 
     os.environ["GATELINE_ROLE"] = "worker"
     acquire_share(layout.home())

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from pipelines.errors import Conflict, Forbidden
 from pipelines.models import GateVisit, User
-from pipelines.models.plumbing.compiled import compiled, fetch
+from pipelines.models.plumbing.compiled_queries import compiled, fetch
 from reviews.attention.hints import hint
 from reviews.models import ReviewClaim
 from reviews.models.statements import CLAIM

@@ -9,7 +9,7 @@ from django.db.models import BigIntegerField, CharField, QuerySet
 
 from pipelines.errors import Conflict, Forbidden, Invalid, existing
 from pipelines.models import GateVisit, Membership, User
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.ports import clock
 from pipelines.ports.observers import QuestionAnswered, QuestionRaised, emit
 from reviews.attention.hints import hint

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import GateVisit, User
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.ports import clock
 from pipelines.ports.observers import PersonHint, publish_hints
 from reviews.models import ReviewSnooze

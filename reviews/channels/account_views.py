@@ -10,14 +10,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.errors import NotFound
-from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
 from reviews.channels import accounts
 
 
-@signed_in
+@sign_in_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def page(request: SignedIn) -> HttpResponse:
+def page(request: SignedInRequest) -> HttpResponse:
     """A POST (`connection`) makes a code, shown on this page and never again."""
     code, chosen = "", request.POST.get("connection", "")
     status = 200
@@ -44,9 +44,9 @@ def page(request: SignedIn) -> HttpResponse:
     )
 
 
-@signed_in
+@sign_in_required
 @require_POST
-def unlink(request: SignedIn, account: int) -> HttpResponse:
+def unlink(request: SignedInRequest, account: int) -> HttpResponse:
     try:
         accounts.unlink(request.user, account)
     except NotFound as problem:

@@ -10,10 +10,10 @@ from ninja.errors import HttpError
 from pydantic import BaseModel
 
 from pipelines.api.problems import ProblemOut
-from pipelines.web.shell.anonymous import wrong_tokens
-from pipelines.web.shell.turns import TooMuch
+from pipelines.web.shell.costly_requests import TurnRefused
+from pipelines.web.shell.rate_limits import wrong_tokens
 from reviews.channels import interactions, mattermost_calls, slack_calls
-from reviews.channels.pressed import NotSigned
+from reviews.channels.chat_actions import NotSigned
 from reviews.models import ChannelConnection
 
 router = Router(tags=["gates"])
@@ -63,9 +63,9 @@ def take(request: HttpRequest, channel: int) -> Any:
             raise NotSigned
         CALLS[connection.kind].check(connection, headers, request.body)
     except NotSigned as unsigned:
-        if seconds := wrong_tokens.wait(request):
+        if seconds := wrong_tokens.count_and_retry_after(request):
             message = "Too many wrong tokens came from this address. Wait a minute."
-            raise TooMuch(message, seconds) from unsigned
+            raise TurnRefused(message, seconds) from unsigned
         why = "The signature or token is missing, wrong or older than five minutes. Compare the secret."
         raise HttpError(401, why) from unsigned
     pressed = CALLS[connection.kind].read(request.body)

@@ -93,7 +93,7 @@ def post_call(url: str, document: Mapping[str, Any], method: str = "POST", **hea
 
 
 def check(answer: HttpAnswer) -> None:
-    """Raises ChannelAway for what may pass, ChannelError for what does not."""
+    """Raises ChannelUnavailable for what may pass, ChannelError for what does not."""
     if answer.status == 429 or answer.status >= 500:
         raise ChannelUnavailable(f"The server answered {answer.status}.")
     if not 200 <= answer.status < 300:
@@ -101,7 +101,7 @@ def check(answer: HttpAnswer) -> None:
 
 
 def without_id(answer: HttpAnswer) -> str:
-    """Read the answer of a channel that names no message. Raises ChannelAway, ChannelError."""
+    """Read the answer of a channel that names no message. Raises ChannelUnavailable, ChannelError."""
     check(answer)
     return ""
 

@@ -14,11 +14,11 @@ from pipelines.ports.queue_tasks import CHANNELS, SEND_CHAT_REPLY
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
 from pipelines.routing.document.line import Gate
-from pipelines.web.changes.trees import unopened
+from pipelines.web.changes.trees import unopened_count
 from reviews.channels import accounts
-from reviews.channels.pressed import APPROVE, ChatAction
+from reviews.channels.chat_actions import APPROVE, ChatAction
+from reviews.decision.entitlements import Entitlements
 from reviews.decision.gates import gate_of, needs_word_only
-from reviews.decision.standing import Entitlements
 from reviews.models import ChannelConnection
 
 MOST_BYTES = 64 * 1024
@@ -98,7 +98,7 @@ def _approve(connection: ChannelConnection, pressed: ChatAction) -> str:
             token_version=version,
             evidence_digest=evidence,
             via=connection.kind,
-            unopened=unopened(visit, user),
+            unopened=unopened_count(visit, user),
             chat=engine.Chat(connection.name, connection.created_by),
         )
     except (Conflict, Forbidden, Invalid, NotFound) as problem:

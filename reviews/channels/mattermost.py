@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.work.outgoing.http_fetch import Call, HttpAnswer
 from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, document_of, post_call
-from reviews.channels.pressed import APPROVE
+from reviews.channels.chat_actions import APPROVE
 
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|>~<:])")
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.ports.vault import keys
-from reviews.channels.pressed import APPROVE, ChatAction, NotSigned, ascii_text
+from reviews.channels.chat_actions import APPROVE, ChatAction, NotSigned, ascii_text
 from reviews.models import ChannelConnection
 
 WORKSPACE = "server"

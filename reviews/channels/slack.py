@@ -16,7 +16,7 @@ from reviews.channels.channel import (
     document_of,
     post_call,
 )
-from reviews.channels.pressed import APPROVE
+from reviews.channels.chat_actions import APPROVE
 
 # Errors of Slack that may be over at the next try
 PASSING = ("ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout")

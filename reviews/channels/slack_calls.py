@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.ports.vault import keys
-from reviews.channels.pressed import ChatAction, NotSigned, ascii_text
+from reviews.channels.chat_actions import ChatAction, NotSigned, ascii_text
 from reviews.models import ChannelConnection
 
 # Seconds, as Slack recommends against calls that are sent again

@@ -16,11 +16,11 @@ from pipelines.ports import audit
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
-from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
 from reviews.channels.channel import ChannelError, ChannelKind
 from reviews.channels.forms import ChannelForm
 from reviews.channels.interactions import request_address
-from reviews.channels.sending import deliver, test_message
+from reviews.channels.message_delivery import deliver, test_message
 from reviews.channels.table import BY_KEY, KINDS
 from reviews.models import ChannelConnection, ChannelMessage
 
@@ -39,9 +39,9 @@ class ChannelRow:
         return request_address(self.connection) if self.connection.signing else ""
 
 
-@in_project("admin")
+@project_required("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
-def index(request: SignedIn, project: Project) -> HttpResponse:
+def index(request: SignedInRequest, project: Project) -> HttpResponse:
     form = ChannelForm(project, request.POST or None)
     made, shown_once, status = None, "", 200
     if request.method == "POST" and not form.is_valid():
@@ -74,7 +74,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         "reviews/channels.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Channels"),
+        trail=project_breadcrumb(project, "Channels"),
         status=status,
         form=form,
         kinds=KINDS,
@@ -86,9 +86,9 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def test(request: SignedIn, project: Project, channel: int) -> HttpResponse:
+def test(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
     """Sent at once, so that the answer of the server is on the page."""
     connection = _get_connection(project, channel)
     message = ChannelMessage(
@@ -103,9 +103,9 @@ def test(request: SignedIn, project: Project, channel: int) -> HttpResponse:
     return _back(project)
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def remove(request: SignedIn, project: Project, channel: int) -> HttpResponse:
+def remove(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
     connection = _get_connection(project, channel)
     with transaction.atomic():
         _record(request, "channel.disconnected", connection)
@@ -114,9 +114,9 @@ def remove(request: SignedIn, project: Project, channel: int) -> HttpResponse:
     return _back(project)
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def resend(request: SignedIn, project: Project, message: int) -> HttpResponse:
+def resend(request: SignedInRequest, project: Project, message: int) -> HttpResponse:
     """Send a message that could not be sent."""
     failed = ChannelMessage.objects.filter(
         pk=message, connection__project=project, state=ChannelMessage.State.FAILED
@@ -133,7 +133,7 @@ def _get_connection(project: Project, channel: int) -> ChannelConnection:
     return get_object_or_404(ChannelConnection.objects.filter(project=project, pk=channel))
 
 
-def _record(request: SignedIn, kind: str, connection: ChannelConnection) -> None:
+def _record(request: SignedInRequest, kind: str, connection: ChannelConnection) -> None:
     audit.record(
         kind,
         by=request.user,

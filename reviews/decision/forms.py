@@ -9,7 +9,7 @@ from django import forms
 from pipelines.errors import Invalid
 from pipelines.models import Word
 from pipelines.routing.document.line import Gate, Problem
-from pipelines.web.tasks.start import StartField, fields_of, given
+from pipelines.web.tasks.start import StartField, input_values, start_fields
 
 FIELDS = "fields"
 
@@ -41,9 +41,9 @@ class DecisionForm(forms.Form):
 
     def gate_fields(self, gate: Gate) -> list[StartField]:
         """Return the fields that an approval fills in, as typed, or as they begin."""
-        return fields_of(gate.fields, self.data if self.is_bound else None, self.problems, FIELDS)
+        return start_fields(gate.fields, self.data if self.is_bound else None, self.problems, FIELDS)
 
     def filled(self, gate: Gate) -> dict[str, Any]:
         """The values for the engine: of an approval only."""
         approves = gate.fields and self.data.get("word") == Word.APPROVE
-        return given(gate.fields, self.data, FIELDS) if approves else {}
+        return input_values(gate.fields, self.data, FIELDS) if approves else {}

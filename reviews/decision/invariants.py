@@ -9,13 +9,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.engine.invariants.reading import read
+from pipelines.engine.invariants.record_reading import read
 from pipelines.models import GateVisit, User
-from pipelines.models.plumbing.compiled import server_prepared
+from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed
-from reviews.decision.asked import decidable_among, places_of
-from reviews.decision.standing import Entitlements
+from reviews.decision.entitlements import Entitlements
+from reviews.decision.review_access import decidable_among, places_of
 from reviews.models import AskedPlace, Mail
 
 SAMPLE = 500
@@ -62,7 +62,7 @@ def _notify(visit: GateVisit) -> Iterable[str]:
 
 
 def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
-    """The rows that lists ask (`reviews.decision.asked`) are those of the open visits, each as its policy says."""
+    """The rows that lists read (`reviews.decision.review_access`) are those of the open visits, as the policies say."""
     if not _any():
         return
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN)

@@ -18,9 +18,9 @@ from pipelines.models import GateVisit, User, Word
 from pipelines.people import accounts
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
-from pipelines.web.changes.trees import unopened
+from pipelines.web.changes.trees import unopened_count
+from reviews.decision.entitlements import Entitlements
 from reviews.decision.gates import gate_of, needs_word_only
-from reviews.decision.standing import Entitlements
 from reviews.models import MailLink
 
 
@@ -89,7 +89,7 @@ def approve(token: str, now: datetime) -> MailLink:
                 token_version=link.token_version,
                 evidence_digest=link.evidence_digest,
                 via="mail",
-                unopened=unopened(link.visit, link.user),
+                unopened=unopened_count(link.visit, link.user),
             )
         except Conflict as problem:
             raise MailLinkRefused("decided", problem.detail, link.visit) from problem

@@ -21,9 +21,15 @@ from pipelines.formats.evidence.trees.remark_location import (
 )
 from pipelines.formats.evidence.trees.text_diff import file_side as text_side
 from pipelines.models import GateVisit, User, Vote
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.web.changes.comparing import Bytes, Comparison, CountedFile, StoredTree, sides
+from pipelines.web.changes.tree_comparison import (
+    CountedFile,
+    StoredBytes,
+    StoredTree,
+    TreeComparison,
+    file_sides,
+)
 from pipelines.work.transport.local.station_values import masker_of
 from reviews.models import Remark
 
@@ -97,13 +103,13 @@ class Remarks:
         digests = [{"digest": row.content} for row in rows] + [
             entry for row in rows if (entry := self._current_entry(row.path)) is not None
         ]
-        stored = Bytes(digests) if rows else None
+        stored = StoredBytes(digests) if rows else None
         self.placed = [self._place_remark(row, stored) for row in rows if stored]
 
     def _current_entry(self, path: str) -> Any:
         return self._files.get(path) or self._files.get(self._renamed.get(path, ""))
 
-    def _place_remark(self, row: Any, stored: Bytes) -> PlacedRemark:
+    def _place_remark(self, row: Any, stored: StoredBytes) -> PlacedRemark:
         earlier = row.visit_id != self.visit.pk
         remark_fate = self._locate_remark(row, stored) if earlier else RemarkLocation("", row.line)
         checked = row.resolution == Remark.Resolution.RESOLVED or (
@@ -121,7 +127,7 @@ class Remarks:
             matches=remark_fate.matches,
         )
 
-    def _locate_remark(self, row: Remark, stored: Bytes) -> RemarkLocation:
+    def _locate_remark(self, row: Remark, stored: StoredBytes) -> RemarkLocation:
         # What an earlier round removed has no line in the file as it is now
         if row.side == Remark.Side.OLD:
             return RemarkLocation(GONE, 0)
@@ -158,7 +164,7 @@ class Remarks:
         return counts
 
     def remarks_by_line(
-        self, comparison: Comparison, counted: CountedFile
+        self, comparison: TreeComparison, counted: CountedFile
     ) -> Mapping[tuple[str, int], Sequence[PlacedRemark]]:
         """Return the remarks of one file, by side and line."""
         by_place: dict[tuple[str, int], list[PlacedRemark]] = defaultdict(list)
@@ -170,7 +176,7 @@ class Remarks:
         return by_place
 
 
-def _lines(stored: Bytes, entry: Any) -> Sequence[str] | None:
+def _lines(stored: StoredBytes, entry: Any) -> Sequence[str] | None:
     data = stored.read(entry) if entry else None
     return None if data is None else text_side(data).lines
 
@@ -203,7 +209,7 @@ def with_remarks(visit: GateVisit, user: User, reason: str) -> str:
 
 
 def write(
-    visit: GateVisit, user: User, comparison: Comparison, path: str, side: str, line: int, text: str
+    visit: GateVisit, user: User, comparison: TreeComparison, path: str, side: str, line: int, text: str
 ) -> Remark:
     """Save a draft on a line under review. Raises Invalid (no such line, no text)."""
     if visit.votes.filter(user=user).exists() or visit.state != GateVisit.State.OPEN:
@@ -212,11 +218,11 @@ def write(
     # PostgreSQL stores no NUL
     if not text or len(text) > LONGEST or "\x00" in text:
         raise Invalid.at("text", "Write a comment.", f"At most {LONGEST} characters.")
-    counted = comparison.file(path)
+    counted = comparison.find_file(path)
     entry = counted and (counted.change.new if side == Remark.Side.NEW else counted.change.old)
     lines = None
     if counted and entry and "digest" in entry:
-        old, new = sides(counted.change, Bytes((counted.change.old, counted.change.new)))
+        old, new = file_sides(counted.change, StoredBytes((counted.change.old, counted.change.new)))
         lines = (new if side == Remark.Side.NEW else old).lines
     if lines is None or not 1 <= line <= len(lines) or not entry:
         raise Invalid.at("line", "This line is not under review.", "Choose a line of the changes.")

@@ -27,9 +27,9 @@ class InboxViewer:
     bearer: ApiToken | None = None
     of: Sequence[Project] | None = None
     positions: dict[str, list[int]] | None = None
-    """Ids of the tokens that wait, by how: read once by `reviews.inbox.finding`."""
+    """Ids of the tokens that wait, by how: read once by `reviews.inbox.item_queries`."""
     present: set[str] | None = None
-    """Kinds of which there may be any: asked once by `reviews.inbox.finding`."""
+    """Kinds of which there may be any: asked once by `reviews.inbox.item_queries`."""
 
     @cached_property
     def visible_projects(self) -> list[Project]:

@@ -10,17 +10,17 @@ from django import forms
 from pipelines.models import Deadlock, Escalation, GateVisit, Job, Token
 from pipelines.web.shell.forms import (
     AnswerForm,
-    Fact,
-    GivenHandoff,
-    Reason,
-    Resolved,
-    SeenForm,
-    SeenReason,
-    Supplied,
-    Unlocked,
+    DeadlockResolutionForm,
+    EscalationResolutionForm,
+    EvaluationAnswerForm,
+    HandoffForm,
+    MetadataForm,
+    ReasonForm,
+    TokenVersionForm,
+    VersionedReasonForm,
 )
-from reviews.decision.asked import MOST
-from reviews.inbox import acts, finding
+from reviews.decision.review_access import MOST
+from reviews.inbox import item_actions, item_queries
 from reviews.inbox.item import Act, InboxItem, InboxKind, InboxViewer, Link, Verb
 from reviews.models import ReviewQuestion
 
@@ -31,71 +31,77 @@ class ReviewerReply(forms.Form):
     text = forms.CharField(label="Answer", max_length=10_000)
 
 
-RETRY = Act("retry", "Retry", "reason", SeenReason, acts.retry)
-CANCEL = Act("cancel", "Cancel the task", "reason", Reason, acts.cancel, danger=True)
+RETRY = Act("retry", "Retry", "reason", VersionedReasonForm, item_actions.retry)
+CANCEL = Act("cancel", "Cancel the task", "reason", ReasonForm, item_actions.cancel, danger=True)
 
 KINDS: tuple[InboxKind, ...] = (
     InboxKind(
-        "gate", "Reviews", "A task continues only after your decision.", GateVisit, finding.gates,
-        (Link("review", "Review", acts.review_url),),
+        "gate", "Reviews", "A task continues only after your decision.", GateVisit, item_queries.gates,
+        (Link("review", "Review", item_actions.review_url),),
     ),
     InboxKind(
         "reply", "Questions about reviews", "A reviewer asks you about your task.", ReviewQuestion,
-        finding.replies,
-        (Act("reply", "Answer", "reply", ReviewerReply, acts.reply),
-         Link("review", "Open the review", acts.question_url)),
+        item_queries.replies,
+        (Act("reply", "Answer", "reply", ReviewerReply, item_actions.reply),
+         Link("review", "Open the review", item_actions.question_url)),
     ),
     InboxKind(
-        "evaluation", "Evaluations", "A condition that only you can answer.", Token, finding.evaluations,
-        (Act("answer", "Answer", "words", Fact, acts.answer_evaluation), CANCEL),
+        "evaluation", "Evaluations", "A condition that only you can answer.", Token, item_queries.evaluations,
+        (Act("answer", "Answer", "words", EvaluationAnswerForm, item_actions.answer_evaluation), CANCEL),
     ),
     InboxKind(
-        "question", "Questions", "A station asks before it continues.", Token, finding.questions,
-        (Act("answer", "Answer", "text", AnswerForm, acts.answer), CANCEL),
+        "question", "Questions", "A station asks before it continues.", Token, item_queries.questions,
+        (Act("answer", "Answer", "text", AnswerForm, item_actions.answer), CANCEL),
     ),
     InboxKind(
         "approval", "Approvals of tools", "A station asks whether it may call tools.", Token,
-        finding.approvals,
-        (Act("approve", "Approve", "nothing", SeenForm, acts.approve),
-         Act("deny", "Deny", "reason", SeenReason, acts.deny), CANCEL),
+        item_queries.approvals,
+        (Act("approve", "Approve", "nothing", TokenVersionForm, item_actions.approve),
+         Act("deny", "Deny", "reason", VersionedReasonForm, item_actions.deny), CANCEL),
     ),
     InboxKind(
-        "manual", "Manual stations", "Work done by a person.", Job, finding.manual,
-        (Link("complete", "Do the work", acts.completion_url),),
+        "manual", "Manual stations", "Work done by a person.", Job, item_queries.manual,
+        (Link("complete", "Do the work", item_actions.completion_url),),
     ),
     InboxKind(
-        "blocked", "Blocked", "A station could not continue by itself.", Token, finding.blocked,
-        (Act("answer", "Answer what it needs", "text", AnswerForm, acts.answer), RETRY, CANCEL),
+        "blocked", "Blocked", "A station could not continue by itself.", Token, item_queries.blocked,
+        (Act("answer", "Answer what it needs", "text", AnswerForm, item_actions.answer), RETRY, CANCEL),
     ),
     InboxKind(
-        "stuck", "Stuck", "The engine could not decide where the task goes.", Token, finding.stuck,
-        (RETRY, Link("draw", "Change the line", acts.editor_url, acts.may_design),
-         Link("migrate", "Migrate", acts.impact_url, acts.may_design), CANCEL),
+        "stuck", "Stuck", "The engine could not decide where the task goes.", Token, item_queries.stuck,
+        (RETRY, Link("draw", "Change the line", item_actions.editor_url, item_actions.may_design),
+         Link("migrate", "Migrate", item_actions.impact_url, item_actions.may_design), CANCEL),
     ),
     InboxKind(
         "escalation", "Escalations", "Somebody responsible decides how a task continues.", Escalation,
-        finding.escalations,
-        (Act("resolve", "Resolve", "resolve", Resolved, acts.resolve), Link("look", "Open the task", acts.task_url)),
+        item_queries.escalations,
+        (Act("resolve", "Resolve", "resolve", EscalationResolutionForm, item_actions.resolve),
+         Link("look", "Open the task", item_actions.task_url)),
     ),
     InboxKind(
         "deadlock", "Deadlocks", "Work is on hold until somebody resolves it.", Deadlock,
-        finding.deadlocks,
-        (Act("unlock", "Resolve", "unlock", Unlocked, acts.unlock), Link("look", "Open the task", acts.task_url)),
+        item_queries.deadlocks,
+        (Act("unlock", "Resolve", "unlock", DeadlockResolutionForm, item_actions.unlock),
+         Link("look", "Open the task", item_actions.task_url)),
     ),
     InboxKind(
-        "missing", "On hold for something missing", "A task cannot continue yet.", Token, finding.missing,
-        (Act("supply", "Add what is missing", "metadata", Supplied, acts.supply, offered=acts.lacks_metadata),
-         Act("handoff", "Provide the handoff", "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
-         Link("agents", "See the agents", acts.agents_url, acts.lacks_an_agent),
-         Link("look", "Open the task", acts.task_url), RETRY, CANCEL),
+        "missing", "On hold for something missing", "A task cannot continue yet.", Token, item_queries.missing,
+        (Act("supply", "Add what is missing", "metadata", MetadataForm, item_actions.supply,
+             offered=item_actions.lacks_metadata),
+         Act("handoff", "Provide the handoff", "handoff", HandoffForm, item_actions.hand_over,
+             offered=item_actions.lacks_handoff),
+         Link("agents", "See the agents", item_actions.agents_url, item_actions.lacks_an_agent),
+         Link("look", "Open the task", item_actions.task_url), RETRY, CANCEL),
     ),
     InboxKind(
         "held", "On hold",
         "Somebody holds the task, nothing has changed since it was rejected, or what it waits for did not complete.",
         Token,
-        finding.on_hold,
-        (Act("release", "Release", "nothing", SeenForm, acts.release, offered=acts.is_releasable),
-         Act("retry", "Retry", "reason", SeenReason, acts.retry, offered=acts.is_retryable), CANCEL),
+        item_queries.on_hold,
+        (Act("release", "Release", "nothing", TokenVersionForm, item_actions.release,
+             offered=item_actions.is_releasable),
+         Act("retry", "Retry", "reason", VersionedReasonForm, item_actions.retry,
+             offered=item_actions.is_retryable), CANCEL),
     ),
 )  # fmt: skip
 BY_KEY = {kind.key: kind for kind in KINDS}
@@ -143,7 +149,7 @@ def _offered(verb: Verb, need: InboxItem) -> OfferedVerb:
 
 def count(viewer: InboxViewer) -> str:
     """Return how much needs this person: “” for nothing, “200+” beyond what is counted."""
-    return capped(finding.count_items(viewer, MOST + 1)) if viewer.visible_projects else ""
+    return capped(item_queries.count_items(viewer, MOST + 1)) if viewer.visible_projects else ""
 
 
 def capped(number: int) -> str:

@@ -16,14 +16,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import GateVisit, Project, Status, User, Vote, Word
-from pipelines.models.plumbing.compiled import array_field as array
-from pipelines.models.plumbing.compiled import compiled
-from pipelines.models.plumbing.private import set_prefetched
+from pipelines.models.plumbing.compiled_queries import array_field as array
+from pipelines.models.plumbing.compiled_queries import compiled
+from pipelines.models.plumbing.django_internals import set_prefetched
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of
 from pipelines.routing.sentences.names import by_rule_phrase
-from reviews.decision.asked import (
+from reviews.decision.consequences import LOOKS
+from reviews.decision.entitlements import Entitlements
+from reviews.decision.gates import approval_words, gate_of, gate_of_visit
+from reviews.decision.review_access import (
     MOST,
     Place,
     decidable_visits,
@@ -32,12 +35,9 @@ from reviews.decision.asked import (
     requested_visits,
     team_visits,
 )
-from reviews.decision.consequences import LOOKS
-from reviews.decision.gates import approval_words, gate_of, gate_of_visit
-from reviews.decision.standing import Entitlements
-from reviews.inbox.chosen import NEEDS_ME, OLDEST, ReviewList
 from reviews.inbox.item import InboxKind, InboxViewer
 from reviews.inbox.kinds import KINDS, OfferedItem, capped, offer
+from reviews.inbox.list_selection import NEEDS_ME, OLDEST, ReviewList
 from reviews.models import ReviewQuestion
 
 PAGE = 25
@@ -213,7 +213,9 @@ def _under_headings(rows: list[ListRow], now: datetime, after: Place | None) -> 
 
 
 def _line_of(offered: OfferedItem, selection: ReviewList) -> str:
-    return value_of(offered.need.task.project, offered.need.task.line, several=selection.scope.several)
+    return value_of(
+        offered.need.task.project, offered.need.task.line, several=selection.scope.has_several_projects
+    )
 
 
 def _item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
@@ -225,7 +227,9 @@ def _item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
         line=need.task.line.name,
         place=need.place if need.place != need.task.line.name else "",
         number=need.task.name,
-        project=need.task.project.name or need.task.project.key if selection.scope.several else "",
+        project=need.task.project.name or need.task.project.key
+        if selection.scope.has_several_projects
+        else "",
         title=need.task.title,
         requester=need.task.requested_by,
         url=reverse("need-act", args=[need.kind, need.key]) + selection.suffix,
@@ -338,7 +342,9 @@ def _item(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) 
         line=line.name,
         place=gate_of(line, visit.gate).name,
         number=visit.task.name,
-        project=visit.task.project.name or visit.task.project.key if selection.scope.several else "",
+        project=visit.task.project.name or visit.task.project.key
+        if selection.scope.has_several_projects
+        else "",
         title=visit.task.title,
         requester=visit.task.requested_by,
         url=reverse("gate-visit", args=[visit.pk]) + selection.suffix,

@@ -10,7 +10,7 @@ from datetime import datetime
 from pipelines.models import Task, User
 from pipelines.queries.home import TroubledPosition, positions, requested, station_words, troubled_positions
 from pipelines.routing.basics.plural import plural
-from pipelines.web.lines.strip import Strip, strip_of
+from pipelines.web.lines.path_strip import PathStrip, path_strip_of
 from reviews.inbox.item import InboxItem, InboxViewer
 from reviews.inbox.kinds import OfferedItem
 
@@ -33,7 +33,7 @@ class RequestedRow:
 
     task: Task
     place: str
-    strip: Strip
+    strip: PathStrip
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _requested(tasks: Sequence[Task]) -> list[RequestedRow]:
     living = positions(tasks)
     return [
         RequestedRow(
-            task, station_words(task, living.get(task.pk, [])), strip_of(task, living.get(task.pk, []))
+            task, station_words(task, living.get(task.pk, [])), path_strip_of(task, living.get(task.pk, []))
         )
         for task in tasks
     ]

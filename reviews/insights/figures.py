@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from pipelines.models import Line, Project
-from pipelines.queries import times
-from pipelines.queries.times import StationTimes
+from pipelines.queries import station_times
+from pipelines.queries.station_times import StationTimes
 from pipelines.queries.versions import by_id
 from reviews.insights import changes, costs, gates
 from reviews.insights.changes import Changes
@@ -335,7 +335,7 @@ class Insights:
     def _stations(self) -> list[StationTimes]:
         start, end = self.period.dates.bounds
         assert start is not None
-        return times.of_project(self.project, start, end, self.line)
+        return station_times.of_project(self.project, start, end, self.line)
 
     def _station(self, one: StationTimes) -> SheetRow:
         spreads = (one.waiting, one.working)

@@ -11,7 +11,15 @@ from django.views.decorators.http import require_safe
 
 from pipelines.models import Incident, Line, Project
 from pipelines.routing.sentences.escalations import late_words
-from pipelines.web.shell.page import SignedIn, costly, in_project, on_line, show, show_line, tab_trail
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    costly,
+    line_required,
+    project_breadcrumb,
+    project_required,
+    show,
+    show_line,
+)
 from reviews.insights import health, rules, sampling
 from reviews.insights.figures import Insights
 from reviews.insights.selection import PRESETS, Period, period_of
@@ -20,10 +28,10 @@ MAX_INCIDENTS = 20
 TEMPLATE = "insights/page.html"
 
 
-@in_project("view")
+@project_required("view")
 @costly
 @require_safe
-def project_page(request: SignedIn, project: Project) -> HttpResponse:
+def project_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """`?days=7|30|90|365`, or `?since=` and `?until=`."""
     insights = Insights(project, list(Line.objects.filter(project=project)), period_of(request), None)
     if "csv" in request.GET:
@@ -34,15 +42,15 @@ def project_page(request: SignedIn, project: Project) -> HttpResponse:
         "offers": sampling.offers(project),
         "unremarked": sampling.UNREMARKED,
     }
-    trail = tab_trail(project, "Insights")
+    trail = project_breadcrumb(project, "Insights")
     context = {**_context(request, insights), **more}
     return show(request, TEMPLATE, project=project, section="insights", trail=trail, **context)
 
 
-@on_line("view")
+@line_required("view")
 @costly
 @require_safe
-def line_page(request: SignedIn, line: Line) -> HttpResponse:
+def line_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """The same of one line; `?version=` narrows its rules to one version."""
     insights = Insights(line.project, [line], period_of(request), line)
     if "csv" in request.GET:

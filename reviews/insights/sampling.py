@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.models import Line, Project
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.versions import by_id
 from pipelines.routing.decide.sampling import draw_number, is_below

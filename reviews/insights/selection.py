@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar
 from django.http import HttpRequest
 from django.utils import timezone
 
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.dates import DateRange
-from pipelines.web.shell.scope import dates_of
+from pipelines.web.shell.scope import date_range_of
 
 Figures = TypeVar("Figures")
 PRESETS = {7: "7 days", 30: "30 days", 90: "90 days", 365: "12 months"}
@@ -110,7 +110,7 @@ class InsightsSelection:
 
 def period_of(request: HttpRequest) -> Period:
     """`?days=` one of the presets, or `?since=` and `?until=`; without either the last 30 days."""
-    today, dates = timezone.localdate(), dates_of(request)
+    today, dates = timezone.localdate(), date_range_of(request)
     if dates:
         until = dates.until or max(today, dates.since or today)
         since = dates.since or until - timedelta(days=DEFAULT_DAYS - 1)

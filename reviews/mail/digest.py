@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from pipelines.queries.addresses import absolute
 from pipelines.routing.basics.plural import plural
-from pipelines.web.shell.middleware import zone
+from pipelines.web.shell.middleware import time_zone_of
 from reviews.mail.message import host, message
 from reviews.models import Digest, Notification, Posted
-from reviews.notifications.reading import NotificationView, visible_notifications, with_related
+from reviews.notifications.notification_queries import NotificationView, visible_notifications, with_related
 from reviews.notifications.table import KINDS
 
 MOST = 100
@@ -34,7 +34,7 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
         "all": absolute("notifications"),
         "settings": absolute("account-notifications"),
     }
-    with timezone.override(zone(digest.user.time_zone)):
+    with timezone.override(time_zone_of(digest.user.time_zone)):
         return message(
             "digest",
             context,

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.conf import settings
 from django.http import HttpRequest
 
-from pipelines.web.shell.page import from_this_machine
+from pipelines.web.shell.page import is_local_request
 from reviews.models import Mail, Posted
 
 # `\Z`: a `$` would also match before a line end
@@ -50,7 +50,7 @@ def may_open(request: HttpRequest) -> bool:
         and user is not None
         and user.is_authenticated
         and user.is_superuser
-        and from_this_machine(request)
+        and is_local_request(request)
     )
 
 

@@ -12,7 +12,7 @@ from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import parsed
 from pipelines.routing.sentences.escalations import action_words, deadlock_words, role_words, trigger_words
 from pipelines.routing.sentences.names import station_name
-from pipelines.web.tasks.escalation_cards import shown
+from pipelines.web.tasks.escalation_cards import escalation_card
 from reviews.mail.message import host, message
 from reviews.models import Notice
 
@@ -88,7 +88,10 @@ def _escalation(notice: Notice) -> dict[str, Any]:
             *(_parties(conflict) if conflict else ()),
             ("Answer by", f"{escalation.due_at:%Y-%m-%d %H:%M} UTC" if escalation.due_at else ""),
             ("Done because of it", "\n".join(map(action_words, escalation.on_breach)) if late else ""),
-            ("What you can do", "\n".join(words for _word, words in shown(escalation, notice.task).words)),
+            (
+                "What you can do",
+                "\n".join(words for _word, words in escalation_card(escalation, notice.task).answer_choices),
+            ),
         ],
         "verb": "Resolve it",
     }

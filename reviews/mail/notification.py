@@ -10,7 +10,7 @@ from pipelines.queries.failure_causes import last_cause
 from reviews.mail.message import host, message
 from reviews.models import Notification
 from reviews.notifications.kinds import ended, waiting
-from reviews.notifications.reading import NotificationView, visible_notifications
+from reviews.notifications.notification_queries import NotificationView, visible_notifications
 from reviews.notifications.table import BY_KEY
 
 FAILURES = frozenset({ended.FAILED.key, waiting.KIND.key})

@@ -16,7 +16,7 @@ from reviews.models.outbox import (
     Posted,
     Remark,
 )
-from reviews.models.sittings import Sitting
+from reviews.models.review_sessions import Sitting
 
 __all__ = [
     "AskedPlace",

@@ -275,7 +275,7 @@ class MailLink(models.Model):
 class AskedPlace(models.Model):
     """Place that an open gate visit asks: one row for each (kind, name) that its policy names, and none once
     it is decided or closed. Narrow, so that lists, counts and the badge ask SQL who may decide
-    (`reviews.decision.asked`). What changes with people (roles, groups, votes, who can sign in) is not
+    (`reviews.decision.review_access`). What changes with people (roles, groups, votes, who can sign in) is not
     stored here but looked up. `order_at`: its place when due first, then the oldest. `first` holds for one
     row of each visit."""
 

@@ -15,13 +15,13 @@ from pipelines import access
 from pipelines.errors import NotFound
 from pipelines.models import Line, Project, Task, User
 from pipelines.queries import versions
-from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.web.shell.page import SignedInRequest, project_required
 from reviews.models import Follow
 
 
-@in_project("view")
+@project_required("view")
 @require_POST
-def follow(request: SignedIn, project: Project) -> HttpResponse:
+def follow(request: SignedInRequest, project: Project) -> HttpResponse:
     """`task`, or `line` with or without `station`; `follow`: yes to begin, anything else to end."""
     what = _followed_object(request, project)
     if request.POST.get("follow") == "yes":
@@ -41,7 +41,7 @@ def _back(project: Project, task: Task | None, line: Line | None, station: str) 
     return redirect(reverse("line", args=[*here, line.key]) + (f"#station-{station}" if station else ""))
 
 
-def _followed_object(request: SignedIn, project: Project) -> dict[str, Any]:
+def _followed_object(request: SignedInRequest, project: Project) -> dict[str, Any]:
     """Raises NotFound for what is not there."""
     here, form_data = (request.user, project.owner.key, project.key), request.POST
     if form_data.get("task"):

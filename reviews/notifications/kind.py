@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django.db.models import QuerySet
 
 from pipelines.models import Task
-from pipelines.models.plumbing.compiled import array_field, server_prepared
+from pipelines.models.plumbing.compiled_queries import array_field, server_prepared
 from pipelines.ports.observers import Alarm, Consequence, GateOpened, GateOverdue
 from reviews.notifications.lookups import Lookups
 from reviews.notifications.recipients import MailChoice, Recipient, members_at
@@ -50,7 +50,7 @@ class NotificationText:
 class NotificationKind:
     """Row of the table. `mail`: the default choice. `hears`: the classes of consequence that it is called
     for, by `told` and `settled`; a batch without any of them does not come here. `named`: lines name
-    addresses for it, and `reviews.mail.posting` writes those mails, not each notification; `addressed`:
+    addresses for it, and `reviews.mail.mail_outbox` writes those mails, not each notification; `addressed`:
     who has an address that is named can choose to get mail only there. `over`: whether it is outdated.
     `settled`: what (`about`) needs nobody any more after a batch; those notifications become read."""
 

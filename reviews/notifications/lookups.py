@@ -12,7 +12,7 @@ from django.db.models import QuerySet, UUIDField
 from pipelines.engine.moves.absences import StandIns, absences_query, stand_ins_from_rows
 from pipelines.engine.moves.entitlement import EntitledPerson, people_from_rows, people_query
 from pipelines.models import GateVisit
-from pipelines.models.plumbing.compiled import BoundQuery, array_field, server_prepared
+from pipelines.models.plumbing.compiled_queries import BoundQuery, array_field, server_prepared
 from pipelines.models.plumbing.statements import fetch_bound
 from pipelines.ports.observers import (
     Consequence,

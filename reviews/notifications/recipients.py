@@ -14,8 +14,8 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 
 from pipelines.models import Membership, User
-from pipelines.models.plumbing.compiled import array_field, server_prepared
-from pipelines.web.shell.middleware import zone
+from pipelines.models.plumbing.compiled_queries import array_field, server_prepared
+from pipelines.web.shell.middleware import time_zone_of
 
 # So much before its hour a digest is closed: what is being written now must not come after it.
 CLOSED_BEFORE = timedelta(minutes=15)
@@ -59,7 +59,9 @@ class Recipient:
         user_id, address, zone_name, choices, hour, quiet_from, quiet_until = row
         quiet = None if quiet_from is None or quiet_from == quiet_until else (quiet_from, quiet_until)
         # Without a row of settings all of these are None: the defaults count
-        return cls(user_id, address, zone(zone_name), choices or {}, 8 if hour is None else hour, quiet)
+        return cls(
+            user_id, address, time_zone_of(zone_name), choices or {}, 8 if hour is None else hour, quiet
+        )
 
     def wants_bell(self, kind: str) -> bool:
         return bool(self.choices.get(kind, {}).get("bell", True))

@@ -11,59 +11,61 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
-from reviews.notifications import reading
+from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, sign_in_required
+from reviews.notifications import notification_queries
 from reviews.notifications.settings_form import SettingsForm
 
 
-@signed_in
+@sign_in_required
 @require_safe
-def page(request: SignedIn) -> HttpResponse:
-    if fragment(request, "count"):
+def page(request: SignedInRequest) -> HttpResponse:
+    if is_fragment_request(request, "count"):
         # Nothing at all for none: a badge that holds a blank is drawn.
-        return HttpResponse(str(reading.unread_count(request.user) or ""))
-    if fragment(request, "bell"):
+        return HttpResponse(str(notification_queries.unread_count(request.user) or ""))
+    if is_fragment_request(request, "bell"):
         return _bell(request)
     unread = request.GET.get("show") == "unread"
     return show(
         request,
         "reviews/notifications/page.html",
         trail=crumbs("Notifications"),
-        rows=reading.list_notifications(request.user, unread=unread, most=reading.LISTED),
+        rows=notification_queries.list_notifications(
+            request.user, unread=unread, most=notification_queries.LISTED
+        ),
         unread_only=unread,
-        unread_count=reading.unread_count(request.user),
-        most=reading.LISTED,
+        unread_count=notification_queries.unread_count(request.user),
+        most=notification_queries.LISTED,
     )
 
 
-def _bell(request: SignedIn) -> HttpResponse:
-    rows = reading.list_notifications(request.user, unread=True, most=reading.FIRST)
+def _bell(request: SignedInRequest) -> HttpResponse:
+    rows = notification_queries.list_notifications(request.user, unread=True, most=notification_queries.FIRST)
     return render(request, "reviews/notifications/bell.html", {"rows": rows})
 
 
-@signed_in
+@sign_in_required
 @require_safe
-def open_notification(request: SignedIn, notification: int) -> HttpResponse:
+def open_notification(request: SignedInRequest, notification: int) -> HttpResponse:
     """Redirect to the page that the notification speaks of. A GET, so that it is a link like any other: mails
     have it, and it opens in another tab; whoever follows it has read it."""
-    stored_notification = reading.find(request.user, notification)
+    stored_notification = notification_queries.find(request.user, notification)
     if stored_notification is None:
         raise Http404
     # A HEAD only looks whether the page is there
     if request.method == "GET":
-        reading.mark_read(request.user, timezone.now(), pk=notification)
+        notification_queries.mark_read(request.user, timezone.now(), pk=notification)
     return HttpResponseRedirect(stored_notification.address)
 
 
-@signed_in
+@sign_in_required
 @require_POST
-def read(request: SignedIn) -> HttpResponse:
+def read(request: SignedInRequest) -> HttpResponse:
     """Mark as read one notification (`notification`), or all that this person sees."""
     which = request.POST.get("notification", "")
     # PostgreSQL's bigint holds any number of 18 digits
     if which and not (which.isdecimal() and len(which) < 19):
         raise Http404
-    reading.mark_read(request.user, timezone.now(), **({"pk": int(which)} if which else {}))
+    notification_queries.mark_read(request.user, timezone.now(), **({"pk": int(which)} if which else {}))
     return _changed(_bell(request)) if request.headers.get("HX-Request") else redirect("notifications")
 
 
@@ -73,9 +75,9 @@ def _changed(response: HttpResponse) -> HttpResponse:
     return response
 
 
-@signed_in
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def settings(request: SignedIn) -> HttpResponse:
+def settings(request: SignedInRequest) -> HttpResponse:
     form = SettingsForm(request.user, request.POST or None)
     if form.is_bound and form.is_valid():
         form.save()

@@ -15,9 +15,9 @@ from pipelines.api.positions import FieldOut
 from pipelines.errors import Conflict, NotFound
 from pipelines.formats.evidence.claims.claim_checks import CONFIRMED, CONTRADICTED
 from pipelines.models import GateVisit, Task, User
-from pipelines.queries.observed import facts_so_far
+from pipelines.queries.observed_facts import facts_so_far
 from reviews.attention import claims, questions
-from reviews.review.attending_out import QuestionOut, ReviewClaimOut
+from reviews.review.attention_out import QuestionOut, ReviewClaimOut
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import build_review_detail
 from reviews.review.evidence import ReviewEvidence

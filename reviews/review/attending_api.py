@@ -6,43 +6,43 @@ from pydantic import AwareDatetime
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, TASK, Operations, may
-from pipelines.api.schemas import Strict
+from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import Conflict, NotFound, existing
 from pipelines.models import GateVisit, Task, User
 from reviews.attention import questions, snoozes
 from reviews.models import ReviewQuestion
-from reviews.review import attending
-from reviews.review.attending_out import QuestionOut, ReviewClaimOut
+from reviews.review import attention_actions
+from reviews.review.attention_out import QuestionOut, ReviewClaimOut
 
 router = Operations("gates", CHANGES)
 GATE = TASK + "/gates/{gate}"
 REFUSAL = "This token may not decide gates."
 
 
-class QuestionIn(Strict):
+class QuestionIn(StrictBody):
     text: str
 
 
-class SnoozeIn(Strict):
+class SnoozeIn(StrictBody):
     until: AwareDatetime
 
 
 @router.post(GATE + "/claim", response=ReviewClaimOut, summary="Claim a review")
-@may("decide", REFUSAL)
+@action_required("decide", REFUSAL)
 def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
     """Claim a review for an hour; others see it and may decide all the same. 409: claimed by somebody else."""
     visit, user = _open(request, task, gate)
-    review_claim = attending.claim(visit, user)
+    review_claim = attention_actions.claim(visit, user)
     return ReviewClaimOut.of(review_claim)
 
 
 @router.delete(GATE + "/claim", response={204: None}, summary="Release a claim")
-@may("decide", REFUSAL)
+@action_required("decide", REFUSAL)
 def release(request: Request, task: Task, gate: str) -> None:
     """One's own; an administrator's anybody's."""
     visit, user = _open(request, task, gate)
-    attending.release(visit, user)
+    attention_actions.release(visit, user)
 
 
 @router.get(GATE + "/questions", response=list[QuestionOut], summary="Questions of a review")
@@ -57,11 +57,11 @@ def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
 
 
 @router.post(GATE + "/questions", response={201: QuestionOut}, summary="Ask the requester")
-@may("decide", REFUSAL)
+@action_required("decide", REFUSAL)
 def ask(request: Request, task: Task, gate: str, payload: QuestionIn) -> QuestionOut:
     """The review stays open, and its votes stay valid. 403: a person whom this gate does not ask."""
     visit, user = _open(request, task, gate)
-    return QuestionOut.of(attending.ask(visit, user, payload.text))
+    return QuestionOut.of(attention_actions.ask(visit, user, payload.text))
 
 
 @router.post(GATE + "/questions/{question}/answer", response=QuestionOut, summary="Answer a reviewer")
@@ -88,15 +88,15 @@ def answer(
 
 
 @router.put(GATE + "/snooze", response={204: None}, summary="See a review later")
-@may("decide", REFUSAL)
+@action_required("decide", REFUSAL)
 def snooze(request: Request, task: Task, gate: str, payload: SnoozeIn) -> None:
     """Only the own list leaves it out until then; it stays due."""
     visit, user = _open(request, task, gate)
-    attending.snooze(visit, user, payload.until)
+    attention_actions.snooze(visit, user, payload.until)
 
 
 @router.delete(GATE + "/snooze", response={204: None}, summary="See a review again")
-@may("decide", REFUSAL)
+@action_required("decide", REFUSAL)
 def wake(request: Request, task: Task, gate: str) -> None:
     visit, user = _open(request, task, gate)
     snoozes.end_snooze(visit, user)

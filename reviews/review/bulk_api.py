@@ -12,20 +12,20 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
+from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.problems import ProblemOut
-from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
-from pipelines.api.schemas import Strict
+from pipelines.api.schemas import StrictBody
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import ApiToken, User, Word
 from reviews.inbox.item import InboxViewer
-from reviews.review import bulk
-from reviews.review.bulk import BulkRow
+from reviews.review import bulk_decisions
+from reviews.review.bulk_decisions import BulkRow
 
 router = Router(tags=["gates"])
 LONGEST_REASON = 20_000
 
 
-class DecisionIn(Strict):
+class DecisionIn(StrictBody):
     """`visit` and `evidence`: as `GET …/gates/{gate}/review` showed them. `inPlaceOf`: the user name of somebody who is
     away; needed where the person could decide on their own and for others."""
 
@@ -34,7 +34,7 @@ class DecisionIn(Strict):
     inPlaceOf: str = ""  # noqa: N815
 
 
-class DecisionsIn(Strict):
+class DecisionsIn(StrictBody):
     """Request with one word for all, approve or reject; `reason` where it needs one. At most 50 items, each
     visit once."""
 
@@ -81,14 +81,14 @@ def decide(
 
 
 def _check(payload: DecisionsIn) -> None:
-    if payload.action not in bulk.WORDS:
+    if payload.action not in bulk_decisions.WORDS:
         raise Invalid.at(
             "action",
             f"“{payload.action}” is not for several at once.",
-            f"Use one of {', '.join(bulk.WORDS)}.",
+            f"Use one of {', '.join(bulk_decisions.WORDS)}.",
         )
-    if not payload.items or len(payload.items) > bulk.MOST:
-        raise Invalid.at("items", f"Name 1 to {bulk.MOST} reviews.")
+    if not payload.items or len(payload.items) > bulk_decisions.MOST:
+        raise Invalid.at("items", f"Name 1 to {bulk_decisions.MOST} reviews.")
     if len({item.visit for item in payload.items}) < len(payload.items):
         raise Invalid.at("items", "Name each review once.")
     if len(payload.reason) > LONGEST_REASON:
@@ -100,7 +100,7 @@ def _check(payload: DecisionsIn) -> None:
 def _decided(payload: DecisionsIn, user: User, viewer: InboxViewer) -> BulkDecisionsOut:
     rows = {
         row.visit.pk: row
-        for row in bulk.plan_decisions(
+        for row in bulk_decisions.plan_decisions(
             user, [str(item.visit) for item in payload.items], payload.action, viewer
         )
     }
@@ -116,7 +116,7 @@ def _decide_one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, use
             visit=str(item.visit), task=None, state="refused", why="There is no such review."
         )
     evidence_version = f"{row.visit.token_version}:{item.evidence}"
-    done = bulk.decide(
+    done = bulk_decisions.decide(
         user, replace(row, seat=item.inPlaceOf), payload.action, payload.reason, evidence_version, "api"
     )
     state = "refused" if not done.done else "decided" if done.settled else "counted"

@@ -12,12 +12,12 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from pipelines.models import GateVisit, User, Word
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
-from pipelines.web.changes import seen
-from pipelines.web.changes.comparing import CountedFile, StoredTree, compared
+from pipelines.web.changes import viewed_content
 from pipelines.web.changes.panel import ChangesPanel, Range
-from pipelines.web.changes.task_changes import since_seen
+from pipelines.web.changes.task_changes import ranges_since_viewed
+from pipelines.web.changes.tree_comparison import CountedFile, StoredTree, compare_trees
 from pipelines.web.changes.trees import TaskTrees
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.station_values import masker_of
@@ -35,12 +35,12 @@ class ReviewChanges:
 
     @cached_property
     def tree(self) -> StoredTree:
-        return self.trees.at(self.visit.token_id, self.visit.opened_at)
+        return self.trees.tree_at(self.visit.token_id, self.visit.opened_at)
 
     @cached_property
     def remarks(self) -> Remarks:
         earlier = next((diff_range for diff_range in self.ranges if diff_range.key == "round"), None)
-        files = compared(earlier.base, self.tree).files if earlier else ()
+        files = compare_trees(earlier.base, self.tree).files if earlier else ()
         renamed = {file.change.was: file.path for file in files if file.change.was}
         return Remarks(self.visit, self.reader, self.tree, renamed)
 
@@ -65,9 +65,12 @@ class ReviewChanges:
         diff_ranges = []
         if earlier is not None:
             label = f"Since round {earlier.round}"
-            diff_ranges.append(Range("round", label, self.trees.at(earlier.token_id, earlier.opened_at)))
+            diff_ranges.append(Range("round", label, self.trees.tree_at(earlier.token_id, earlier.opened_at)))
         diff_ranges.append(Range("start", "Since start", self._start))
-        return [*diff_ranges, *since_seen(self.trees, self.reader, self.visit.task, self.tree.digest)]
+        return [
+            *diff_ranges,
+            *ranges_since_viewed(self.trees, self.reader, self.visit.task, self.tree.digest),
+        ]
 
     @property
     def url(self) -> str:
@@ -75,25 +78,27 @@ class ReviewChanges:
 
     @cached_property
     def _start(self) -> StoredTree:
-        return self.trees.start(self.visit.token_id, self.visit.opened_at)
+        return self.trees.start_tree(self.visit.token_id, self.visit.opened_at)
 
     @property
     def start_files(self) -> tuple[CountedFile, ...]:
-        return compared(self._start, self.tree).files
+        return compare_trees(self._start, self.tree).files
 
     @cached_property
-    def reader_files(self) -> seen.ReaderFiles:
-        return seen.files(self.reader, self.visit.task)
+    def reader_files(self) -> viewed_content.ReaderFiles:
+        return viewed_content.reader_files(self.reader, self.visit.task)
 
     def unopened(self, opened: Collection[tuple[str, str]]) -> int:
         """Count the changed files that are not among those that the reader was shown to their end."""
-        return sum((file.path, file.mark) not in opened for file in self.start_files)
+        return sum((file.path, file.content_mark) not in opened for file in self.start_files)
 
     def mark_viewed(self) -> None:
         """Remember that the reader was shown this tree."""
         if self.tree.digest:
             visit = self.visit
-            seen.look(self.reader, visit.task, visit.token_id, visit.opened_at, self.tree.digest)
+            viewed_content.record_view(
+                self.reader, visit.task, visit.token_id, visit.opened_at, self.tree.digest
+            )
 
     def panel(self, query: QueryDict) -> ChangesPanel:
         return self._with_rest(

@@ -12,8 +12,8 @@ from django.db.models import BigIntegerField, CharField, QuerySet, UUIDField
 
 from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
-from pipelines.models.plumbing.compiled import compiled
-from pipelines.models.plumbing.private import set_prefetched
+from pipelines.models.plumbing.compiled_queries import compiled
+from pipelines.models.plumbing.django_internals import set_prefetched
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task_branch import PeoplePush, pushes_of
 from pipelines.queries.unmerged import has_unmerged_change
@@ -29,8 +29,8 @@ from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs
 from reviews.decision.consequences import VoteOption, no_send_back_reason, options
+from reviews.decision.entitlements import Entitlement, Entitlements
 from reviews.decision.gates import gate_of_visit
-from reviews.decision.standing import Entitlement, Entitlements
 from reviews.review.steps import PathStep, artifacts_of, steps_of
 
 LOG_LINES = 60

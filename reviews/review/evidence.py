@@ -20,14 +20,14 @@ from pipelines.formats.evidence.claims.claim_checks import (
 from pipelines.formats.evidence.claims.manifests import dependency_names, is_manifest, is_unread_manifest
 from pipelines.formats.evidence.trees.file_kinds import sensitivity
 from pipelines.models import Job
-from pipelines.queries.observed import tests_words
+from pipelines.queries.observed_facts import tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.templatetags.cuts import Cut
-from pipelines.web.changes.comparing import Bytes, Comparison, compared
+from pipelines.templatetags.cuts import PageSlice
+from pipelines.web.changes.tree_comparison import StoredBytes, TreeComparison, compare_trees
 from pipelines.work.results.text import Masker
 from reviews.review.changes import ReviewChanges
+from reviews.review.command_runs import CommandRun, commands_run
 from reviews.review.detail import ReviewDetail
-from reviews.review.ran import CommandRun, commands_run
 from reviews.review.reports import ToolReports, facts_of
 
 UNMENTIONED = 20
@@ -93,9 +93,9 @@ class ReviewEvidence(ToolReports):
         return self.changes.masker
 
     @property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> TreeComparison:
         start = next(diff_range for diff_range in self.changes.ranges if diff_range.key == "start")
-        return compared(start.base, self.changes.tree)
+        return compare_trees(start.base, self.changes.tree)
 
     @cached_property
     def command_runs(self) -> list[CommandRun]:
@@ -147,16 +147,16 @@ class ReviewEvidence(ToolReports):
         return len(self.claims) >= MOST
 
     @cached_property
-    def unmentioned(self) -> Cut[tuple[str, str]]:
+    def unmentioned(self) -> PageSlice[tuple[str, str]]:
         """Changed files that no claim names, with their addresses; files that affect checks come first."""
         if not self.claims:
-            return Cut((), 0)
+            return PageSlice((), 0)
         claim_text = " ".join(claim.checked.claim.text for claim in self.claims)
         # By the name alone: a claim need not write the folders
         rest = [file for file in self.comparison.files if file.path.rpartition("/")[2] not in claim_text]
         rest.sort(key=lambda file: not sensitivity(file.path, self.changes.patterns))
         rows = [(escape_hidden(file.path), self.address(file.path, 0)) for file in rest[:UNMENTIONED]]
-        return Cut(rows, len(rest))
+        return PageSlice(rows, len(rest))
 
     def _observed(self, job: Job | None) -> ObservedWork:
         run = facts_of(job).get("commands", {}).get("run") if job else None
@@ -198,13 +198,13 @@ class ReviewEvidence(ToolReports):
         return f"{self.changes.url}?{query.urlencode()}" + (f"#new-{line}" if line else "")
 
 
-def _added_dependencies(comparison: Comparison) -> frozenset[str] | None:
+def _added_dependencies(comparison: TreeComparison) -> frozenset[str] | None:
     """None where a manifest changed that nobody here can read."""
     files: Iterable[Any] = [file.change for file in comparison.files]
     if any(is_unread_manifest(change.path) for change in files):
         return None
     manifests = [change for change in files if is_manifest(change.path)]
-    stored = Bytes(entry for manifest in manifests for entry in (manifest.old, manifest.new))
+    stored = StoredBytes(entry for manifest in manifests for entry in (manifest.old, manifest.new))
     added: frozenset[str] = frozenset()
     for manifest in manifests:
         old, new = (

@@ -19,8 +19,8 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate, Problem
-from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
-from pipelines.web.tasks.start import StartField, fields_of, given
+from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
+from pipelines.web.tasks.start import StartField, input_values, start_fields
 from reviews.decision.forms import FIELDS
 from reviews.decision.gates import gate_of_visit
 
@@ -35,8 +35,8 @@ class OverrideForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
-def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+@sign_in_required
+def page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     gate_visit = get_object_or_404(
         GateVisit.objects.select_related(
             "task__project__owner", "task__line", "job", "asked_by", "decided_by"
@@ -55,7 +55,7 @@ def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return _override_page(request, gate_visit, gate, form, [], 400)
     try:
-        filled = given(gate.fields, request.POST, FIELDS)
+        filled = input_values(gate.fields, request.POST, FIELDS)
         engine.override(gate_visit.pk, user=request.user, fields=filled, **form.cleaned_data)
     except Invalid as problem:
         own = [fault for fault in problem.problems if fault.path.startswith(f"{FIELDS}.")]
@@ -73,7 +73,7 @@ def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 
 
 def _override_page(
-    request: SignedIn,
+    request: SignedInRequest,
     visit: GateVisit,
     gate: Gate,
     form: OverrideForm,
@@ -81,7 +81,7 @@ def _override_page(
     status: int = 200,
 ) -> HttpResponse:
     typed = request.POST if request.method == "POST" else None
-    fields: list[StartField] = fields_of(gate.fields, typed, problems, FIELDS)
+    fields: list[StartField] = start_fields(gate.fields, typed, problems, FIELDS)
     back = reverse("gate-visit", args=[visit.pk])
     trail = crumbs(("Inbox", reverse("needs-me")), (visit.task.name, back), "Override")
     context: dict[str, Any] = {

@@ -21,10 +21,10 @@ from pipelines.formats.evidence.readers.report import (
 )
 from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
-from pipelines.queries.observed import groups_of, tests_words
+from pipelines.queries.observed_facts import groups_of, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
-from pipelines.templatetags.cuts import Cut, part_of
+from pipelines.templatetags.cuts import PageSlice, slice_of
 from pipelines.work.results.text import Masker
 from reviews.review.steps import PathStep
 
@@ -54,10 +54,10 @@ class ReportView:
         return [escape_hidden(cell) for cell in self.report.header] if self.report else ()
 
     @property
-    def rows(self) -> Cut[Sequence[str]]:
+    def rows(self) -> PageSlice[Sequence[str]]:
         report_rows = self.report.rows if self.report else ()
         rows: list[Sequence[str]] = [[escape_hidden(cell) for cell in row] for row in report_rows[:MAX_ROWS]]
-        return Cut(rows, len(report_rows) + self.left)
+        return PageSlice(rows, len(report_rows) + self.left)
 
     @property
     def left(self) -> int:
@@ -65,15 +65,15 @@ class ReportView:
         return self.report.left if self.report else 0
 
     @property
-    def tests(self) -> Cut[CaseProblem]:
+    def tests(self) -> PageSlice[CaseProblem]:
         cases = self.report.tests if self.report else ()
-        return Cut(cases[:MAX_ROWS], len(cases) + self.left)
+        return PageSlice(cases[:MAX_ROWS], len(cases) + self.left)
 
     @property
-    def suites(self) -> Cut[SuiteCount]:
+    def suites(self) -> PageSlice[SuiteCount]:
         suite_counts = self.report.suites if self.report else ()
         counted = self.report.facts.get("tests", {}).get("suites", len(suite_counts)) if self.report else 0
-        return Cut(suite_counts[:MAX_ROWS], int(counted))
+        return PageSlice(suite_counts[:MAX_ROWS], int(counted))
 
     @property
     def text(self) -> str:
@@ -248,7 +248,7 @@ class ToolReports:
         return self.query.get("found", "").strip()
 
     @cached_property
-    def findings(self) -> Cut[PlacedFinding]:
+    def findings(self) -> PageSlice[PlacedFinding]:
         """Findings that a page shows, of those that match."""
         words = self.search_text.casefold()
         matching = [
@@ -256,12 +256,12 @@ class ToolReports:
             for finding in self._findings
             if not words or words in f"{finding.message} {finding.rule} {finding.path}".casefold()
         ]
-        part = part_of(matching, MAX_ROWS, self.query.get("findings", ""))
+        part = slice_of(matching, MAX_ROWS, self.query.get("findings", ""))
         placed = [
             PlacedFinding(finding, self.address(finding.path, finding.line), self._tree_path(finding.path))
             for finding in part.rows
         ]
-        return Cut(placed, len(matching) if words else self.finding_count, part.start)
+        return PageSlice(placed, len(matching) if words else self.finding_count, part.start)
 
     @property
     def findings_url(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.models import Artifact, Job, Purpose, Task
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries.actors import actor_of
 from pipelines.routing.document.line import ParsedLine
 

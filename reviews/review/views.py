@@ -27,44 +27,44 @@ from pipelines import access, engine
 from pipelines.engine.moves.absences import seats_across_projects
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Snapshot, VisitCommit, Word
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
-from pipelines.web.changes.task_changes import note_opened
-from pipelines.web.changes.trees import unopened
-from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
-from pipelines.web.tasks.changed_files import back
-from reviews.decision import paths, remarks
-from reviews.decision.asked import decidable_visits, order_at
+from pipelines.web.changes.task_changes import record_opened_file
+from pipelines.web.changes.trees import unopened_count
+from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, sign_in_required
+from pipelines.web.tasks.changed_files import redirect_back
+from reviews.decision import choice_paths, remarks
 from reviews.decision.consequences import done_words
+from reviews.decision.entitlements import Entitlements
 from reviews.decision.forms import DecisionForm
 from reviews.decision.gates import gate_of
-from reviews.decision.standing import Entitlements
-from reviews.inbox.chosen import NEEDS_ME, ReviewList, review_list
+from reviews.decision.review_access import decidable_visits, order_at
 from reviews.inbox.kinds import BY_KEY
+from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
 from reviews.mail import folder
 from reviews.models import Remark
-from reviews.review import items
-from reviews.review.attending import attention
+from reviews.review import inbox_pages
+from reviews.review.attention_actions import attention
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import build_review_detail
 from reviews.review.evidence import ReviewEvidence
-from reviews.review.pane import pane_context, pane_fragment
-from reviews.review.sittings import record_leave
+from reviews.review.list_pane import pane_context, pane_fragment
+from reviews.review.review_sessions import record_leave
 from reviews.review.tabs import tabs
 
 
 @require_GET
-@signed_in
-def needs(request: SignedIn) -> HttpResponse:
+@sign_in_required
+def needs(request: SignedInRequest) -> HttpResponse:
     """Everything that needs this person, next to the first of it."""
-    if fragment(request, "first"):
-        return items.home_panels(request)
+    if is_fragment_request(request, "first"):
+        return inbox_pages.home_panels(request)
     return _inbox(request, review_list(request, NEEDS_ME))
 
 
 @require_GET
-@signed_in
-def reviews(request: SignedIn) -> HttpResponse:
+@sign_in_required
+def reviews(request: SignedInRequest) -> HttpResponse:
     """A list of reviews next to the first one; on a phone the list alone."""
     selection = review_list(request)
     if selection.tab == NEEDS_ME and not request.GET.get("fragment"):
@@ -72,7 +72,7 @@ def reviews(request: SignedIn) -> HttpResponse:
     return _inbox(request, selection)
 
 
-def _inbox(request: SignedIn, selection: ReviewList) -> HttpResponse:
+def _inbox(request: SignedInRequest, selection: ReviewList) -> HttpResponse:
     partial_response = pane_fragment(request, selection)
     if partial_response is not None:
         return partial_response
@@ -92,12 +92,12 @@ def _inbox(request: SignedIn, selection: ReviewList) -> HttpResponse:
                 standings=standings,
             )
         kind, _dash, key = row.key.partition("-")
-        page = items.show_item(request, selection, BY_KEY[kind], key, opened=False, listed=listed)
+        page = inbox_pages.show_item(request, selection, BY_KEY[kind], key, opened=False, listed=listed)
         if page is not None:
             return page
     listed["selected"] = ""
     trail = crumbs("Inbox")
-    live = selection.scope.live
+    live = selection.scope.hint_source
     return show(
         request,
         "reviews/inbox.html",
@@ -110,8 +110,8 @@ def _inbox(request: SignedIn, selection: ReviewList) -> HttpResponse:
 
 
 @require_GET
-@signed_in
-def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+@sign_in_required
+def gate_visit(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     stored_visit = _get_visible_visit(request, visit)
     if request.GET.get("fragment") == "bar":
         review_detail = build_review_detail(stored_visit, request.user)
@@ -132,15 +132,15 @@ def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-@signed_in
-def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+@sign_in_required
+def decide(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Cast one vote. A refusal preserves what was typed and says who was first."""
     stored_visit = _get_visible_visit(request, visit)
     form = DecisionForm(request.POST)
     if not form.is_valid():
         return _review_page(request, stored_visit, form, status=400)
     opens = form.cleaned_data["word"] == Word.APPROVE and vars(stored_visit)["has_files"]
-    count = unopened(stored_visit, request.user) if opens else 0
+    count = unopened_count(stored_visit, request.user) if opens else 0
     if count and not form.cleaned_data["unopened"]:
         form.add_error("unopened", "Tick this, or open the files.")
         return _review_page(request, stored_visit, form, status=400)
@@ -168,8 +168,8 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-@signed_in
-def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
+@sign_in_required
+def remark(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Keep a draft on a line, to be sent with the decision."""
     stored_visit = _get_visible_visit(request, visit)
     may = build_review_detail(stored_visit, request.user).may_decide
@@ -192,12 +192,12 @@ def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         )
     except (Invalid, Conflict) as problem:
         messages.error(request, str(problem))
-    return back(request)
+    return redirect_back(request)
 
 
 @require_POST
-@signed_in
-def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse:
+@sign_in_required
+def remark_act(request: SignedInRequest, visit: uuid.UUID, remark: int) -> HttpResponse:
     """Take a draft back, or say whether a remark of an earlier round is resolved."""
     stored_visit = _get_visible_visit(request, visit)
     action = request.POST.get("action", "")
@@ -212,10 +212,10 @@ def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse
         raise PermissionDenied(str(problem)) from problem
     except Conflict as problem:
         messages.error(request, str(problem))
-    return back(request)
+    return redirect_back(request)
 
 
-def _redirect_to_next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
+def _redirect_to_next(request: SignedInRequest, visit: GateVisit) -> HttpResponseRedirect:
     """Go to the review after this one in the list of what asks this person, else to the first of what is left, else to
     the task, which moves."""
     selection = review_list(request, NEEDS_ME)
@@ -231,7 +231,7 @@ def _redirect_to_next(request: SignedIn, visit: GateVisit) -> HttpResponseRedire
 
 
 def _review_page(
-    request: SignedIn,
+    request: SignedInRequest,
     visit: GateVisit,
     form: DecisionForm,
     status: int = 200,
@@ -252,18 +252,18 @@ def _review_page(
     tab = next(candidate.key for candidate in offered if candidate.current)
     panel = changes.panel(request.GET) if changes.has_files else None
     if panel and tab == "changes" and request.method == "GET":
-        note_opened(panel, request.user, visit.task)
+        record_opened_file(panel, request.user, visit.task)
     context = {
         "review_tabs": offered,
         "review_tab": tab,
         "changes": panel,
         "unopened": changes.unopened(panel.opened) if panel and review_detail.may_decide else 0,
         "changed_total": len(changes.start_files) if panel else 0,
-        "too_large": evidence.comparison.too_large if panel else {},
+        "too_large": evidence.comparison.excess_amount if panel else {},
         "remarks": changes.remarks,
         "evidence": evidence,
         "dossier": review_detail,
-        "paths": paths.draw_choices(visit, review_detail.options),
+        "paths": choice_paths.draw_choices(visit, review_detail.options),
         "attention": attention(visit, request.user, may=review_detail.may_decide),
         "visit": visit,
         "saved_mail": folder.may_open(request) and folder.has_mail_of(visit.pk),
@@ -272,7 +272,7 @@ def _review_page(
         "gate_fields": form.gate_fields(review_detail.gate) if review_detail.may_decide else [],
         "conflict": conflict,
         "opened": opened,
-        "live_project": "*" if selection.scope.several else str(visit.task.project),
+        "live_project": "*" if selection.scope.has_several_projects else str(visit.task.project),
         **(listed or pane_context(request, selection, str(visit.pk), standings)),
     }
     response = show(
@@ -294,7 +294,7 @@ def _line(visit: GateVisit) -> str:
     return reverse("line", args=[project.owner.key, project.key, visit.task.line.key])
 
 
-def _get_visible_visit(request: SignedIn, visit: uuid.UUID) -> GateVisit:
+def _get_visible_visit(request: SignedInRequest, visit: uuid.UUID) -> GateVisit:
     """A gate visit of a project that this person may see; any other does not exist for them."""
     stored_visit = _read.first(visit=visit, user=request.user.pk)
     if stored_visit is None:
@@ -334,16 +334,16 @@ def _read(visit: Any, user: Any) -> QuerySet[GateVisit]:
 
 
 @require_GET
-@signed_in
-def mail(request: SignedIn) -> HttpResponse:
+@sign_in_required
+def mail(request: SignedInRequest) -> HttpResponse:
     if not folder.may_open(request):
         raise Http404
     return show(request, "reviews/mail_folder.html", trail=crumbs("Development mail"), mails=folder.listing())
 
 
 @require_GET
-@signed_in
-def mail_message(request: SignedIn, name: str) -> HttpResponse:
+@sign_in_required
+def mail_message(request: SignedInRequest, name: str) -> HttpResponse:
     if not folder.may_open(request):
         raise Http404
     message = folder.read(name)

@@ -12,8 +12,8 @@ from django.urls import reverse
 from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
 from reviews.decision.consequences import VoteOption, options
+from reviews.decision.entitlements import Entitlements
 from reviews.decision.gates import gate_of
-from reviews.decision.standing import Entitlements
 from reviews.mail import folder
 
 register = template.Library()

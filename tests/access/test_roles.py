@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from pipelines.engine.core.errors import Forbidden
 from pipelines.engine.moves.entitlement import EntitledPerson
-from pipelines.lines import linting
+from pipelines.lines import project_lint
 from pipelines.models import Membership, Role, User
 from pipelines.models.people import expand_roles, granting, simplify_roles
 from tests.factories import World, document, make_member, station
@@ -57,9 +57,9 @@ def test_a_gate_that_asks_for_designers_refuses_a_reviewer(world: World) -> None
 @pytest.mark.django_db
 def test_lint_knows_that_a_designer_is_no_reviewer(world: World) -> None:
     assert world.designer
-    (voter,) = linting.people(world.project).voters
+    (voter,) = project_lint.people(world.project).voters
     assert voter.roles == {"viewer", "operator", "designer"}
-    assert linting.people(world.project).operators == {world.designer.username}
+    assert project_lint.people(world.project).operators == {world.designer.username}
 
 
 def test_a_vote_of_before_counts_as_it_did() -> None:

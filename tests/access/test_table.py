@@ -143,7 +143,7 @@ def test_a_machine_acts_in_its_own_project_only(world: World) -> None:
 
 def test_a_revoked_token_may_nothing(world: World) -> None:
     token, _ = world.token_of(world.admin)
-    accounts.revoke(token, timezone.now(), None)
+    accounts.revoke_token(token, timezone.now(), None)
     assert not any(access.can(token, action, world.project) for action in ACTIONS)
     assert not access.visible_projects(token).exists()
 

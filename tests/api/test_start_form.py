@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gateline.failures import InvalidFailure
-from gateline.typed import typed as from_shell
+from gateline.form_values import parse_value as from_shell
 from pipelines.models import Task, Upload
 from pipelines.ports.vault import store
 from pipelines.routing.basics.file_signatures import content_kind, contradicting_ending

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import QuerySet
 
 from pipelines.models import Decision
-from pipelines.models.plumbing.compiled import server_prepared
+from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.verdict import Verdict, redecide
 

@@ -19,10 +19,10 @@ from pipelines.lines.backtest import (
     Progress,
     Selection,
     back_test,
-    counting,
+    backtest_result,
     of_document,
     read_selection,
-    reading,
+    recorded_decisions,
     run,
     target_of,
 )
@@ -101,11 +101,15 @@ def test_what_comes_after_a_divergence_is_decided_again_and_marked(
 def test_alike_decisions_share_a_cell_with_a_few_tasks_to_look_at(
     world: World, tasks: Callable[..., list[Task]]
 ) -> None:
-    made = tasks(counting.SAMPLES + 2)
+    made = tasks(backtest_result.SAMPLES + 2)
     [cell] = again(made[0].pinned, line(end="cancelled")).result["cells"]
-    assert (cell["count"], cell["station"], cell["verdict"]) == (counting.SAMPLES + 2, "check", "different")
+    assert (cell["count"], cell["station"], cell["verdict"]) == (
+        backtest_result.SAMPLES + 2,
+        "check",
+        "different",
+    )
     newest = [task.name for task in reversed(made)]
-    assert [sample["task"] for sample in cell["samples"]] == newest[: counting.SAMPLES]
+    assert [sample["task"] for sample in cell["samples"]] == newest[: backtest_result.SAMPLES]
 
 
 def test_a_cell_says_stations_gates_and_rules_by_name(world: World) -> None:
@@ -136,7 +140,7 @@ def test_a_station_that_is_gone_is_still_said_by_name(world: World) -> None:
 def test_the_kinds_of_cells_are_bounded_and_the_rest_counted(
     world: World, tasks: Callable[..., list[Task]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "MOST_CELLS", 1)
+    monkeypatch.setattr(backtest_result, "MOST_CELLS", 1)
     made = tasks(2)
     found = again(made[0].pinned, line("other", "cancelled")).result
     assert (len(found["cells"]), found["more_cells"], found["decisions"]["different"]) == (1, 2, 4)
@@ -163,8 +167,8 @@ def test_it_says_the_same_every_time_over_pages_of_any_size(
 ) -> None:
     made = tasks(5)
     whole = again(made[0].pinned, line("other"))
-    monkeypatch.setattr(reading, "PAGE", 2)
-    monkeypatch.setattr(reading, "ROWS", 1)
+    monkeypatch.setattr(recorded_decisions, "PAGE", 2)
+    monkeypatch.setattr(recorded_decisions, "ROWS", 1)
     assert again(made[0].pinned, line("other")) == whole
     assert [task["task"] for task in whole.tasks] == [task.name for task in reversed(made)]
 
@@ -185,7 +189,7 @@ def test_closing_it_ends_the_reading(
     world: World, tasks: Callable[..., list[Task]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "STEP", 1)
-    monkeypatch.setattr(reading, "PAGE", 1)
+    monkeypatch.setattr(recorded_decisions, "PAGE", 1)
     made = tasks(4)
     told = back_test(made[0].line, of_document(line()), Selection())
     with CaptureQueriesContext(connection) as asked, closing(told):

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, Route, expect
 
 from pipelines.lines.publishing import create_line
 from pipelines.web.editor.forms.fields import Reading, TextField
-from pipelines.web.editor.forms.form import Fragment, Section, Setting
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Section
 from pipelines.web.editor.forms.station import StationForm
 from pipelines.web.editor.forms.table import FORMS
 from tests.browser.canvas import draft, saved
@@ -33,7 +33,7 @@ class Weights(TextField):
 
 
 class StationFormWithWeights(StationForm):
-    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+    def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
         first, *others = super().sections(fragment, setting)
         weights = Weights(at=("extra", "weights"), label="Weights")
         return [replace(first, fields=[*first.fields, weights]), *others]

@@ -95,9 +95,9 @@ BRANCH = {
 def test_what_a_server_says_is_no_option_of_git_and_leads_nowhere_else(
     change: dict[str, str], name: str
 ) -> None:
-    checkout._check(BRANCH, "WI-app-1")
+    checkout._check_branch(BRANCH, "WI-app-1")
     with pytest.raises(CommandFailure, match="cannot take"):
-        checkout._check(BRANCH | change, name)
+        checkout._check_branch(BRANCH | change, name)
 
 
 def test_an_address_of_a_server_runs_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +106,6 @@ def test_an_address_of_a_server_runs_no_program(tmp_path: Path, monkeypatch: pyt
     config.write_text('[protocol "ext"]\n\tallow = always\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     stolen = tmp_path / "stolen"
-    with pytest.raises(checkout.GitFailed):
-        checkout.git("clone", "--", f"ext::touch {stolen}", str(tmp_path / "clone"))
+    with pytest.raises(checkout.GitFailure):
+        checkout.git_output("clone", "--", f"ext::touch {stolen}", str(tmp_path / "clone"))
     assert not stolen.exists()

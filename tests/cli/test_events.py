@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from pipelines.engine.commands.export import export_task
+from pipelines.engine.commands.event_export import export_task
 from tests.cli.conftest import Gateline
 from tests.factories import World
 

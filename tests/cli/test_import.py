@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateline.commands.import_ import found
+from gateline.commands.import_ import find_documents
 from pipelines.lines.publishing import create_line
 from tests.cli.conftest import Gateline
 from tests.factories import World
@@ -65,7 +65,7 @@ def test_only_files_of_a_folder_are_read(tmp_path: Path) -> None:
     (tmp_path / "line.json").write_text("{}")
     (tmp_path / "link.json").symlink_to("/etc/hostname")
     os.mkfifo(tmp_path / "pipe.json")
-    assert found(tmp_path) == [("line.json", {"line.json": "{}"})]
+    assert find_documents(tmp_path) == [("line.json", {"line.json": "{}"})]
 
 
 def test_a_document_does_not_steer_the_terminal_that_shows_it(cli: Cli, world: World) -> None:

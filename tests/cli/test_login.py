@@ -80,8 +80,8 @@ def test_a_token_of_the_environment_travels_in_clear_nowhere(tmp_path: Path) -> 
 
 def test_json_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     said = {"title": "Grün \x9b2J\u202e\U000e0001 ok"}
-    output.as_json(said)
-    output.json_line(said)
+    output.print_json(said)
+    output.print_json_line(said)
     printed = capsys.readouterr().out
     assert "Grün" in printed and all(sign.isprintable() or sign == "\n" for sign in printed)
     assert json.loads(printed.splitlines()[-1]) == said

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gateline.main import app
-from gateline.output import State
+from gateline.output import OutputState
 from pipelines.formats import native
 from pipelines.models import Line, Task
 from pipelines.routing.basics.canonical import canonical_json
@@ -28,7 +28,7 @@ class OneProcess(Gateline):
     """The same commands in this process: a start takes longer than what it does."""
 
     def ok(self, *words: str, **more: Any) -> str:
-        State.json = False
+        OutputState.json = False
         done = CliRunner().invoke(app, words, env=self.environment, catch_exceptions=False)
         assert done.exit_code == 0, done.output
         return done.stdout

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gateline.plan_markdown import markdown, text
+from gateline.plan_markdown import escape_markdown, plan_markdown
 from pipelines.formats import native
 from tests.cli.conftest import Gateline
 from tests.factories import World, document, station
@@ -120,7 +120,7 @@ def test_it_prints_text_and_json_and_ends_with_zero_where_nothing_is_wrong(cli: 
     ],
 )
 def test_what_a_server_said_is_no_markup(said: str, shown: str) -> None:
-    assert text(said) == shown
+    assert escape_markdown(said) == shown
 
 
 def test_a_comment_without_anything_to_say_is_short() -> None:
@@ -137,5 +137,5 @@ def test_a_comment_without_anything_to_say_is_short() -> None:
         "backtest": None,
         "impact": None,
     }
-    said = markdown(plan, "x.yaml")
+    said = plan_markdown(plan, "x.yaml")
     assert said == "### Gateline: x\n\n**Can be published.** x.yaml is the first version.\n"

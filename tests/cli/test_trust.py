@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateline.client import Client
-from gateline.failures import Unreachable
+from gateline.failures import UnreachableFailure
 from gateline.profiles import Profile
 from tests.outgoing.authority import company_authority
 from tests.outgoing.servers import Asked, say, serving
@@ -16,7 +16,7 @@ from tests.outgoing.servers import Asked, say, serving
 
 def asked(url: str) -> str:
     with Client(Profile("mine", url, "token")) as client:
-        return client.text("/lines")
+        return client.get_text("/lines")
 
 
 def test_it_trusts_the_authority_that_is_named_and_says_so_before(
@@ -28,7 +28,7 @@ def test_it_trusts_the_authority_that_is_named_and_says_so_before(
     company = company_authority(tmp_path)
     with serving(answers, by=company.server) as server:
         url = f"https://localhost:{server.port}"
-        with pytest.raises(Unreachable, match="not trusted") as refused:
+        with pytest.raises(UnreachableFailure, match="not trusted") as refused:
             asked(url)
         assert "GATELINE_CA_BUNDLE" in refused.value.remedy
         monkeypatch.setenv("GATELINE_CA_BUNDLE", str(company.bundle))
@@ -45,6 +45,6 @@ def test_a_file_without_certificates_is_named(
     if said is not None:
         bundle.write_text(said)
     monkeypatch.setenv("GATELINE_CA_BUNDLE", str(bundle))
-    with pytest.raises(Unreachable) as refused:
+    with pytest.raises(UnreachableFailure) as refused:
         asked("https://localhost:1")
     assert refused.value.message == f"GATELINE_CA_BUNDLE is “{bundle}”: {why}"

@@ -8,7 +8,7 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 
-from pipelines.web.shell.design import specimens
+from pipelines.web.shell.design import specimen_names
 from tests.fixtures.look_ups import TEMPLATES
 
 
@@ -25,7 +25,7 @@ def test_the_design_pages_are_drawn(client: Client, query: str, db: None) -> Non
 
 
 @pytest.mark.smoke(100)
-@pytest.mark.parametrize("name", specimens())
+@pytest.mark.parametrize("name", specimen_names())
 def test_each_specimen_is_drawn_alone(client: Client, name: str, db: None) -> None:
     assert client.get(f"/_design/?only={name}").status_code == 200
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HERE = ROOT / "pipelines/models/plumbing/private.py"
+HERE = ROOT / "pipelines/models/plumbing/django_internals.py"
 PRIVATE = re.compile(
     r"klass_info|_iterable_class|get_related_populators|ModelState|fields_cache|_result_cache|_prefetch_done"
     r"|_prefetched_objects_cache|queries_logged|execute_wrappers|wrap_database_errors|_prefetch_related_lookups"

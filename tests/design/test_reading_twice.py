@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.web.editor.forms.conditions.controls import Types, Words
+from pipelines.web.editor.forms.conditions.controls import FailureTypesField, WordsField
 from pipelines.web.editor.forms.fields import (
     AmountField,
     AnythingField,
@@ -26,9 +26,9 @@ from pipelines.web.editor.forms.fields import (
     TextField,
 )
 from pipelines.web.editor.forms.fields.lists import JumpsField
-from pipelines.web.editor.forms.form import Setting
-from pipelines.web.editor.forms.limits import Requires
-from pipelines.web.editor.forms.operands import Value
+from pipelines.web.editor.forms.form import FormSetting
+from pipelines.web.editor.forms.limits import RequirementsField
+from pipelines.web.editor.forms.operands import OperandField
 from pipelines.web.editor.forms.rule import ExhaustedField, YesNoField
 from pipelines.web.editor.forms.work import HostsField
 from tests.design.typescript import run
@@ -71,8 +71,8 @@ CASES: list[tuple[FormField, Sequence[str], Any]] = [
     (x(SeveralField, options=ABC), ["a", "b"], {"x": ["a", "b"]}),
     (x(SeveralField, options=ABC, usual=("b", "a")), ["a", "b"], GONE),
     (x(SeveralField, options=ABC, usual=("b", "a")), ["a"], {"x": ["a"]}),
-    (x(Words, options=ABC, any_of=()), ["a"], {"x": "a"}),
-    (x(Words, options=ABC, any_of=()), ["a", "c"], {"x": ["a", "c"]}),
+    (x(WordsField, options=ABC, any_of=()), ["a"], {"x": "a"}),
+    (x(WordsField, options=ABC, any_of=()), ["a", "c"], {"x": ["a", "c"]}),
     (x(ListedField), ["a, b\n\n c "], {"x": ["a, b", "c"]}),
     (x(ListedField), ['["a\\nb"]'], {"x": ["a\nb"]}),
     (x(ListedField), ["[a"], {"x": ["[a"]}),
@@ -82,12 +82,12 @@ CASES: list[tuple[FormField, Sequence[str], Any]] = [
     (x(JumpsField), ["all"], {"x": "all"}),
     (x(JumpsField), ["[ ]"], {"x": []}),
     (x(JumpsField), ["a\nb"], {"x": ["a", "b"]}),
-    (x(Requires), ["[]"], {"x": []}),
-    (x(Requires), [","], GONE),
+    (x(RequirementsField), ["[]"], {"x": []}),
+    (x(RequirementsField), [","], GONE),
     (x(HostsField), [""], {"x": []}),
-    (x(Types, between=","), ["flaky"], {"x": "flaky"}),
-    (x(Types, between=","), ["flaky, timeout"], {"x": ["flaky", "timeout"]}),
-    (x(Types, between=","), [" "], REFUSED),
+    (x(FailureTypesField, between=","), ["flaky"], {"x": "flaky"}),
+    (x(FailureTypesField, between=","), ["flaky, timeout"], {"x": ["flaky", "timeout"]}),
+    (x(FailureTypesField, between=","), [" "], REFUSED),
     (x(ArgumentsField), ["make  {{ input.who }}.c all"], {"x": ["make", "{{ input.who }}.c", "all"]}),
     (
         x(ArgumentsField),
@@ -114,10 +114,10 @@ CASES: list[tuple[FormField, Sequence[str], Any]] = [
     (x(AnythingField, words=True), ["3"], {"x": 3}),
     (x(AnythingField, words=True), [" "], GONE),
     (x(AnythingField, words=True, rows=3), ["one\r\n two"], {"x": "one\n two"}),
-    (x(Value, op="in"), ["1, two,"], {"x": [1, "two"]}),
-    (x(Value, op="in"), ['["a,b"]'], {"x": ["a,b"]}),
-    (x(Value, op="equals"), [" "], REFUSED),
-    (x(Value, op="starts_with"), [" 3 "], {"x": " 3 "}),
+    (x(OperandField, op="in"), ["1, two,"], {"x": [1, "two"]}),
+    (x(OperandField, op="in"), ['["a,b"]'], {"x": ["a,b"]}),
+    (x(OperandField, op="equals"), [" "], REFUSED),
+    (x(OperandField, op="starts_with"), [" 3 "], {"x": " 3 "}),
     (x(ChoiceField, options=ABC), ["a"], {"x": "a"}),
     (x(ChoiceField, options=ABC), [""], GONE),
     (x(ExhaustedField, options=()), ["to:gone"], {"x": {"to": "gone"}}),
@@ -131,13 +131,13 @@ CASES: list[tuple[FormField, Sequence[str], Any]] = [
 
 def on_server(field: FormField, fragment: Any, typed: Sequence[str]) -> Any:
     try:
-        return field.written(fragment, typed)
+        return field.with_typed(fragment, typed)
     except FieldRefused:
         return REFUSED
 
 
 def test_page_and_server_write_the_same() -> None:
-    in_page = run(WRITE, [({}, field.change({}), typed) for field, typed, _wanted in CASES])
+    in_page = run(WRITE, [({}, field.describe_change({}), typed) for field, typed, _wanted in CASES])
     for (field, typed, wanted), page in zip(CASES, in_page, strict=True):
         assert on_server(field, {}, typed) == wanted, (field, typed)
         assert wanted is REFUSED or page == {"fragment": wanted}, (field, typed, page)
@@ -156,9 +156,11 @@ def test_every_field_of_every_form_is_read_alike(world: World) -> None:
     asked: list[tuple[FormField, Any, Sequence[str]]] = []
     for each in documents()[:2]:
         for what, own, fragment, _put in [*parts(each), *rules(each)]:
-            for field in all_fields(what, fragment, Setting(world.project, outline(each), own)):
+            for field in all_fields(what, fragment, FormSetting(world.project, outline(each), own)):
                 asked += [(field, fragment, typed) for typed in typed_into(field, fragment)]
-    in_page = run(WRITE, [(fragment, field.change(fragment), typed) for field, fragment, typed in asked])
+    in_page = run(
+        WRITE, [(fragment, field.describe_change(fragment), typed) for field, fragment, typed in asked]
+    )
     refused = 0
     for (field, fragment, typed), page in zip(asked, in_page, strict=True):
         wanted = on_server(field, fragment, typed)
@@ -175,7 +177,7 @@ def rules(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any], 
 
 def typed_into(field: FormField, fragment: Any) -> Iterator[Sequence[str]]:
     """As a person can: what a control does not offer nobody chooses, and nobody types what is shown already."""
-    shown = field.shown(fragment)
+    shown = field.control_values(fragment)
     if isinstance(field, SeveralField):
         values = [value for value, _words in field.options]
         found = [values, values[:1], values[1:], []]

@@ -10,7 +10,7 @@ from pipelines import engine
 from pipelines.engine.core.errors import Conflict
 from pipelines.models import LineVersion, Task
 from pipelines.queries import analytics
-from pipelines.queries.trace import trace_of
+from pipelines.queries.decision_trace import trace_of
 from tests.api.conftest import Apis
 from tests.factories import World, station
 

@@ -10,13 +10,13 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from pipelines import engine
-from pipelines.engine.commands.export import export_task
+from pipelines.engine.commands.event_export import export_task
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from pipelines.models import Absence, AdministrativeAct, GateVisit, Membership, Project, Task, User, Vote
 from pipelines.people import absences
-from reviews.decision.asked import ReviewFilter, decidable_visits, places_of
+from reviews.decision.entitlements import Entitlements
 from reviews.decision.invariants import asked_people_match
-from reviews.decision.standing import Entitlements
+from reviews.decision.review_access import ReviewFilter, decidable_visits, places_of
 from reviews.models import AskedPlace, Notification
 from tests.factories import World, make_member, make_project
 from tests.reviews.conftest import gated
@@ -220,25 +220,25 @@ def test_naming_a_stand_in_is_refused_where_it_cannot_be(world: World) -> None:
         "stand_in": (world.stranger, None, until),
     }.items():
         with pytest.raises(Invalid) as refused:
-            absences.name(me, *given, now=now)
+            absences.set_absence(me, *given, now=now)
         assert refused.value.path == path
     with pytest.raises(Invalid):
-        absences.name(me, me, None, until, now=now)
+        absences.set_absence(me, me, None, until, now=now)
     with pytest.raises(Invalid):
-        absences.name(me, her, None, now + timedelta(days=400), now=now)
+        absences.set_absence(me, her, None, now + timedelta(days=400), now=now)
     assert not Absence.objects.exists()
 
 
 def test_naming_replaces_refuses_a_circle_and_is_recorded(world: World) -> None:
     now = datetime.now(UTC)
     until = now + timedelta(days=3)
-    absences.name(world.reviewer, world.designer, None, until, now=now)
-    kept = absences.name(world.reviewer, world.viewer, None, until, now=now)
-    absences.name(world.viewer, world.operator, world.project, until, now=now)
+    absences.set_absence(world.reviewer, world.designer, None, until, now=now)
+    kept = absences.set_absence(world.reviewer, world.viewer, None, until, now=now)
+    absences.set_absence(world.viewer, world.operator, world.project, until, now=now)
     with pytest.raises(Invalid, match="stand in for yourself"), transaction.atomic():
-        absences.name(world.operator, world.reviewer, None, until, now=now)
+        absences.set_absence(world.operator, world.reviewer, None, until, now=now)
     with pytest.raises(NotFound):
-        absences.end(world.viewer, kept.pk, now=now)
-    absences.end(world.reviewer, kept.pk, now=now)
+        absences.end_absence(world.viewer, kept.pk, now=now)
+    absences.end_absence(world.reviewer, kept.pk, now=now)
     kinds = AdministrativeAct.objects.filter(kind__startswith="absence").order_by("pk")
     assert list(kinds.values_list("kind", flat=True)) == ["absence.set"] * 3 + ["absence.ended"]

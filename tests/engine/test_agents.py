@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.commands.export import export_task
+from pipelines.engine.commands.event_export import export_task
 from pipelines.engine.core import agent_capacity
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.invariants import check

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from pipelines.errors import Invalid
-from pipelines.lines import history, migrating, publish_review, publishing
+from pipelines.lines import line_migration, publish_review, publishing, version_history
 from pipelines.lines.publish_review import Confirmation, publish_confirmed
 from pipelines.models import Line, LineEvent, Membership, Migration, Role, User
 from tests.factories import World, document, make_member, station
@@ -34,7 +34,7 @@ def shown(line: Line, user: User, mapping: dict[str, str] | None = None, **said:
     """As an honest page shows it, with everything ticked."""
     line = Line.objects.select_related("live").get(pk=line.pk)
     found = publishing.check(line)
-    impact = migrating.impact_of(line, None, mapping) if said.get("migrate") else None
+    impact = line_migration.impact_of(line, None, mapping) if said.get("migrate") else None
     values = {
         "draft": line.draft_number,
         "live": line.live.number if line.live else 0,
@@ -158,10 +158,10 @@ def test_migrating_publishes_and_then_moves_as_the_impact_of_the_draft_said(worl
     said = shown(line, world.admin, {"build": "make"}, migrate=True)
     done = publish_confirmed(line, said, world.admin)
     assert done.migration and done.not_migrated == ""
-    assert migrating.counts_of(done.migration) == {"migrated": 1}
+    assert line_migration.counts_of(done.migration) == {"migrated": 1}
     assert world.at(task) == ["make"]
-    undone = migrating.undo(done.migration, user=world.admin, reason="Back.")
-    assert migrating.counts_of(undone) == {"restored": 1}
+    undone = line_migration.undo(done.migration, user=world.admin, reason="Back.")
+    assert line_migration.counts_of(undone) == {"restored": 1}
 
 
 def test_a_station_that_is_gone_needs_a_mapping_before_anything_is_published(world: World) -> None:
@@ -183,7 +183,7 @@ def test_a_task_that_moved_since_stops_all_of_it(world: World) -> None:
     line = saved(Line.objects.get(), world.admin)
     said = shown(line, world.admin, migrate=True)
     world.report(task)
-    with pytest.raises(migrating.StaleImpact):
+    with pytest.raises(line_migration.StaleImpact):
         publish_confirmed(line, said, world.admin)
     assert Line.objects.get().live.number == 1  # type: ignore[union-attr]
 
@@ -278,11 +278,11 @@ def test_of_a_save_and_a_publish_at_once_the_version_is_what_was_shown(world: Wo
 def test_a_version_is_restored_as_a_draft_and_the_present_one_is_put_aside(world: World) -> None:
     line = saved(drawn(world), world.designer, name="Unpublished")
     before = line.draft
-    line = history.restore(line, "1", world.admin, line.draft_number)
+    line = version_history.restore(line, "1", world.admin, line.draft_number)
     assert line.draft == line.versions.get(number=1).document
     event = line.record.get(kind="restored")
     assert (event.draft, event.by, event.data["by"]) == (before, world.admin, str(world.designer))
-    line = history.restore(line, f"aside-{event.pk}", world.admin, line.draft_number)
+    line = version_history.restore(line, f"aside-{event.pk}", world.admin, line.draft_number)
     assert line.draft == before, "restoring is undone by restoring what was put aside"
 
 
@@ -291,23 +291,23 @@ def test_restoring_is_refused_when_somebody_saved_meanwhile(world: World) -> Non
     seen = line.draft_number
     saved(line, world.designer, name="Later")
     with pytest.raises(publishing.DraftConflict):
-        history.restore(line, "1", world.admin, seen)
+        version_history.restore(line, "1", world.admin, seen)
 
 
 def test_restoring_what_is_there_already_says_so(world: World) -> None:
     line = drawn(world)
-    line = history.restore(line, "1", world.admin, line.draft_number)
-    with pytest.raises(history.NothingToRestore):
-        history.restore(line, "1", world.admin, line.draft_number)
+    line = version_history.restore(line, "1", world.admin, line.draft_number)
+    with pytest.raises(version_history.NothingToRestore):
+        version_history.restore(line, "1", world.admin, line.draft_number)
 
 
 def test_a_version_gets_a_name_later_and_the_record_keeps_the_old_one(world: World) -> None:
     version = world.line(stations=["build"])
-    named = history.name_version(version, " Before the move ", world.designer)
+    named = version_history.name_version(version, " Before the move ", world.designer)
     assert named.name == "Before the move"
-    assert history.name_version(named, "Before the move", world.designer).pk == version.pk
+    assert version_history.name_version(named, "Before the move", world.designer).pk == version.pk
     assert [event.data for event in LineEvent.objects.filter(kind="named")] == [
         {"was": "", "name": "Before the move"}
     ]
     with pytest.raises(Invalid):
-        history.name_version(named, "x" * 201, world.designer)
+        version_history.name_version(named, "x" * 201, world.designer)

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pipelines.engine.commands.export import export_task, export_tasks, handoff_id
+from pipelines.engine.commands.event_export import export_task, export_tasks, handoff_id
 from pipelines.engine.core import gate_results
 from pipelines.engine.invariants import check
 from pipelines.engine.invariants.gates import events_name_what_was_evaluated

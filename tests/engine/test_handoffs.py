@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.commands.export import export_task
+from pipelines.engine.commands.event_export import export_task
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.models import Handoff, Job, Task
 from pipelines.work.transport.local.orders import orders_of

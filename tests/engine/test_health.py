@@ -14,7 +14,7 @@ from pipelines import engine
 from pipelines.lines.health import tell_breaches
 from pipelines.models import HealthBreach, Task
 from pipelines.queries.health import figures
-from pipelines.queries.times import of_project
+from pipelines.queries.station_times import of_project
 from pipelines.routing.analysis.health import (
     CYCLE,
     DEADLOCKS,

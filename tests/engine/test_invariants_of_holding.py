@@ -16,8 +16,8 @@ from pipelines.engine.invariants import (
     deadlocks,
     escalations,
     handoffs,
+    immutability,
     positions,
-    record,
     replay,
 )
 from pipelines.engine.invariants import timers as times
@@ -199,30 +199,42 @@ PLANTED: tuple[tuple[Invariant, Callable[[World], None], str], ...] = (
     (handoffs.handoffs_match_events, handed_over_without_a_move, "nothing moved with it"),
     (handoffs.handoffs_are_sound, went_forward_with_a_faulty_one, "went forward"),
     (
-        record.no_key_leads_across_projects,
+        immutability.no_key_leads_across_projects,
         leads_to_another_task("escalation", "token_id", "token"),
         "escalation at",
     ),
     (
-        record.no_key_leads_across_projects,
+        immutability.no_key_leads_across_projects,
         leads_to_another_task("escalation", "visit_id", "gatevisit"),
         "review of",
     ),
-    (record.no_key_leads_across_projects, leads_to_another_task("handoff", "job_id", "job"), "of the job"),
-    (record.no_key_leads_across_projects, leads_to_another_task("handoff", "to_id", "job"), "to the job"),
     (
-        record.no_key_leads_across_projects,
+        immutability.no_key_leads_across_projects,
+        leads_to_another_task("handoff", "job_id", "job"),
+        "of the job",
+    ),
+    (
+        immutability.no_key_leads_across_projects,
+        leads_to_another_task("handoff", "to_id", "job"),
+        "to the job",
+    ),
+    (
+        immutability.no_key_leads_across_projects,
         leads_to_another_task("due", "token_id", "token"),
         "time of the token",
     ),
-    (record.no_key_leads_across_projects, leads_to_another_task("due", "job_id", "job"), "time of the job"),
     (
-        record.no_key_leads_across_projects,
+        immutability.no_key_leads_across_projects,
+        leads_to_another_task("due", "job_id", "job"),
+        "time of the job",
+    ),
+    (
+        immutability.no_key_leads_across_projects,
         leads_to_another_task("due", "visit_id", "gatevisit"),
         "of the visit",
     ),
-    (record.no_key_leads_across_projects, depends_on_a_foreign_task, "depends on a task"),
-    (record.no_key_leads_across_projects, party_to_a_foreign_deadlock, "party to a deadlock"),
+    (immutability.no_key_leads_across_projects, depends_on_a_foreign_task, "depends on a task"),
+    (immutability.no_key_leads_across_projects, party_to_a_foreign_deadlock, "party to a deadlock"),
 )
 
 
@@ -238,7 +250,7 @@ def test_what_is_planted_is_named(
 def test_every_check_of_what_waits_is_broken_by_some_test() -> None:
     broken = {each for each, _ in BREAKS} | {each[0] for each in PLANTED}
     # Those of positions, of the record and of replaying are broken in test_invariants.
-    elsewhere = {positions.__name__, record.__name__, replay.__name__}
+    elsewhere = {positions.__name__, immutability.__name__, replay.__name__}
     mine = {each.__module__ for each in broken} - elsewhere
     assert {each for each in CHECKS if each.__module__ in mine} <= broken
 

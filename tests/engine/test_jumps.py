@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from pipelines.engine import invariants
-from pipelines.lines import migrating, promises, publishing
+from pipelines.lines import guarantee_rereads, line_migration, publishing
 from pipelines.models import Decision, Line, LineVersion
 from pipelines.queries import versions
 from pipelines.routing.document.line import digest
@@ -93,7 +93,7 @@ def test_the_same_text_is_published_anew_under_the_newest_revision(world: World,
     world.report(other, COMPLETE)
     assert world.status(other) == "blocked"
     # The task of before is decided by its own version until it is migrated.
-    assert migrating.impact_of(line, version).to_dict()["revision"] == 3
+    assert line_migration.impact_of(line, version).to_dict()["revision"] == 3
     assert invariants.check() == []
 
 
@@ -117,8 +117,8 @@ def test_a_guarantee_that_the_law_reads_otherwise_now_is_told_once_and_the_versi
     """What was proved: nothing reaches c without b. A station may signal proceed and fail."""
     promised = [{"id": "tested", "never": {"reach": "c", "without": "b"}}]
     version = as_of_before(world.line(stations=stations()), guarantees=promised, jumps=[])
-    assert promises.reread_next(timezone.now()) == 1
-    assert promises.reread_next(timezone.now()) == 0
+    assert guarantee_rereads.reread_next(timezone.now()) == 1
+    assert guarantee_rereads.reread_next(timezone.now()) == 0
     told = Notification.objects.filter(kind="refuted")
     assert {row.user for row in told} == {world.admin}
     assert told.get().data["version"] == version.number

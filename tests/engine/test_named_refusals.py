@@ -9,7 +9,7 @@ from django.utils import timezone
 from pipelines.errors import Conflict
 from pipelines.models import Word
 from pipelines.ports.vault import store
-from pipelines.web.project.audit import details
+from pipelines.web.project.audit import change_text
 from tests.factories import World
 from tests.reviews.conftest import gated
 
@@ -53,4 +53,4 @@ def test_a_name_that_is_taken_says_what_it_is(world: World) -> None:
 
 
 def test_the_record_of_a_token_names_what_it_may() -> None:
-    assert details({"scopes": ["read", "design"]}) == "Read, Change lines"
+    assert change_text({"scopes": ["read", "design"]}) == "Read, Change lines"

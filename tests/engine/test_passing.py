@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pipelines import engine
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.invariants import check
-from pipelines.engine.moves import effects, passing
+from pipelines.engine.moves import effects, pass_through
 from pipelines.errors import Invalid
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Decision, Due, Event, Job, Lease, Task, Worker
@@ -202,20 +202,23 @@ def test_a_label_that_the_worker_lacks_stops_it(world: World) -> None:
 
 
 def test_it_goes_no_further_than_its_bound_and_its_worker_goes_on_from_there(world: World) -> None:
-    task = world.start(world.line(chain(passing.MOST + 4)))
+    task = world.start(world.line(chain(pass_through.MOST + 4)))
     answer = go_on(world, task)
     assert answer.following is not None
-    assert (answer.following.station, world.at(task)) == (f"s{passing.MOST + 1}", [f"s{passing.MOST + 1}"])
-    assert Decision.objects.filter(task=task).count() == passing.MOST + 1
+    assert (answer.following.station, world.at(task)) == (
+        f"s{pass_through.MOST + 1}",
+        [f"s{pass_through.MOST + 1}"],
+    )
+    assert Decision.objects.filter(task=task).count() == pass_through.MOST + 1
     assert check([task.pk]) == []
     go_on(world, task)
     assert world.status(task) == "completed"
 
 
 def test_waits_that_are_over_are_bounded_too_and_the_clock_goes_on(world: World) -> None:
-    task = world.start(world.line(chain(passing.MOST + 3, kind="wait", work=ELAPSED)))
+    task = world.start(world.line(chain(pass_through.MOST + 3, kind="wait", work=ELAPSED)))
     go_on(world, task)
-    assert world.at(task) == [f"s{passing.MOST + 1}"]
+    assert world.at(task) == [f"s{pass_through.MOST + 1}"]
     assert engine.fire(Due.objects.get(task=task).pk) == "fired"
     assert world.status(task) == "completed"
     assert check([task.pk]) == []
@@ -298,7 +301,7 @@ def test_of_a_connection_that_is_killed_nothing_is_left(
 
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_take_each_station_once(world: World) -> None:
-    version = world.line(chain(passing.MOST + 5))
+    version = world.line(chain(pass_through.MOST + 5))
     tasks = [world.start(version) for _ in range(12)]
     workers = [world.worker, make_worker(name="other")]
 
@@ -317,5 +320,5 @@ def test_two_workers_take_each_station_once(world: World) -> None:
     assert at_once([partial(drive_all, worker) for worker in workers]) == [None, None]
     assert {world.status(task) for task in tasks} == {"completed"}
     visits = Job.objects.filter(task__in=tasks).values_list("task", "station", "visit")
-    assert len(visits) == len(set(visits)) == 12 * (passing.MOST + 5)
+    assert len(visits) == len(set(visits)) == 12 * (pass_through.MOST + 5)
     assert check([task.pk for task in tasks]) == []

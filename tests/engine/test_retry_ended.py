@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.commands import linked
+from pipelines.engine.commands import linked_tasks
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import LineVersion, Task, Token
 from tests.engine.test_races import at_once
@@ -128,14 +128,14 @@ def test_a_retry_begins_before_the_fork_not_in_one_branch_of_it(world: World) ->
     task = world.start(world.line(stations=stations))
     world.report(task)
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
-    assert linked.stations_to_retry(task) == ["build"]
+    assert linked_tasks.stations_to_retry(task) == ["build"]
     with pytest.raises(Invalid):
         retry(world, task, "left")
     new = retry(world, task, "build")
     for key in ("build", "left", "right", "meet"):
         world.report(new, station=key)
     assert world.status(new) == "completed"
-    assert linked.stations_to_retry(new) == ["meet", "build"]
+    assert linked_tasks.stations_to_retry(new) == ["meet", "build"]
 
 
 def test_what_goes_on_is_not_retried_so(world: World) -> None:

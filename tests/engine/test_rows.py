@@ -18,7 +18,7 @@ from django.db import connection, models, transaction
 
 from pipelines.engine.core.batch import JOB, TASK, TOKEN
 from pipelines.models import Decision, Event, GateVisit, Group, Handoff, Job, Project, Task, Token
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.statements import Statement, send
 from tests.factories import make_world
 
@@ -124,11 +124,11 @@ def compare(seed: int, size: int) -> None:
     for model in NEW:
         values = [row(model, draw) for _ in range(size)]
         with undone():
-            send([rows.insert_statement([rows.new_row(model, **each) for each in values])])
+            send([bulk_rows.insert_statement([bulk_rows.new_row(model, **each) for each in values])])
             ours = stored(model)
             kept_rows = {str(each.pk): each for each in model._default_manager.all()}
             for pk, text in ours.items():
-                read, kept = rows.row_from_json(model, _parsed(text)), kept_rows[pk]
+                read, kept = bulk_rows.row_from_json(model, _parsed(text)), kept_rows[pk]
                 assert {f.attname: getattr(read, f.attname) for f in model._meta.concrete_fields} == {
                     f.attname: getattr(kept, f.attname) for f in model._meta.concrete_fields
                 }
@@ -140,7 +140,7 @@ def compare(seed: int, size: int) -> None:
         model._default_manager.bulk_create([model(**each) for each in values])
         after = [{**row(model, draw), "id": each["id"]} for each in values]
         with undone():
-            rows.update_rows([model(**each) for each in after], names)
+            bulk_rows.update_rows([model(**each) for each in after], names)
             ours = stored(model)
         with undone():
             for each in after:
@@ -149,7 +149,7 @@ def compare(seed: int, size: int) -> None:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    return dict(rows.json.loads(text))
+    return dict(bulk_rows.json.loads(text))
 
 
 def test_a_batch_writes_what_django_writes(tables: None) -> None:
@@ -170,35 +170,39 @@ def test_a_project_is_read_with_its_working_time() -> None:
         work_from=time(8, 30), work_until=time(0), days_off=[date(2026, 12, 24), date(2026, 12, 25)]
     )
     kept = Project.objects.get(pk=project.pk)
-    read = rows.row_from_json(Project, _parsed(stored(Project)[str(project.pk)]))
+    read = bulk_rows.row_from_json(Project, _parsed(stored(Project)[str(project.pk)]))
     fields = [field.attname for field in Project._meta.concrete_fields]
     assert [getattr(read, name) for name in fields] == [getattr(kept, name) for name in fields]
 
 
 def test_new_rows_get_their_keys_in_their_order() -> None:
     project = make_world().project
-    made = [rows.new_row(Group, project=project, key=f"g{number}", name=f"G {number}") for number in range(5)]
-    rows.insert_rows(made)
+    made = [
+        bulk_rows.new_row(Group, project=project, key=f"g{number}", name=f"G {number}") for number in range(5)
+    ]
+    bulk_rows.insert_rows(made)
     assert [(each.pk, each.key, each.name) for each in made] == list(
         Group.objects.filter(project=project).order_by("key").values_list("pk", "key", "name")
     )
-    more = [rows.new_row(Group, project=project, key=f"g{number}", name="Another") for number in range(4, 7)]
-    rows.insert_rows(more, unless_there=True)
+    more = [
+        bulk_rows.new_row(Group, project=project, key=f"g{number}", name="Another") for number in range(4, 7)
+    ]
+    bulk_rows.insert_rows(more, unless_there=True)
     names = Group.objects.filter(project=project).order_by("key").values_list("name", flat=True)
     assert list(names) == [f"G {number}" for number in range(5)] + ["Another", "Another"]
-    rows.insert_rows([])
+    bulk_rows.insert_rows([])
 
 
 def test_a_lost_row_is_noticed_in_both_ways() -> None:
     lost = Statement("UPDATE pipelines_task SET title = title WHERE id = %s", [2**60], 1, "rows of Task")
-    with pytest.raises(rows.LostRow, match="0 of 1 rows of Task"):
+    with pytest.raises(bulk_rows.LostRow, match="0 of 1 rows of Task"):
         send([lost])
     watched = connection.execute_wrapper(lambda execute, *given: execute(*given))
-    with watched, pytest.raises(rows.LostRow, match="0 of 1 rows of Task"):
+    with watched, pytest.raises(bulk_rows.LostRow, match="0 of 1 rows of Task"):
         send([lost])
 
 
 def test_too_long_a_text_is_refused_and_not_cut(tables: None) -> None:
     given = row(Event, Draw(1)) | {"kind": "x" * 41}
     with pytest.raises(Exception, match="too long"), transaction.atomic():
-        send([rows.insert_statement([rows.new_row(Event, **given)])])
+        send([bulk_rows.insert_statement([bulk_rows.new_row(Event, **given)])])

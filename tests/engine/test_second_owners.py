@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Agent, Escalation, LineVersion, Project, Task, User
-from reviews.decision.asked import decidable_among
+from reviews.decision.review_access import decidable_among
 from tests.factories import World, make_member, make_project, station
 from tests.reviews.test_pages import as_
 

@@ -21,7 +21,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.work.scheduler import timers
-from reviews.decision.asked import decidable_among
+from reviews.decision.review_access import decidable_among
 from tests.engine.test_timers import pass_time
 from tests.factories import World, make_member, station
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.models import Due, Job, Lease, LineVersion, Task
-from pipelines.queries.task import TaskView
+from pipelines.queries.task_view import TaskView
 from pipelines.work.scheduler import timers
 from pipelines.work.transport.local import claimable, jobs
 from tests.factories import World, station

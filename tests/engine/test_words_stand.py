@@ -10,7 +10,7 @@ import pytest
 from pipelines import engine
 from pipelines.engine.invariants import check
 from pipelines.models import Decision, LineVersion, Task
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from reviews.decision.consequences import options
 from tests.factories import World, station
 
@@ -203,7 +203,7 @@ def test_every_decision_keeps_the_revision_and_those_of_before_keep_their_invari
     def recorded_before(model: Any, **fields: Any) -> Any:
         return new(model, **fields | ({"revision": 1} if model is Decision else {}))
 
-    new = rows.new_row
+    new = bulk_rows.new_row
     with (
         patch("pipelines.engine.commands.vote.with_votes", as_before),
         patch("pipelines.engine.core.decision_context.rows.new", recorded_before),

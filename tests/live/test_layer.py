@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 
 from pipelines.web.live.layer import HINTS, MOST, RESYNC, PostgresLayer
-from pipelines.web.live.wire import MessageTooLarge, Parcel
+from pipelines.web.live.wire_format import MessageTooLarge, Parcel
 from tests.waiting import LONG, eventually, let_others_run
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -116,17 +116,17 @@ async def test_a_page_that_fell_silent_is_not_told_of_again_until_it_speaks() ->
         told.append(message)
 
     one = presence.Presence(7, tell, clock=lambda: now[0])
-    await one.said('{"here": {"chosen": null}}')
+    await one.receive('{"here": {"chosen": null}}')
     told.clear()
     now[0] = presence.LOST + 0.1
-    await one.again()
+    await one.announce()
     assert told == []
-    await one.said('{"here": {"chosen": null}}')
+    await one.receive('{"here": {"chosen": null}}')
     assert [message["type"] for message in told] == ["live.here"]
-    await one.said('{"here": {"chosen": null, "away": true}}')
+    await one.receive('{"here": {"chosen": null, "away": true}}')
     told.clear()
     now[0] += 100
-    await one.again()
+    await one.announce()
     assert [message["here"]["away"] for message in told] == [True]
     await one.leave()
     assert told[-1]["here"]["gone"]
@@ -140,7 +140,7 @@ async def test_a_flood_is_cut_and_the_last_word_is_said_with_the_next_beat() -> 
 
     one = presence.Presence(7, tell, clock=lambda: 1.0)
     for number in range(100):
-        await one.said(json.dumps({"here": {"chosen": {"kind": "station", "key": f"s{number}"}}}))
+        await one.receive(json.dumps({"here": {"chosen": {"kind": "station", "key": f"s{number}"}}}))
     assert len(told) <= presence.BURST + 1
     await one.leave()
 
@@ -164,7 +164,7 @@ async def test_a_flood_is_cut_and_the_last_word_is_said_with_the_next_beat() -> 
     ],
 )
 def test_what_is_no_presence_is_ignored(said: str | None) -> None:
-    assert presence.read(said) is None
+    assert presence.parse_presence(said) is None
 
 
 async def test_other_lines_and_other_pages_of_the_project_are_not_told(

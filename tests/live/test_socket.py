@@ -12,7 +12,7 @@ from django.db import transaction
 
 from pipelines.models import LineVersion, Membership, Role, Task, User
 from pipelines.ports.observers import Hint, PersonHint
-from pipelines.web.live import healing, hints
+from pipelines.web.live import hint_repair, hints
 from pipelines.web.live.consumer import NO_LONGER, TRY_AGAIN
 from tests.factories import World, make_member, make_project, make_user
 from tests.live.conftest import hints as told
@@ -185,14 +185,14 @@ async def test_a_lost_hint_is_healed_by_a_look_at_the_database(
 
 def test_a_hint_that_is_on_its_way_is_not_sent_again() -> None:
     """What a look finds first waits for the next look; what arrives in between was not lost."""
-    healer = healing.Healer()
-    one, other = (healing.ChangedTask(1, 1, name, 1) for name in ("WI-a-1", "WI-a-2"))
-    again = healing.ChangedTask(1, 1, "WI-a-2", 2)
-    assert healer._lost([one, other]) == []
-    healer.note([(1, "WI-a-1", 1)])
-    assert healer._lost([one, again]) == [again]
-    healer.note([(1, "WI-a-2", 2)])
-    assert healer._lost([one, again]) == []
+    healer = hint_repair.HintRepair()
+    one, other = (hint_repair.ChangedTask(1, 1, name, 1) for name in ("WI-a-1", "WI-a-2"))
+    again = hint_repair.ChangedTask(1, 1, "WI-a-2", 2)
+    assert healer._lost_tasks([one, other]) == []
+    healer.note_sent_versions([(1, "WI-a-1", 1)])
+    assert healer._lost_tasks([one, again]) == [again]
+    healer.note_sent_versions([(1, "WI-a-2", 2)])
+    assert healer._lost_tasks([one, again]) == []
 
 
 @pytest.mark.wide
@@ -203,14 +203,14 @@ async def test_healing_asks_once_for_all_sockets_of_the_process(
     await sync_to_async(world.start)(version)
     viewers = [await sync_to_async(lambda: world.viewer)(), await sync_to_async(lambda: world.operator)()]
     sockets = [await enter(world.project, viewer) for viewer in viewers * 3]
-    subscriptions = {socket.subscription for socket in healing.healer._sockets}
-    now, _ = await sync_to_async(healing.changed_since)({world.project.pk}, None)
+    subscriptions = {socket.subscription for socket in hint_repair.healer._sockets}
+    now, _ = await sync_to_async(hint_repair.now_and_changed_tasks)({world.project.pk}, None)
 
     def look() -> None:
         with django_assert_num_queries(1):  # type: ignore[attr-defined]
-            healing.changed_since({world.project.pk}, now - healing.OVERLAP)
+            hint_repair.now_and_changed_tasks({world.project.pk}, now - hint_repair.OVERLAP)
         with django_assert_num_queries(3):  # type: ignore[attr-defined]
-            healing.entitlement(subscriptions)
+            hint_repair.entitlement(subscriptions)
 
     await sync_to_async(look)()
     for socket in sockets:
@@ -219,7 +219,7 @@ async def test_healing_asks_once_for_all_sockets_of_the_process(
 
 def test_who_may_still_see_is_asked_every_two_seconds() -> None:
     """As docs/live.md says; the product promises five."""
-    assert healing.EVERY * healing.SEATS_EVERY <= 2
+    assert hint_repair.EVERY * hint_repair.SEATS_EVERY <= 2
 
 
 async def test_losing_the_membership_ends_the_socket(world: World, enter: Enter) -> None:
@@ -279,7 +279,7 @@ async def ended(socket: WebsocketCommunicator) -> int:
 
 
 def test_hints_of_one_task_are_merged_to_the_newest() -> None:
-    sender = hints.Sender()
+    sender = hints.HintSender()
     sender._thread = object()  # type: ignore[assignment]  # nothing is sent
     sender.put(
         [Hint(1, 1, "WI-a-7", 2), Hint(1, 1, "WI-a-7", 4), Hint(1, 1, "WI-a-7", 3), Hint(1, 1, "WI-a-8", 1)]

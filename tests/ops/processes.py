@@ -116,7 +116,7 @@ class Commands:
 USER = """
 import sys
 from pathlib import Path
-from config.embedded.hold import hold
+from config.embedded.server_share import hold
 share = hold(Path(sys.argv[1]), durable=sys.argv[2] == "durable")
 print("ready", flush=True)
 sys.stdin.read()

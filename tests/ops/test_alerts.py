@@ -23,7 +23,7 @@ from django.utils import timezone
 
 from config import metrics
 from pipelines.models import GateVisit, Token, Worker
-from pipelines.models.plumbing.compiled import execute
+from pipelines.models.plumbing.compiled_queries import execute
 from reviews.models import Notification
 from tests.factories import World, document, station
 from tests.fixtures.site import ROOT, database_url

@@ -14,8 +14,8 @@ from django.db import connection, transaction
 from django.test import Client
 
 from pipelines.models import AddressMinute, Line, Role
-from pipelines.web.shell.anonymous import address_of, excess
-from pipelines.web.shell.turns import OF_ONE, TooMuch, Turns
+from pipelines.web.shell.costly_requests import OF_ONE, TurnLimiter, TurnRefused
+from pipelines.web.shell.rate_limits import rate_limit_key, seconds_until_room
 from tests.factories import World, document, make_member, station
 from tests.fixtures.site import start_web, stop
 from tests.pages.conftest import client_of
@@ -101,13 +101,13 @@ def test_viewers_who_look_at_once_leave_a_turn_for_who_saves(world: World, tmp_p
 
 
 def test_who_saves_comes_before_who_looks() -> None:
-    turns, order = Turns(at_once=2, budget=0), []
-    looking, saving = turns.taken("person 1"), turns.taken("person 2", saves=True)
+    turns, order = TurnLimiter(at_once=2, budget=0), []
+    looking, saving = turns.taking_turn("person 1"), turns.taking_turn("person 2", saves=True)
     looking.__enter__()
     saving.__enter__()
 
     def take(person: str, saves: bool) -> None:
-        with turns.taken(person, saves=saves):
+        with turns.taking_turn(person, saves=saves):
             order.append(person)
 
     with ThreadPoolExecutor(2) as pool:
@@ -135,23 +135,23 @@ def _first(saves: Answers, count: int) -> Answers:
 
 
 def test_a_person_has_so_much_time_and_another_person_has_their_own() -> None:
-    turns = Turns(at_once=4, budget=1e-9)
-    with turns.taken("person 1"):
+    turns = TurnLimiter(at_once=4, budget=1e-9)
+    with turns.taking_turn("person 1"):
         sum(range(10_000))
-    with pytest.raises(TooMuch) as refused, turns.taken("person 1"):
+    with pytest.raises(TurnRefused) as refused, turns.taking_turn("person 1"):
         pass
     assert refused.value.seconds >= 1
-    with turns.taken("person 2"):
+    with turns.taking_turn("person 2"):
         pass
-    unlimited = Turns(at_once=4, budget=0)
+    unlimited = TurnLimiter(at_once=4, budget=0)
     for _ in range(2):
-        with unlimited.taken("person 1"):
+        with unlimited.taking_turn("person 1"):
             sum(range(10_000))
 
 
 def test_who_waits_for_a_turn_gives_back_and_gets_it_when_one_is_free() -> None:
-    turns = Turns(at_once=1, budget=0)
-    first = turns.taken("person 1")
+    turns = TurnLimiter(at_once=1, budget=0)
+    first = turns.taking_turn("person 1")
     first.__enter__()
     given_back: list[bool] = []
 
@@ -159,7 +159,7 @@ def test_who_waits_for_a_turn_gives_back_and_gets_it_when_one_is_free() -> None:
         given_back.append(True)
         first.__exit__(None, None, None)
 
-    with turns.taken("person 2", give_back):
+    with turns.taking_turn("person 2", give_back):
         assert given_back == [True]
 
 
@@ -232,7 +232,7 @@ def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(rf: Any, setti
     ],
 )
 def test_an_ipv6_network_counts_as_one_address(rf: Any, seen: str, counted: str) -> None:
-    assert address_of(rf.get("/", REMOTE_ADDR=seen)) == counted
+    assert rate_limit_key(rf.get("/", REMOTE_ADDR=seen)) == counted
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ def test_an_ipv6_network_counts_as_one_address(rf: Any, seen: str, counted: str)
     ],
 )
 def test_the_minute_slides(requests: int, second: float, before: int, seconds: int) -> None:
-    assert excess(requests, second, before, 120) == seconds
+    assert seconds_until_room(requests, second, before, 120) == seconds

@@ -1,5 +1,5 @@
 """What is too large, too slow or too much is refused at the door, on a real socket, and little of it is kept
-(config/door.py)."""
+(config/request_bounds.py)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from config import callers, door
-from config.door_rooms import Capacity
+from config import request_bounds, request_callers
+from config.request_capacity import Capacity
 from pipelines.models import ApiToken
 from pipelines.work.transport.http import wire_format
 from tests.factories import World
@@ -163,13 +163,13 @@ def test_who_was_let_in_is_known_without_the_database(
     assert answer.startswith("HTTP/1.1 401 ") and "WWW-Authenticate" not in answer
     request = rf.get("/", headers={"cookie": "gateline_session=abc"})
     request._cached_user = world.operator
-    credential = callers.Credential(False, "abc")
+    credential = request_callers.Credential(False, "abc")
     with django_assert_num_queries(0):
-        callers.remember_caller(request, 200)
-        assert callers.caller_of(credential) == f"person {world.operator.pk}"
+        request_callers.remember_caller(request, 200)
+        assert request_callers.caller_of(credential) == f"person {world.operator.pk}"
         request._cached_user = AnonymousUser()
-        callers.remember_caller(request, 200)
-        assert callers.caller_of(credential) is None
+        request_callers.remember_caller(request, 200)
+        assert request_callers.caller_of(credential) is None
 
 
 @pytest.mark.wide
@@ -199,11 +199,11 @@ def test_one_address_has_no_more_than_stays_free_and_others_go_on(
 ) -> None:
     """Bodies to the last byte but one, from an address. Another one, and whoever is known, does not notice."""
     head = f"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(PIECE)}\r\n\r\n".encode()
-    lines = [connected(site, "127.0.2.1") for _ in range(door.STRANGERS.total // len(PIECE))]
+    lines = [connected(site, "127.0.2.1") for _ in range(request_bounds.STRANGERS.total // len(PIECE))]
     try:
         for line in lines:
             line.sendall(head + PIECE[1:])
-        assert kept(site) <= door.STRANGERS.total * 3 / 8
+        assert kept(site) <= request_bounds.STRANGERS.total * 3 / 8
         # On a busy machine the first bodies have come to their end, for want of pace, before the last ones are sent.
         assert any(line.recv(65536).startswith(b"HTTP/1.1 503 ") for line in reversed(lines))
         with connected(site, "127.0.2.2") as other:
@@ -277,7 +277,7 @@ def test_the_body_of_a_request_for_a_socket_is_forgotten(site: Site) -> None:
         "GET /live/ HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     )
     upgrade += f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: {len(PIECE)}\r\nHost: localhost\r\n\r\n"
-    for _ in range(door.STRANGERS.total // len(PIECE) // 2 + 1):
+    for _ in range(request_bounds.STRANGERS.total // len(PIECE) // 2 + 1):
         with connected(site) as line:
             line.sendall(upgrade.encode() + PIECE)
             assert b" 503 " not in line.recv(65536).partition(b"\r\n")[0]

@@ -1,4 +1,4 @@
-"""A call of a runner takes a shorter way through the web process (config/handler.py), and says the same."""
+"""A call of a runner takes a shorter way through the web process (config/request_handler.py), and says the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from config.handler import BatchedRequest, SingleThreadHandler
+from config.request_handler import BatchedRequest, SingleThreadHandler
 from pipelines.api.runner_calls import CallAnswer
 from pipelines.models import ApiToken, Job
 from pipelines.people import accounts
@@ -177,7 +177,7 @@ def test_a_report_that_is_refused_is_told_what_any_other_call_is(world: World, w
 
 def test_a_token_that_was_revoked_is_refused(world: World, sent_together: list[int]) -> None:
     far = Reporting(world)
-    accounts.revoke(far.token, timezone.now(), None)
+    accounts.revoke_token(far.token, timezone.now(), None)
     assert [shortly(far.path, far.body, far.leased)[0] for _ in range(2)] == [401, 401]
     assert sent_together == [1], "from then on it is looked up by itself"
     assert Job.objects.get(pk=far.job).state == Job.State.RUNNING

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.utils import timezone
 
-from pipelines.engine.invariants.record import no_key_leads_across_projects
+from pipelines.engine.invariants.immutability import no_key_leads_across_projects
 from pipelines.lines import comments, drafts
 from pipelines.lines.publishing import create_line, publish, save_draft
 from pipelines.models import Comment, Line, User

@@ -10,7 +10,7 @@ from django.db.models import BigIntegerField, CharField, Exists, OuterRef, Query
 from django.db.models.functions import Now
 
 from pipelines.models import GateVisit, Job, Task, Token
-from pipelines.models.plumbing.compiled import array_field, compiled, server_prepared
+from pipelines.models.plumbing.compiled_queries import array_field, compiled, server_prepared
 from tests.factories import World
 from tests.reviews.conftest import gated
 

@@ -12,11 +12,11 @@ from django.conf import settings
 
 from pipelines.formats import native
 from pipelines.routing.document.line import read_line
-from pipelines.web.editor.forms import several
-from pipelines.web.editor.forms.answer import answer
-from pipelines.web.editor.forms.asked import FormRequest, Outline
+from pipelines.web.editor.forms import several_stations
 from pipelines.web.editor.forms.fields import FormField
-from pipelines.web.editor.forms.form import Setting, fields_of
+from pipelines.web.editor.forms.form import FormSetting, flat_fields
+from pipelines.web.editor.forms.form_answer import answer_form
+from pipelines.web.editor.forms.form_request import FormRequest, Outline
 from pipelines.web.editor.forms.table import FORMS
 from tests.factories import World
 from tests.pages.editor_documents import EVERYTHING
@@ -85,8 +85,8 @@ def documents() -> list[dict[str, Any]]:
 def test_a_form_that_is_only_looked_at_changes_nothing_and_finds_nothing(world: World) -> None:
     for each in documents():
         for what, own, fragment, _put in parts(each):
-            setting = Setting(world.project, outline(each), own)
-            found = answer(FORMS[what], FormRequest(fragment=fragment, own=own), setting)
+            setting = FormSetting(world.project, outline(each), own)
+            found = answer_form(FORMS[what], FormRequest(fragment=fragment, own=own), setting)
             assert found.fragment == fragment
             assert not found.refused
             assert not {name: [str(p) for p in said] for name, said in found.problems.items()}
@@ -99,10 +99,12 @@ def test_every_field_typed_again_as_it_is_shown_means_the_same_line(world: World
     for each in documents():
         same = read_line(each)
         for what, own, fragment, put in parts(each):
-            setting = Setting(world.project, outline(each), own)
+            setting = FormSetting(world.project, outline(each), own)
             for field in all_fields(what, fragment, setting):
-                typed = {field.name: field.shown(fragment)}
-                found = answer(FORMS[what], FormRequest(fragment=fragment, own=own, typed=typed), setting)
+                typed = {field.name: field.control_values(fragment)}
+                found = answer_form(
+                    FORMS[what], FormRequest(fragment=fragment, own=own, typed=typed), setting
+                )
                 assert not found.refused, (own, field.name, found.problems)
                 assert read_line(put(found.fragment)) == same, (own, field.name)
                 seen += 1
@@ -111,21 +113,21 @@ def test_every_field_typed_again_as_it_is_shown_means_the_same_line(world: World
 
 def test_every_place_of_a_document_is_in_some_field(world: World) -> None:
     for what, own, fragment, _put in parts(EVERYTHING):
-        setting = Setting(world.project, outline(EVERYTHING), own)
-        shown = json.dumps([field.shown(fragment) for field in all_fields(what, fragment, setting)])
+        setting = FormSetting(world.project, outline(EVERYTHING), own)
+        shown = json.dumps([field.control_values(fragment) for field in all_fields(what, fragment, setting)])
         for leaf in leaves(fragment):
             if not (what == "station" and leaf == fragment.get("name")):
                 assert str(leaf).strip().split("\n")[0] in shown, (what, own, leaf)
 
 
 def test_the_canvas_hands_over_whatever_is_set_at_several_stations(world: World) -> None:
-    setting = Setting(world.project, outline(EVERYTHING), "build")
-    assert {field.at[0] for field in all_fields("several", {}, setting)} == set(several.KEYS)
+    setting = FormSetting(world.project, outline(EVERYTHING), "build")
+    assert {field.at[0] for field in all_fields("several", {}, setting)} == set(several_stations.KEYS)
 
 
-def all_fields(what: str, fragment: Any, setting: Setting) -> list[FormField]:
+def all_fields(what: str, fragment: Any, setting: FormSetting) -> list[FormField]:
     items = [item for section in FORMS[what].sections(fragment, setting) for item in section.fields]
-    return fields_of(items, fragment)
+    return flat_fields(items, fragment)
 
 
 def leaves(value: Any) -> Iterator[Any]:

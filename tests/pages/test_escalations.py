@@ -16,7 +16,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Deadlock, Due, Escalation, Job, Task, Token
 from pipelines.work.scheduler import timers
-from reviews.inbox import finding
+from reviews.inbox import item_queries
 from reviews.inbox.item import InboxViewer
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
@@ -178,7 +178,9 @@ def test_more_contradictions_cost_the_inbox_no_more_statements(world: World) -> 
             contradicted(world, f"-{number}")
         with CaptureQueriesContext(connection) as seen:
             items = [
-                row for row in finding.escalations(InboxViewer(world.admin)) if row.about["each"].conflict
+                row
+                for row in item_queries.escalations(InboxViewer(world.admin))
+                if row.about["each"].conflict
             ]
         counts.append((len(items), len(seen)))
     assert counts == [(2, counts[0][1]), (6, counts[0][1])]

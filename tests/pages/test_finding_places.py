@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.document.line import DocumentError, read_line
-from pipelines.web.lines.findings import by_name, place_words
+from pipelines.web.lines.findings import place_text, readable_problems
 from tests.factories import document, station
 
 LINT = station("lint", {"id": "high", "to": "lint"}, kind="command", name="Lint")
@@ -39,7 +39,7 @@ def test_a_place_is_said_by_names(path: str, words: str) -> None:
         ends=[{"key": "shipped", "label": "Shipped", "kind": "completed"}],
         inputs=[{"key": "request", "label": "Request", "type": "text"}],
     )
-    assert place_words(given, path) == words
+    assert place_text(given, path) == words
 
 
 STUCK, ESCALATED, FALLBACK = (
@@ -107,7 +107,7 @@ def test_a_choice_that_is_none_is_said_in_the_words_of_its_form(
     given = {**document([LINT]), **wrong}
     with pytest.raises(DocumentError) as fault:
         read_line(given)
-    said = by_name(fault.value.problems, given)
+    said = readable_problems(fault.value.problems, given)
     assert sentence in [each.message for each in said]
     found = next(each for each in said if each.message == sentence)
     assert hint in (None, found.hint)
@@ -178,7 +178,7 @@ def test_what_is_near_a_missing_reference_is_said_by_name_on_pages(
     given = {**document([]), **NEAR, **wrong}
     with pytest.raises(DocumentError) as fault:
         read_line(given)
-    assert hint in [each.hint for each in by_name(fault.value.problems, given)]
+    assert hint in [each.hint for each in readable_problems(fault.value.problems, given)]
     assert machine in [str(each.hint) for each in fault.value.problems]
 
 
@@ -197,4 +197,4 @@ def test_a_faulty_fork_is_said_by_names(to: list[str], sentence: str) -> None:
     given = {**document([]), **NEAR, "stations": stations}
     with pytest.raises(DocumentError) as fault:
         read_line(given)
-    assert [each.message for each in by_name(fault.value.problems, given)] == [sentence]
+    assert [each.message for each in readable_problems(fault.value.problems, given)] == [sentence]

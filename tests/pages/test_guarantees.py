@@ -11,9 +11,9 @@ from pipelines.lines import publish_review, publishing
 from pipelines.models import Line
 from pipelines.queries import versions
 from pipelines.web.editor.findings import findings_of
-from pipelines.web.editor.forms.asked import NamedPart, Outline
-from pipelines.web.editor.forms.form import Rows, Setting
-from pipelines.web.editor.forms.guarantees import of_line
+from pipelines.web.editor.forms.form import FormSetting, Rows
+from pipelines.web.editor.forms.form_request import Outline, PartReference
+from pipelines.web.editor.forms.guarantees import guarantees_section
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -128,7 +128,8 @@ def test_publishing_shows_each_promise_as_it_is_live_and_as_it_would_be(world: W
 )
 def test_a_form_names_a_promise_as_every_other_page_does(world: World, member: Any, told: str) -> None:
     names = Outline(
-        stations=[NamedPart(key="ship", name="Ship")], gates=[NamedPart(key="look", name="Second look")]
+        stations=[PartReference(key="ship", name="Ship")],
+        gates=[PartReference(key="look", name="Second look")],
     )
-    [rows] = of_line(Setting(world.project, names, "")).fields
+    [rows] = guarantees_section(FormSetting(world.project, names, "")).fields
     assert isinstance(rows, Rows) and rows.title(member, 6) == told

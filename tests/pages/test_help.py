@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from pipelines.models import Membership, TaskCounter
-from pipelines.web.help.pages import FOR_USERS, Page, html_of, pages, parts, targets
+from pipelines.web.help.pages import FOR_USERS, HelpPage, html_of, link_targets, pages, parts
 from pipelines.web.help.search import search
 from pipelines.web.home.home import MANY
 from tests.factories import World, document, station
@@ -38,8 +38,8 @@ def test_the_help_is_searched(world: World, signed_in: As) -> None:
 
 
 def test_the_help_finds_pages_by_their_words_wherever_they_stand() -> None:
-    def page(slug: str, text: str, folder: str = "") -> Page:
-        return Page(slug, text.splitlines()[0], text, folder)
+    def page(slug: str, text: str, folder: str = "") -> HelpPage:
+        return HelpPage(slug, text.splitlines()[0], text, folder)
 
     there = [
         page("holds", "Gates\nA vote. Whoever asked cannot approve."),
@@ -66,7 +66,9 @@ def test_pages_for_users_come_first_and_those_for_developers_apart(world: World,
 
 
 def test_markup_in_a_page_is_text(tmp_path: Path) -> None:
-    page = Page("x", "X", "# X\n\n<script>alert(1)</script>\n\n[a](javascript:alert(1)) [b](watching.md#top)")
+    page = HelpPage(
+        "x", "X", "# X\n\n<script>alert(1)</script>\n\n[a](javascript:alert(1)) [b](watching.md#top)"
+    )
     html = html_of(page)
     assert "<script" not in html
     assert "javascript:" not in html.replace("[a](javascript:alert(1))", "")
@@ -76,7 +78,7 @@ def test_markup_in_a_page_is_text(tmp_path: Path) -> None:
 def test_links_between_pages_lead_to_headings_that_are_there() -> None:
     there = {page.slug: {part.anchor for part in parts(page)} for page in pages()}
     for page in pages():
-        for slug, anchor in targets(page):
+        for slug, anchor in link_targets(page):
             assert anchor in there.get(slug, ()), f"docs/{page.slug}.md links to {slug}.md#{anchor}"
 
 
@@ -177,7 +179,7 @@ def test_an_open_question_of_another_project_is_not_on_my_home(world: World, sig
 
 def test_a_picture_of_a_page_is_shown_and_nothing_else_of_the_folder(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
-    page = Page("x", "X", "# X\n\n![One move](pictures/move.svg)")
+    page = HelpPage("x", "X", "# X\n\n![One move](pictures/move.svg)")
     address = reverse("help-picture", args=["move"])
     assert f'src="{address}"' in html_of(page)
     answer = client.get(address)

@@ -16,13 +16,13 @@ from pipelines.models import Membership, Role
 from pipelines.routing.analysis.lint.run import CHECKS
 from pipelines.routing.document.inputs import TYPES
 from pipelines.routing.document.kinds import KINDS
-from pipelines.web.editor.forms.asked import Outline
-from pipelines.web.editor.forms.form import Setting, fields_of
+from pipelines.web.editor.forms.form import FormSetting, flat_fields
+from pipelines.web.editor.forms.form_request import Outline
 from pipelines.web.editor.forms.table import FORMS
+from pipelines.web.help.help_targets import PLACES, help_target
 from pipelines.web.help.pages import pages, parts
-from pipelines.web.help.places import PLACES, place
 from pipelines.web.help.search import search
-from pipelines.web.help.words import WORDS
+from pipelines.web.help.vocabulary import WORDS
 from tests.access.place import ROUTES, Place
 from tests.access.test_matrix import PAGES
 from tests.factories import World, document, make_project
@@ -111,11 +111,11 @@ def test_a_word_leads_to_the_right_page_first(asked: str) -> None:
     assert hits, words
     found = hits[0].page.slug + ("#" + hits[0].part.anchor if hits[0].part.anchor else "")
     assert found == wanted
-    assert hits[0].page.for_users
+    assert hits[0].page.is_for_users
 
 
 def test_every_place_and_every_word_is_a_heading_for_users() -> None:
-    there, users = headings(), {page.slug for page in pages() if page.for_users}
+    there, users = headings(), {page.slug for page in pages() if page.is_for_users}
     for target in {*PLACES.values(), *WORDS}:
         assert target in there
         assert target.partition("#")[0] in users
@@ -133,13 +133,13 @@ def test_every_finding_has_a_page() -> None:
 
 def test_every_kind_of_work_and_every_type_of_input_has_a_place() -> None:
     there = headings()
-    assert [kind for kind in KINDS if place("form-station", "work.prompt", kind) not in there] == []
-    assert [each for each in TYPES if place(f"input {each}", f"inputs.{each}") not in there] == []
+    assert [kind for kind in KINDS if help_target("form-station", "work.prompt", kind) not in there] == []
+    assert [each for each in TYPES if help_target(f"input {each}", f"inputs.{each}") not in there] == []
 
 
-def _fields(what: str, fragment: Any, setting: Setting) -> Iterator[str]:
+def _fields(what: str, fragment: Any, setting: FormSetting) -> Iterator[str]:
     for section in FORMS[what].sections(fragment, setting):
-        yield from (field.name for field in fields_of(section.fields, fragment))
+        yield from (field.name for field in flat_fields(section.fields, fragment))
 
 
 @pytest.mark.django_db
@@ -155,12 +155,12 @@ def test_every_field_of_the_inspector_has_a_place(world: World) -> None:
     there, names = headings(), set()
     for what, fragment in fragments:
         kind = fragment.get("work", {}).get("kind", "")
-        for name in _fields(what, fragment, Setting(world.project, Outline(), "")):
+        for name in _fields(what, fragment, FormSetting(world.project, Outline(), "")):
             names.add(name)
-            assert place(f"form-{what}", name, kind) in there
+            assert help_target(f"form-{what}", name, kind) in there
     assert len(names) > 60
-    assert place("form-gate", "approval.who[0].role") == "gates#who-is-asked"
-    assert place("form-station", "limits.max_timeout") == "workers#limits-of-resources"
+    assert help_target("form-gate", "approval.who[0].role") == "gates#who-is-asked"
+    assert help_target("form-station", "limits.max_timeout") == "workers#limits-of-resources"
 
 
 MORE = re.compile(r'(?:class="field-more"|data-learn-more)\s+href="/help/([-\w]+)/(#[-\w]+)?"')

@@ -23,5 +23,5 @@ def test_what_is_kept_is_bounded_and_escaped() -> None:
     for number in range(kept.MOST + 5):
         drawn(shown=f"<{number}>")
     node = DRAWN.nodelist[-1]
-    assert isinstance(node, kept.KeptNode) and len(node.drawn) <= kept.MOST
+    assert isinstance(node, kept.CachedNode) and len(node.drawn) <= kept.MOST
     assert drawn(shown="<x>") == "&lt;x&gt; "

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from pipelines.lines import publishing
 from pipelines.models import Job, LineVersion, Task, Token
-from pipelines.queries import lately
+from pipelines.queries import line_stats
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -81,7 +81,7 @@ def test_the_last_days_are_counted_and_what_ended_before_is_not(world: World, ve
         )
         spent(task, cost)
     world.start(version)
-    found = lately.of_line(version.line_id)
+    found = line_stats.of_line(version.line_id)
     assert (found.ended, found.completed, found.more) == (4, 3, False)
     assert found.seconds == pytest.approx(20)
     assert found.cost == Decimal(3)
@@ -90,10 +90,10 @@ def test_the_last_days_are_counted_and_what_ended_before_is_not(world: World, ve
 def test_no_more_tasks_are_read_than_are_counted(
     world: World, version: LineVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lately, "MAX_TASKS", 2)
+    monkeypatch.setattr(line_stats, "MAX_TASKS", 2)
     for _ in range(3):
         ended(world, version, None)
-    found = lately.of_line(version.line_id)
+    found = line_stats.of_line(version.line_id)
     assert (found.ended, found.completed, found.more, found.amount) == (2, 2, True, "")
 
 

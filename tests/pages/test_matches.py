@@ -12,8 +12,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from pipelines.models import Decision
-from pipelines.queries import matches
-from pipelines.queries.matches import station_matches
+from pipelines.queries import rule_match_counts
+from pipelines.queries.rule_match_counts import station_matches
 from pipelines.routing.analysis.condition_matching import ConditionAnswer, match_rules
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
@@ -156,8 +156,8 @@ def test_however_many_outcomes_it_takes_as_many_statements_and_is_bounded(
             station_matches(line, given, "build")
         taken.append(len(seen))
     assert taken == [2, 2]
-    monkeypatch.setattr(matches, "OUTCOMES", 4)
+    monkeypatch.setattr(rule_match_counts, "OUTCOMES", 4)
     told = station_matches(line, given, "build")
     assert (told.outcomes, told.rules[0].counts[ConditionAnswer.MATCHES]) == (4, 4)
-    monkeypatch.setattr(matches, "TESTS", 3)
+    monkeypatch.setattr(rule_match_counts, "TESTS", 3)
     assert station_matches(line, given, "build").outcomes == 3

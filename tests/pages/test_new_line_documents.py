@@ -16,7 +16,7 @@ from django.test import Client
 
 from pipelines.formats import native
 from pipelines.models import Line
-from pipelines.web.lines.document_places import foreign_words
+from pipelines.web.lines.document_paths import path_text
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 from tests.pages.foreign_documents import AEEF, ALP, CONTENOX, FLUX, WHOLE_VIBE
@@ -93,7 +93,7 @@ def test_a_new_line_is_refused_with_places_in_words(
     ],
 )
 def test_a_place_in_a_document_of_another_system_is_said_in_words(path: str, words: str) -> None:
-    assert foreign_words({"stations": [{"id": "a"}, {"id": "b", "name": "Block"}]}, path) == words
+    assert path_text({"stations": [{"id": "a"}, {"id": "b", "name": "Block"}]}, path) == words
 
 
 def zipped(line: dict[str, Any]) -> bytes:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Artifact, Blob, Handoff, Job, Task
 from pipelines.queries import task_rows
-from pipelines.queries.task import HANDOFFS, LINKED, TaskView
+from pipelines.queries.task_view import HANDOFFS, LINKED, TaskView
 from tests.factories import World, station
 
 pytestmark = pytest.mark.django_db

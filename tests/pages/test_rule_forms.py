@@ -10,11 +10,11 @@ from django.test import Client
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Project
-from pipelines.queries.recorded import output_paths
-from pipelines.web.editor.forms.answer import FormAnswer, answer
-from pipelines.web.editor.forms.asked import FormRequest
-from pipelines.web.editor.forms.conditions.nesting import KINDS
-from pipelines.web.editor.forms.form import Setting, fields_of
+from pipelines.queries.recorded_paths import output_paths
+from pipelines.web.editor.forms.conditions.condition_fields import KINDS
+from pipelines.web.editor.forms.form import FormSetting, flat_fields
+from pipelines.web.editor.forms.form_answer import FormAnswer, answer_form
+from pipelines.web.editor.forms.form_request import FormRequest
 from pipelines.web.editor.forms.rule import RuleForm
 from tests.factories import World, document, station
 from tests.pages.conftest import As, door
@@ -105,7 +105,7 @@ def told(fragment: dict[str, Any], line: Line | None = None, **asked: Any) -> Fo
     said = FormRequest.model_validate(
         {"fragment": fragment, "own": "on", "within": "build", "names": NAMES, **asked}
     )
-    return answer(RuleForm(), said, Setting(Project(), said.names, said.own, line, said.within))
+    return answer_form(RuleForm(), said, FormSetting(Project(), said.names, said.own, line, said.within))
 
 
 def typed(fragment: dict[str, Any], **fields: Any) -> FormAnswer:
@@ -117,7 +117,7 @@ def typed(fragment: dict[str, Any], **fields: Any) -> FormAnswer:
 
 def names(found: FormAnswer) -> set[str]:
     items = [item for section in found.sections for item in section.fields]
-    return {field.name for field in fields_of(items, found.fragment)}
+    return {field.name for field in flat_fields(items, found.fragment)}
 
 
 # A form that is looked at
@@ -132,7 +132,7 @@ def test_a_form_that_is_looked_at_changes_nothing(when: Any) -> None:
 
 def every_field(found: FormAnswer) -> dict[str, list[str]]:
     items = [item for section in found.sections for item in section.fields]
-    return {field.name: field.shown(found.fragment) for field in fields_of(items, found.fragment)}
+    return {field.name: field.control_values(found.fragment) for field in flat_fields(items, found.fragment)}
 
 
 @pytest.mark.parametrize("when", [*LEAVES, *NESTED], ids=json.dumps)

@@ -227,10 +227,10 @@ def test_a_key_is_stored_on_the_way(
 
 
 def test_a_template_is_begun_with_the_agent_that_was_chosen(world: World) -> None:
-    line = templates.begin(world.project, BY_KEY["review-branch"], "gemini", world.admin)
+    line = templates.create_line(world.project, BY_KEY["review-branch"], "gemini", world.admin)
     assert [station["work"].get("agent") for station in line.draft["stations"]] == [None, "gemini", None]
     assert (
-        templates.begin(world.project, BY_KEY["review-branch"], "gemini", world.admin).key
+        templates.create_line(world.project, BY_KEY["review-branch"], "gemini", world.admin).key
         == "review-branch-2"
     )
 

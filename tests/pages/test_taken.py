@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from pipelines.models import LineVersion, Task
-from pipelines.queries import taken
+from pipelines.queries import rule_ranks
 from pipelines.web.lines.drawing import drawing_of_version
 from tests.factories import World, station
 
@@ -30,7 +30,7 @@ EVEN = {"path": "$.n", "op": "exists"}
     ],
 )
 def test_rules_are_ranked_where_they_clearly_differ(counts: dict[str, int], ranks: dict[str, int]) -> None:
-    assert taken.ranks_of_counts(counts) == ranks
+    assert rule_ranks.ranks_of_counts(counts) == ranks
 
 
 @pytest.mark.django_db

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from pipelines.engine.commands.export import export_task
+from pipelines.engine.commands.event_export import export_task
 from pipelines.models import Event
-from pipelines.queries import task as queries
+from pipelines.queries import task_view as queries
 from pipelines.web.tasks import task_tabs as views
 from pipelines.work.scheduler import timers
 from tests.engine.test_timers import gated, pass_time

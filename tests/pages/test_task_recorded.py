@@ -8,7 +8,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.lines import scenarios
 from pipelines.models import Scenario, Task
-from pipelines.queries.recording import record_scenario
+from pipelines.queries.scenario_recording import record_scenario
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 

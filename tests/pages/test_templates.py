@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from pipelines.lines.linting import examine_text
+from pipelines.lines.project_lint import examine_text
 from pipelines.lines.publishing import publish
 from pipelines.lines.starters.catalogue import STARTERS, Starter
 from pipelines.models import Line, Membership

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from pipelines import engine
-from pipelines.lines import settings as line_settings
+from pipelines.lines import line_operations as line_settings
 from pipelines.lines import triggers
 from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Line, LineVersion, Membership, Task, Trigger, TriggerDelivery

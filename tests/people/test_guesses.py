@@ -22,8 +22,8 @@ from pytest_django import Settings
 from config.settings import ACCOUNT_RATE_LIMITS
 from pipelines.models import User
 from pipelines.people import accounts, invitations
-from pipelines.web.project.invitation_list import link_of
-from pipelines.web.shell import anonymous
+from pipelines.web.project.invitation_list import invitation_link
+from pipelines.web.shell import rate_limits
 from tests.access.tenants import shape_of
 from tests.factories import World
 from tests.pages.conftest import PASSWORD, client_of
@@ -40,7 +40,7 @@ def limits(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     settings.ACCOUNT_RATE_LIMITS = ACCOUNT_RATE_LIMITS
     settings.GUESSES_PER_MINUTE = 20
     cache.clear()
-    for limit in (anonymous.wrong_tokens, anonymous.wrong_invitations):
+    for limit in (rate_limits.wrong_tokens, rate_limits.wrong_invitations):
         monkeypatch.setattr(limit, "_refused", {})
     yield
     cache.clear()
@@ -55,7 +55,7 @@ def api(world: World, secret: str, address: str = HERE) -> int:
 def test_wrong_tokens_are_slowed_and_right_ones_work(world: World) -> None:
     _token, secret = world.token_of(world.viewer, "read")
     revoked, old = world.token_of(world.viewer, "read")
-    accounts.revoke(revoked, timezone.now(), world.viewer)
+    accounts.revoke_token(revoked, timezone.now(), world.viewer)
     answers = Counter(api(world, f"gl_guess{n}") for n in range(SOME))
     assert answers[401] <= 2 * 20, "a minute may pass while they come"
     assert answers[401] + answers[429] == SOME
@@ -72,7 +72,7 @@ def test_wrong_invitations_are_slowed_and_right_ones_open(world: World) -> None:
     wrong = reverse("join", args=["guess"])
     answers = Counter(client.get(wrong).status_code for _ in range(SOME))
     assert answers[410] <= 2 * 20 and answers[410] + answers[429] == SOME
-    right = "/join/" + link_of(made).partition("/join/")[2]
+    right = "/join/" + invitation_link(made).partition("/join/")[2]
     assert client.get(right).status_code == 200
     assert Client(REMOTE_ADDR=ELSEWHERE).get(wrong).status_code == 410
 
@@ -213,7 +213,7 @@ def test_links_and_tokens_that_open_nothing_are_answered_alike(world: World) -> 
         by=world.admin,
         now=now,
     )
-    links = ["/join/" + link_of(each).partition("/join/")[2] for each in made]
+    links = ["/join/" + invitation_link(each).partition("/join/")[2] for each in made]
     invitations.revoke(made[0], by=world.admin, now=now)
     invitations.accept(made[1], world.stranger, now)
     joins = [shape_of(Client().get(each), each) for each in (*links, reverse("join", args=["guess"]))]
@@ -222,7 +222,7 @@ def test_links_and_tokens_that_open_nothing_are_answered_alike(world: World) -> 
     known = reverse("account_reset_password_from_key", args=[int_to_base36(world.viewer.pk), "guess"])
     assert shape_of(Client().get(key), key) == shape_of(Client().get(known), known)
     revoked, old = world.token_of(world.viewer, "read")
-    accounts.revoke(revoked, now, world.viewer)
+    accounts.revoke_token(revoked, now, world.viewer)
     answers = [
         Client(headers={"Authorization": f"Bearer {secret}"}).get("/api/projects")
         for secret in (old, "gl_guess", "nonsense")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from pipelines.models import Invitation, Membership, User
-from pipelines.people import invitations, leaving
+from pipelines.people import departures, invitations
 from reviews import tasks
 from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
@@ -252,7 +252,7 @@ def test_an_admin_who_goes_does_not_come_back_by_a_link_in_the_list(
 def test_a_deactivated_admin_leaves_no_way_back(world: World, second_admin: User) -> None:
     own, colleague = invited(world, by=second_admin), invited(world)
     links = [link(own), link(colleague)]
-    leaving.deactivate(second_admin, heir=world.admin, by=world.admin, now=timezone.now())
+    departures.deactivate(second_admin, heir=world.admin, by=world.admin, now=timezone.now())
     assert {Client().post(address, ACCOUNT).status_code for address in links} == {410}
 
 

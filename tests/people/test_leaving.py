@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import AdministrativeAct, Agent, Invitation, Membership, User
-from pipelines.people import accounts, invitations, leaving, members
+from pipelines.people import accounts, departures, invitations, members
 from tests.factories import World, make_member
 from tests.pages.conftest import As, at, text
 
@@ -35,8 +35,8 @@ def test_who_leaves_loses_roles_groups_and_tokens_of_the_project(world: World, s
     assert client.post(at(world, "project-leave"), {"leave": "yes"}).headers["Location"] == reverse("home")
     assert client.get(at(world, "lines")).status_code == 404
     assert not group.members.exists()
-    assert accounts.bearer(bound, timezone.now()) is None
-    assert accounts.bearer(free, timezone.now()) is not None
+    assert accounts.find_token(bound, timezone.now()) is None
+    assert accounts.find_token(free, timezone.now()) is not None
     api = Client(headers={"Authorization": f"Bearer {free}"})
     owner, project = world.project.owner.key, world.project.key
     assert api.get(f"/api/owners/{owner}/projects/{project}/members").status_code == 404
@@ -49,7 +49,7 @@ def test_the_last_admin_stays(world: World, signed_in: As) -> None:
     client.post(at(world, "project-leave"), {"leave": "yes"})
     assert "needs at least one admin" in text(client.get(at(world, "project-settings")))
     with pytest.raises(members.LastAdmin):
-        leaving.deactivate(world.admin, heir=None, by=None, now=timezone.now())
+        departures.deactivate(world.admin, heir=None, by=None, now=timezone.now())
     assert User.objects.get(pk=world.admin.pk).is_active
 
 
@@ -78,17 +78,17 @@ def test_deactivating_ends_everything_that_signs_in(world: World, signed_in: As)
         world.project, [], roles=["viewer"], execute=False, groups=(), by=second, now=timezone.now()
     )
     assert world.admin
-    with pytest.raises(leaving.NeedsHeir):
-        leaving.deactivate(second, heir=None, by=None, now=timezone.now())
+    with pytest.raises(departures.NeedsHeir):
+        departures.deactivate(second, heir=None, by=None, now=timezone.now())
     for nobody in (second, world.stranger):
-        with pytest.raises(leaving.NoHeir):
-            leaving.deactivate(second, heir=nobody, by=None, now=timezone.now())
-    assert accounts.bearer(secret, timezone.now()) is not None
-    leaving.deactivate(second, heir=world.admin, by=None, now=timezone.now())
+        with pytest.raises(departures.NoHeir):
+            departures.deactivate(second, heir=nobody, by=None, now=timezone.now())
+    assert accounts.find_token(secret, timezone.now()) is not None
+    departures.deactivate(second, heir=world.admin, by=None, now=timezone.now())
     agent.refresh_from_db()
     assert agent.owner == world.admin
     assert client.get(reverse("home")).status_code == 302
-    assert accounts.bearer(secret, timezone.now()) is None
+    assert accounts.find_token(secret, timezone.now()) is None
     assert Invitation.objects.get(pk=invited.pk).revoked_at is not None
     assert Membership.objects.filter(user=second).exists()
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from pipelines.models import AdministrativeAct, Agent, Membership, Project, User
 from pipelines.people import authority
-from pipelines.people.named import named_at
+from pipelines.people.gate_mentions import gate_mentions_of
 from pipelines.queries import members
 from pipelines.web.shell import middleware
 from tests.factories import World, make_member, make_project, station
@@ -145,9 +145,13 @@ def test_gates_that_ask_for_somebody_by_name_are_listed_before_they_go(world: Wo
     stations = [station("build", rule), "ship"]
     before = world.line(stations=stations, gates=[asks])
     world.start(before)
-    assert [(n.gate, n.live, n.tasks) for n in named_at(user, world.project)] == [("Sign-off", True, 1)]
+    assert [(n.gate, n.live, n.tasks) for n in gate_mentions_of(user, world.project)] == [
+        ("Sign-off", True, 1)
+    ]
     world.line(stations=stations, gates=[{**asks, "approval": {"who": [{"role": "reviewer"}]}}])
-    assert [(n.gate, n.live, n.tasks) for n in named_at(user, world.project)] == [("Sign-off", False, 1)]
+    assert [(n.gate, n.live, n.tasks) for n in gate_mentions_of(user, world.project)] == [
+        ("Sign-off", False, 1)
+    ]
     client = signed_in(world.admin)
     assert "Gates that name this person" in text(client.get(page_of(world, user)))
     assert "1 open task" in text(signed_in(user).get(at(world, "project-settings")))

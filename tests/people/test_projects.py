@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.lines import settings
+from pipelines.lines import line_operations
 from pipelines.models import AdministrativeAct, Membership, Owner, Project, Role
 from pipelines.people import projects
-from pipelines.ports.vault import finding, store
+from pipelines.ports.vault import store, value_lookup
 from pipelines.queries.audit import ActFilter, acts
-from pipelines.web.project.audit import details
+from pipelines.web.project.audit import change_text
 from tests.factories import World, document, make_member, make_project, make_user
 from tests.pages.conftest import at, client_of, text
 
@@ -46,12 +46,12 @@ def test_what_was_done_to_a_project_and_its_lines_is_recorded(world: World) -> N
     projects.archive(made, False, by=staff)
     line = world.line(document(["a"], name="Build")).line
     Membership.objects.create(project=world.project, user=staff, roles=[Role.ADMIN])
-    copy = settings.duplicate(line, made, by=staff)
-    settings.rename(copy, "Ship", by=staff)
-    settings.archive(copy, True, by=staff)
-    settings.archive(copy, False, by=staff)
+    copy = line_operations.duplicate(line, made, by=staff)
+    line_operations.rename(copy, "Ship", by=staff)
+    line_operations.archive(copy, True, by=staff)
+    line_operations.archive(copy, False, by=staff)
     projects.transfer(made, world.project.owner.key, by=staff)
-    rows = [(a.kind, a.name, details(a.data)) for a in acts(made, ActFilter())]
+    rows = [(a.kind, a.name, change_text(a.data)) for a in acts(made, ActFilter())]
     assert rows[::-1] == [
         ("project.created", "App", ""),
         ("project.renamed", "App", "App → Web"),
@@ -126,8 +126,8 @@ def test_a_transfer_moves_it_with_all_that_is_its_own(world: World) -> None:
     moved = access.get_project(world.admin, "globex", world.project.key)
     assert moved.lines.count() == 1
     assert access.roles_in(world.viewer, moved) == {"viewer"}
-    found = finding.ValueScope(moved.owner_id, moved.pk).nearest("secret", ["API"])
-    assert finding.decrypted(found) == {"API": "secret of globex"}
+    found = value_lookup.ValueScope(moved.owner_id, moved.pk).nearest("secret", ["API"])
+    assert value_lookup.decrypted(found) == {"API": "secret of globex"}
 
 
 def test_a_transfer_never_takes_the_place_of_another(world: World) -> None:

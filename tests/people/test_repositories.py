@@ -21,7 +21,7 @@ from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import store
 from pipelines.web.shell import page as shell
-from pipelines.web.shell.turns import TooMuch
+from pipelines.web.shell.costly_requests import TurnRefused
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import References, Remote
 from tests.factories import World, document, station
@@ -116,7 +116,7 @@ def test_a_test_says_what_fails_and_why(world: World, origin: RemoteRepository, 
         )
         return [
             (each["check"], each["ok"], each["said"])
-            for each in repositories.test(made, by=world.admin, now=timezone.now())
+            for each in repositories.test_connection(made, by=world.admin, now=timezone.now())
         ]
 
     assert tested(name="a", default_branch="next")[1] == (
@@ -150,7 +150,7 @@ def test_a_test_keeps_whatever_the_remote_says(
     os.rename(main, os.path.dirname(main) + b"/m\xff")
     said = RepositorySettings(str(origin.path), default_branch="next")
     made = repositories.connect(world.project, said, by=world.admin, now=timezone.now())
-    assert repositories.test(made, by=world.admin, now=timezone.now())[1]["said"] == (
+    assert repositories.test_connection(made, by=world.admin, now=timezone.now())[1]["said"] == (
         "There is no branch next. The repository has: m\\udcff."
     )
 
@@ -158,7 +158,7 @@ def test_a_test_keeps_whatever_the_remote_says(
         raise GitRefused(remote.describe_error(OSError("no\0thing \udcff")))
 
     monkeypatch.setattr(Remote, "references", fails)
-    assert repositories.test(made, by=world.admin, now=timezone.now())[0]["said"] == (
+    assert repositories.test_connection(made, by=world.admin, now=timezone.now())[0]["said"] == (
         "The repository could not be reached: no\\x00thing \\udcff"
     )
     made.refresh_from_db()
@@ -174,10 +174,10 @@ def test_what_reaches_out_takes_its_turn(
 
     @contextmanager
     def none_left(who: object, *, saves: bool) -> Iterator[None]:
-        raise TooMuch("", 5)
+        raise TurnRefused("", 5)
         yield
 
-    monkeypatch.setattr(shell, "turn", none_left)
+    monkeypatch.setattr(shell, "taking_turn", none_left)
     place = f"/p/acme/{world.project.key}/settings/repositories/"
     said = {"address": str(origin.path), "name": "other", "pushing": "execute"}
     for path in (place, f"{place}{made.pk}/", f"{place}{made.pk}/test/"):

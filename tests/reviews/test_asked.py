@@ -10,15 +10,15 @@ from django.test.utils import CaptureQueriesContext
 
 from pipelines import engine
 from pipelines.models import GateVisit, Membership, User
-from reviews.decision.asked import (
+from reviews.decision.entitlements import Entitlements
+from reviews.decision.invariants import asked_people_match, asked_places_match
+from reviews.decision.review_access import (
     ReviewFilter,
     decidable_among,
     decidable_visits,
     requested_visits,
     team_visits,
 )
-from reviews.decision.invariants import asked_people_match, asked_places_match
-from reviews.decision.standing import Entitlements
 from reviews.models import AskedPlace
 from tests.factories import World
 from tests.reviews.conftest import gated

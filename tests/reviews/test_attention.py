@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines.models import Absence, Task, User
 from reviews.models import Notification, ReviewClaim, ReviewQuestion, ReviewSnooze
-from reviews.review.attending import later
+from reviews.review.attention_actions import later
 from tests.api.conftest import Apis, gate_path
 from tests.factories import World
 from tests.pages.conftest import client_of

@@ -17,7 +17,7 @@ from django.db import connection as database
 from procrastinate.jobs import Job
 
 from pipelines.models import Task
-from reviews.channels import sending
+from reviews.channels import message_delivery
 from reviews.channels.channel import ChannelUnavailable
 from reviews.models import ChannelMessage, Mail
 from reviews.tasks import CHANNEL_RETRY, RETRY, deliver_mail
@@ -123,14 +123,14 @@ def test_a_chat_is_told_whatever_its_server_does(
         message = ChannelMessage.objects.get()
         for turn in range(3):
             # Only what hangs is not waited for, however slow the machine is.
-            monkeypatch.setattr(sending, "SECONDS", 0.3 if turn == 1 else LONG)
+            monkeypatch.setattr(message_delivery, "SECONDS", 0.3 if turn == 1 else LONG)
             with pytest.raises(ChannelUnavailable):
-                sending.send(message.pk)
+                message_delivery.send(message.pk)
             message.refresh_from_db()
             assert (message.state, bool(message.error)) == ("failed", True)
         # A busy machine may take longer than the silence that was waited for.
-        monkeypatch.setattr(sending, "SECONDS", 30)
-        sending.send(message.pk)
-        sending.send(message.pk)
+        monkeypatch.setattr(message_delivery, "SECONDS", 30)
+        message_delivery.send(message.pk)
+        message_delivery.send(message.pk)
         message.refresh_from_db()
         assert (message.state, message.attempts, taken[""]) == ("sent", 4, 1)

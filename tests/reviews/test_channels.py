@@ -21,7 +21,7 @@ from pipelines import engine
 from pipelines.models import AdministrativeAct, Task
 from pipelines.ports.vault import keys
 from reviews.channels.channel import ChannelUnavailable
-from reviews.channels.sending import send
+from reviews.channels.message_delivery import send
 from reviews.models import ChannelConnection, ChannelMessage
 from tests.factories import World
 from tests.outgoing.servers import Asked, Server, say, serving

@@ -22,7 +22,7 @@ from pipelines import engine
 from pipelines.models import AdministrativeAct, Membership, Project, Task, User, Vote
 from pipelines.ports.vault import keys
 from reviews.channels import accounts
-from reviews.channels.sending import reply
+from reviews.channels.message_delivery import reply
 from reviews.models import ChannelConnection, ChatAccount, ChatCode
 from tests.factories import World, make_member, make_project
 from tests.reviews.conftest import gated

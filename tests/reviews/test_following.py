@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines.models import Membership, Task, User
 from reviews.models import Follow, Notification
-from reviews.notifications.reading import NotificationView, visible_notifications
+from reviews.notifications.notification_queries import NotificationView, visible_notifications
 from tests.factories import World, make_member
 from tests.reviews.conftest import gated
 from tests.reviews.test_pages import as_

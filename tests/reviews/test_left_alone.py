@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import GateVisit, Membership, Project, Task, User, Vote
-from pipelines.people import leaving, provider_roles
+from pipelines.people import departures, provider_roles
 from tests.api.conftest import Apis, gate_path
 from tests.factories import World, make_member
 from tests.pages.conftest import client_of
@@ -30,13 +30,13 @@ def deactivated(world: World, mallory: User, other: User) -> None:
 
 
 def removed(world: World, mallory: User, other: User) -> None:
-    leaving.leave(world.project, other, heir=None, by=mallory, now=timezone.now())
+    departures.leave(world.project, other, heir=None, by=mallory, now=timezone.now())
 
 
 def without_a_group(world: World, mallory: User, other: User) -> None:
     """The provider says that they are in no group any more."""
     Membership.objects.filter(user=other).update(roles=["reviewer"], provider_roles=["reviewer"])
-    provider_roles.apply(other, [], {}, timezone.now())
+    provider_roles.apply_provider_roles(other, [], {}, timezone.now())
 
 
 def by_hand(world: World, mallory: User, other: User) -> None:

@@ -15,10 +15,10 @@ from django.utils.module_loading import import_string
 from pipelines import engine
 from pipelines.lines import comments
 from pipelines.models import Agent, Delivery, Due, Membership, Repository, Role, Task, User
-from pipelines.people import invitations, leaving, members
+from pipelines.people import departures, invitations, members
 from pipelines.work.scheduler import timers
 from reviews.models import Notification
-from reviews.notifications import reading, retention
+from reviews.notifications import notification_queries, retention
 from reviews.notifications.table import BY_KEY, KINDS
 from tests.factories import World, make_member, station
 from tests.pages.conftest import As, signed_in
@@ -33,7 +33,7 @@ def told(user: User, kind: str = "") -> list[str]:
     """What this person reads behind the bell, of one kind or all."""
     return [
         each.wording.text
-        for each in reading.list_notifications(user, unread=True, most=99)
+        for each in notification_queries.list_notifications(user, unread=True, most=99)
         if kind in ("", each.row.kind)
     ]
 
@@ -112,7 +112,7 @@ def test_who_is_responsible_is_told_of_an_escalation(world: World) -> None:
     assert told(world.admin, "escalation") == ["“Add login” was escalated to you."]
     (shown,) = [
         each
-        for each in reading.list_notifications(world.admin, unread=True, most=9)
+        for each in notification_queries.list_notifications(world.admin, unread=True, most=9)
         if each.row.kind == "escalation"
     ]
     assert shown.address.endswith(f"#escalation-{task.escalated.get().pk}")
@@ -128,7 +128,9 @@ def test_who_is_named_in_a_comment_is_told_once_and_strangers_never(world: World
     row = comments.write(line, world.designer, text, timezone.now(), kind="station", key="build")
     assert told(named, "mention") == [f"{world.designer} mentioned you in a comment on the line {line.name}."]
     (shown,) = [
-        each for each in reading.list_notifications(named, unread=True, most=9) if each.row.kind == "mention"
+        each
+        for each in notification_queries.list_notifications(named, unread=True, most=9)
+        if each.row.kind == "mention"
     ]
     assert shown.address.endswith("/draw/#station=build&tab=comments")
     assert shown.wording.facts == [("Comment", text)]
@@ -142,7 +144,7 @@ def test_who_is_named_in_a_comment_is_told_once_and_strangers_never(world: World
 
 def test_who_takes_an_agent_over_is_told(world: World) -> None:
     Agent.objects.create(project=world.project, key="coder", owner=world.operator, created_at=timezone.now())
-    leaving.leave(world.project, world.operator, heir=world.designer, by=world.admin, now=timezone.now())
+    departures.leave(world.project, world.operator, heir=world.designer, by=world.admin, now=timezone.now())
     assert told(world.designer) == ["You now own the agent coder."]
 
 
@@ -329,7 +331,7 @@ def test_who_approved_is_told_as_what_it_was_merged(world: World) -> None:
     assert told(world.reviewer, "merged") == ["“Add login”, which you approved: Merged as 1234567."]
     (shown,) = [
         each
-        for each in reading.list_notifications(world.reviewer, unread=True, most=9)
+        for each in notification_queries.list_notifications(world.reviewer, unread=True, most=9)
         if each.row.kind == "merged"
     ]
     assert shown.address.endswith(f"{task.name}/#delivered")

@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from pipelines.formats.evidence.readers.report import CaseProblem, ReadReport, ToolFinding
 from pipelines.models import Job, StoredValue
-from pipelines.queries import unoffered
+from pipelines.queries import unclaimable_jobs
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.orders import orders_of
@@ -224,7 +224,7 @@ def test_a_job_waits_for_no_worker_when_its_secret_is_stored(world: World, put: 
     task = world.start(world.line(document([call])))
     world.worker.offers = ["kind:http"]
     world.worker.save()
-    assert unoffered.count() == 1
+    assert unclaimable_jobs.count() == 1
     put(world.project.owner, "API", CANARY, by=world.admin)
-    assert unoffered.count() == 0
-    assert unoffered.unclaimed_sentences(task, {world.token(task).pk: world.job(task)}) == {}
+    assert unclaimable_jobs.count() == 0
+    assert unclaimable_jobs.unclaimed_sentences(task, {world.token(task).pk: world.job(task)}) == {}

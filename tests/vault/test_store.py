@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import AdministrativeAct, StoredValue
-from pipelines.ports.vault import finding, store
+from pipelines.ports.vault import store, value_lookup
 from pipelines.queries.audit import ActFilter, acts
 from tests.factories import World, document, make_member, make_project, station
 from tests.pages.conftest import at, client_of, text
@@ -39,8 +39,8 @@ def test_the_nearest_counts(world: World, put: Put) -> None:
     elsewhere = make_project("elsewhere")
 
     def value(project: int, line: int | None) -> str:
-        found = finding.ValueScope(owner.pk, project, line).nearest("secret", ["API"])
-        return finding.decrypted(found)["API"]
+        found = value_lookup.ValueScope(owner.pk, project, line).nearest("secret", ["API"])
+        return value_lookup.decrypted(found)["API"]
 
     assert value(world.project.pk, line.pk) == "of the line"
     assert value(world.project.pk, other.pk) == "of the project"
@@ -50,7 +50,7 @@ def test_the_nearest_counts(world: World, put: Put) -> None:
 def test_a_nearer_variable_hides_a_secret(world: World, put: Put) -> None:
     put(world.project.owner, "API", CANARY, by=world.admin)
     put(world.project, "API", "plain", kind="variable", by=world.admin)
-    reach = finding.ValueScope(world.project.owner_id, world.project.pk)
+    reach = value_lookup.ValueScope(world.project.owner_id, world.project.pk)
     assert reach.nearest("secret", ["API"]) == {}
     assert reach.names("variable") == ["API"]
 
@@ -119,11 +119,11 @@ def test_a_value_has_one_place(world: World) -> None:
 def test_its_last_use_is_noted_once_a_minute(world: World, put: Put) -> None:
     stored = put(world.project, "API", CANARY, by=world.admin)
     now = timezone.now()
-    finding.record_use([stored], now)
-    finding.record_use([StoredValue.objects.get()], now + finding.USE_NOTED / 2)
+    value_lookup.record_use([stored], now)
+    value_lookup.record_use([StoredValue.objects.get()], now + value_lookup.USE_NOTED / 2)
     assert StoredValue.objects.get().last_used_at == now
-    finding.record_use([StoredValue.objects.get()], now + finding.USE_NOTED * 2)
-    assert StoredValue.objects.get().last_used_at == now + finding.USE_NOTED * 2
+    value_lookup.record_use([StoredValue.objects.get()], now + value_lookup.USE_NOTED * 2)
+    assert StoredValue.objects.get().last_used_at == now + value_lookup.USE_NOTED * 2
 
 
 # Pages and API
@@ -158,7 +158,7 @@ def test_lines_of_a_key_file_keep_their_ends(world: World, put: Put) -> None:
         "value": "-----BEGIN\r\nabcdefgh\r\n-----END\r\n",
     }
     client_of(world.admin).post(at(world, "project-secrets"), sent)
-    found = finding.decrypted({"KEY": StoredValue.objects.get()})
+    found = value_lookup.decrypted({"KEY": StoredValue.objects.get()})
     assert found == {"KEY": "-----BEGIN\nabcdefgh\n-----END\n"}
 
 
@@ -208,7 +208,7 @@ def test_the_api_stores_lists_and_deletes(world: World, put: Put) -> None:
 def test_another_project_never_gets_it(world: World, put: Put) -> None:
     put(world.project, "API", CANARY, by=world.admin)
     foreign = make_project("app", owner="globex")
-    reach = finding.ValueScope(foreign.owner_id, foreign.pk)
+    reach = value_lookup.ValueScope(foreign.owner_id, foreign.pk)
     assert reach.names("secret") == []
     stored = StoredValue.objects.get()
     admin = make_member(foreign, "admin")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from config.links import is_private_output
+from config.sign_in_link import is_private_output
 from pipelines.management.commands.worker import station_places
 from pipelines.work.handlers import command
 from pipelines.work.processes import landlock

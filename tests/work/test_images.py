@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from pipelines.models import Job, Repository, Worker
-from pipelines.queries.unoffered import count, unclaimed_sentences
+from pipelines.queries.unclaimable_jobs import count, unclaimed_sentences
 from pipelines.work import images
 from pipelines.work.images import Images
 from pipelines.work.outgoing.endpoint import Outgoing

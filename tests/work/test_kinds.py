@@ -14,8 +14,8 @@ from pipelines.routing.document.kinds import KINDS, TABLE
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import work
-from pipelines.web.editor.forms.asked import Outline
-from pipelines.web.editor.forms.form import Setting
+from pipelines.web.editor.forms.form import FormSetting
+from pipelines.web.editor.forms.form_request import Outline
 from pipelines.web.lines.kinds import kinds
 from pipelines.work.handlers.table import HANDLERS
 
@@ -64,9 +64,9 @@ def test_a_kind_is_read_and_described_by_its_keys_and_no_others(kind: Kind) -> N
 @each_kind
 def test_a_kind_has_a_field_for_each_of_its_keys(kind: Kind) -> None:
     assert not kind.fields or sorted(kind.fields) == sorted(kind.keys)
-    setting = Setting(cast(Any, None), Outline(), "a")
+    setting = FormSetting(cast(Any, None), Outline(), "a")
     fragments = ({"key": "a", "work": {"kind": kind.key, **more}} for more in (kind.fresh, {}))
-    sections = [each for fragment in fragments for each in work.sections(kind.key, fragment, setting)]
+    sections = [each for fragment in fragments for each in work.work_sections(kind.key, fragment, setting)]
     shown = [field for section in sections for field in section.fields]
     assert {field.at[1] for field in shown} == set(kind.keys)
     assert all(field.label for field in shown)

@@ -16,11 +16,11 @@ from django.utils import timezone
 
 from pipelines.errors import Forbidden
 from pipelines.formats import native
-from pipelines.lines import comparing, history, publishing
+from pipelines.lines import publishing, version_comparison, version_history
 from pipelines.models import Job, LineVersion, Role, Task, Worker
 from pipelines.queries.workers import network_gaps
 from pipelines.routing.document.line import read_line
-from pipelines.web.lines.overview import overview_of
+from pipelines.web.lines.overview import station_summaries
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders, access, command_spec
 from pipelines.work.processes.isolation import Isolation, places, way_to
@@ -128,7 +128,7 @@ def test_the_page_of_a_line_names_the_hosts_and_who_does_not_enforce_them(world:
         ({"cuts_network": True, "limits_hosts": True}, "example.com"),
     ):
         Worker.objects.update(**facts)
-        assert overview_of(line, network_gaps(timezone.now(), world.project.pk))[0].network == words
+        assert station_summaries(line, network_gaps(timezone.now(), world.project.pk))[0].network == words
 
 
 def test_an_open_network_needs_the_permission_execute(world: World) -> None:
@@ -154,7 +154,9 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
     assert network_in(exported) == "open"
     publishing.save_draft(line, reaches("pass"), world.admin, line.draft_number)
     line.refresh_from_db()
-    apart = comparing.compare_documents(comparing.find_side(line, "live"), comparing.find_side(line, "draft"))
+    apart = version_comparison.compare_documents(
+        version_comparison.find_side(line, "live"), version_comparison.find_side(line, "draft")
+    )
     assert apart.changes, "publishing the same text again takes the network away, and says so"
     newer = publishing.publish(line, user=world.admin, based_on=line.draft_number, over=before.number)
     assert network_in(newer.document) == "none"
@@ -164,7 +166,7 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
     Worker.objects.update(cuts_network=True)
     page = client.get(base).content.decode()
     assert "<dd>None</dd>" in page and "not enforced" not in page
-    restored = history.restore(line, str(before.number), world.admin, line.draft_number)
+    restored = version_history.restore(line, str(before.number), world.admin, line.draft_number)
     assert network_in(restored.draft) == "open"
     before.refresh_from_db()
     assert network_in(LineVersion.objects.get(pk=before.pk).document) is None

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from pipelines.management.commands.worker import config
 from pipelines.models import Job, Token, Worker
-from pipelines.queries.unoffered import unclaimed_sentences
+from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.routing.document.kinds import KINDS
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.processes.isolation_choice import ChosenIsolation

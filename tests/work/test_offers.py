@@ -15,7 +15,7 @@ from django.utils import timezone
 from pipelines.models import Job, Task, Worker
 from pipelines.ports.leases import Claim, answerable_evaluations
 from pipelines.ports.terms import LEASE_SECONDS
-from pipelines.queries import unoffered
+from pipelines.queries import unclaimable_jobs
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, required_offers
 from pipelines.routing.document.line import read_line
 from pipelines.work.config import WorkerConfig
@@ -93,7 +93,7 @@ def test_one_that_can_takes_it_then(world: World, bench: Bench) -> None:
     with model(says("Done.")) as its:
         drive(bench, task, outgoing=its.outgoing())
     assert world.status(task) == "completed"
-    assert unoffered.count() == 0
+    assert unclaimable_jobs.count() == 0
 
 
 def test_a_worker_that_goes_straight_on_leaves_it_too(world: World, bench: Bench) -> None:
@@ -121,18 +121,18 @@ def test_what_a_person_chooses_or_a_station_names_needs_no_default_model() -> No
 def test_labels_owners_and_a_worker_of_before_count(world: World) -> None:
     task = started(world, CHAT, labels=["gpu"])
     Worker.objects.update(labels=["cpu"])
-    assert "label gpu" in str(unoffered.unclaimed_sentences(task, last(task)).popitem()[1].text)
+    assert "label gpu" in str(unclaimable_jobs.unclaimed_sentences(task, last(task)).popitem()[1].text)
     Worker.objects.update(labels=["gpu"], owners=["somebody"])
-    assert "serves this project" in unoffered.unclaimed_sentences(task, last(task)).popitem()[1].text
+    assert "serves this project" in unclaimable_jobs.unclaimed_sentences(task, last(task)).popitem()[1].text
     Worker.objects.update(owners=None)
-    assert unoffered.unclaimed_sentences(task, last(task)) == {}
+    assert unclaimable_jobs.unclaimed_sentences(task, last(task)) == {}
     Worker.objects.update(offers=["kind:chat", MODEL_SERVER])
     make_worker(offers=["kind:chat", MODEL_SERVER, DEFAULT_MODEL])
     assert (
         "everything that this station needs"
-        in unoffered.unclaimed_sentences(task, last(task)).popitem()[1].text
+        in unclaimable_jobs.unclaimed_sentences(task, last(task)).popitem()[1].text
     )
-    assert unoffered.count() == 1
+    assert unclaimable_jobs.count() == 1
 
 
 def last(task: Task) -> dict[int, Job]:
@@ -145,16 +145,16 @@ def test_counting_costs_the_same_for_many_jobs(world: World) -> None:
     version = world.line(document([station("ask", **CHAT)], "offers"))
 
     def statements() -> int:
-        unoffered.count()
+        unclaimable_jobs.count()
         with CaptureQueriesContext(connection) as seen:
-            unoffered.count()
+            unclaimable_jobs.count()
         return len(seen)
 
     world.start(version)
     few = statements()
     for _ in range(20):
         world.start(version)
-    assert (statements(), unoffered.count()) == (few, 21)
+    assert (statements(), unclaimable_jobs.count()) == (few, 21)
 
 
 def test_a_claim_of_everything_takes_everything(world: World) -> None:

@@ -15,7 +15,7 @@ from django.urls import reverse
 from pipelines import engine
 from pipelines.models import Job, Role, Task, Worker
 from pipelines.people import projects
-from pipelines.queries.unoffered import unclaimed_sentences
+from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.work.config import WorkerConfig
 from pipelines.work.processes.isolation import Isolation, places, way_to
 from pipelines.work.transport.local.worker_claim import WorkerClaim

@@ -14,7 +14,7 @@ from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Task
-from pipelines.queries import lately, medians
+from pipelines.queries import line_stats, medians
 from pipelines.queries.home import home
 from reviews.models import Notification
 from reviews.notifications.kinds.ended import COMPLETED
@@ -187,5 +187,5 @@ def test_what_completed_unmerged_says_so_and_no_figure_counts_it(
     assert "its change is not merged" in COMPLETED.says(row).text
     now = timezone.now()
     assert home([task.project], [], now).today.completed == 0
-    assert (lately.of_line(task.line_id).ended, lately.of_line(task.line_id).completed) == (1, 0)
+    assert (line_stats.of_line(task.line_id).ended, line_stats.of_line(task.line_id).completed) == (1, 0)
     assert medians.of_line(task.line_id) is None

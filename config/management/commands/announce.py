@@ -17,8 +17,8 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from config.first_start import prepare
-from config.links import is_private_output, sign_in_address
 from config.setup.steps import SetupStep
+from config.sign_in_link import is_private_output, sign_in_address
 from config.wiring.checks import REFERENCES
 from pipelines.management import printing
 from pipelines.management.commands.worker import station_places

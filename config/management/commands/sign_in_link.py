@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from config.first_start import ADMINISTRATOR
-from config.links import sign_in_address
+from config.sign_in_link import sign_in_address
 from pipelines.models import User
 
 

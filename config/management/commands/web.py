@@ -1,5 +1,5 @@
 """manage.py web: the web process, served by daphne. Any other ASGI server can serve config.asgi:application too,
-without the bounds of the door (config/door.py)."""
+without the bounds of the door (config/request_bounds.py)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.urls import get_resolver
 
 from config.asgi import application
-from config.door import BoundedServer
+from config.request_bounds import BoundedServer
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
 from config.wiring.checks import REFERENCES
-from pipelines.ports.collector import freeze_loaded
+from pipelines.ports.garbage_collection import freeze_loaded
 
 log = structlog.get_logger(__name__)
 PATIENCE = 3.0

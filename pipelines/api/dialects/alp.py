@@ -25,10 +25,10 @@ from pipelines.api.dialects.alp_bodies import (
     ApprovalOut,
     ApprovalStateOut,
     job_out,
-    run_of,
+    run_id_of,
 )
 from pipelines.api.lookup import PROJECT, Operations
-from pipelines.api.runners import RunnerRequest, as_problems
+from pipelines.api.runners import RunnerRequest, translating_errors
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ApiToken, Job, User, Worker
 from pipelines.people import accounts
@@ -57,7 +57,7 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
     publish stations that run programs: a new token, with these labels, that appears only this once."""
     who: ApiToken | User = request.auth  # type: ignore[attr-defined]
     if isinstance(who, ApiToken) and who.kind == ApiToken.TokenKind.RUNNER:
-        _within(who, owner, project)
+        _require_own_project(who, owner, project)
         # Only a digest of a token is stored: the secret is what was sent.
         token, secret = who, request.headers["Authorization"].partition(" ")[2].strip()
     else:
@@ -100,13 +100,13 @@ def tell(request: RunnerRequest, owner: str, project: str, runner: str, payload:
     """The result again is answered as the first time; another one of the same job is 409, and so is whatever comes
     after the job was cancelled or given to another runner."""
     its = runner_of(request, owner, project, runner)
-    job = _job(its, payload.jobId)
+    job = _get_job(its, payload.jobId)
     if payload.jobResult == "in_progress":
         _renew(its, job)
     else:
         outcome = _outcome(payload.jobResult == "success", payload.exitCode, payload.summary or payload.error)
         _deliver(its, job, outcome)
-    return _state(its, job, payload.jobResult)
+    return _runner_state(its, job, payload.jobResult)
 
 
 @router.patch(
@@ -120,17 +120,17 @@ def tell_run(
 ) -> AlpStateOut:
     """A job that timed out is cancelled, whatever its conclusion. `logs` are added to the log of the job."""
     its = runner_of(request, owner, project)
-    job_row = _job(its, job)
-    if run_of(job_row) != run:
+    job_row = _get_job(its, job)
+    if run_id_of(job_row) != run:
         raise NotFound
     if payload.status == "completed" and payload.conclusion is None:
         raise Invalid.at("conclusion", "is needed when the job is completed")
     # Before the result, after which the runner has the job no more
     if payload.logs and alp_runners.has_lease(its, job_row):
-        _log(job_row, payload.logs)
+        _append_log(job_row, payload.logs)
     if payload.status == "in_progress":
         _renew(its, job_row)
-        return _state(its, job_row, payload.status)
+        return _runner_state(its, job_row, payload.status)
     timed_out = TIMEOUTS.get(payload.completionReason or "")
     outcome = _outcome(payload.conclusion == "success", payload.exitCode, payload.summary)
     if timed_out:
@@ -139,7 +139,7 @@ def tell_run(
     if payload.sessionId:
         outcome["comment"] = f"Session {payload.sessionId}"
     _deliver(its, job_row, outcome)
-    return _state(its, job_row, str(payload.conclusion))
+    return _runner_state(its, job_row, str(payload.conclusion))
 
 
 @router.post(
@@ -151,11 +151,11 @@ def tell_run(
 def ask(request: RunnerRequest, owner: str, project: str, runner: str, payload: ApprovalIn) -> ApprovalOut:
     """The job ends here: its task waits with the question, and its station runs again with what a person answers."""
     its = runner_of(request, owner, project, runner)
-    if not payload.asked:
+    if not payload.question_text:
         raise Invalid.at("question", "is missing", "Say what a person is to decide.")
-    job = _job(its, payload.jobId)
+    job = _get_job(its, payload.jobId)
     # law §5 step 3: such a signal blocks the token and shows the question; the answer reruns it.
-    hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.asked}}
+    hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.question_text}}
     _deliver(its, job, {"result": "blocked", "signals": [hold]})
     return ApprovalOut(id=approvals.number_of(job), jobId=str(job.pk), taskId=job.task.name)
 
@@ -202,9 +202,9 @@ def hand_over(
         raise Invalid.at("file", "is larger than an upload may be")
     if file is None:
         raise Invalid.at("file", "is required", "Send it as the field file of a form.")
-    job = _job(its, jobId or None)
+    job = _get_job(its, jobId or None)
     called = (name or file.name or "")[:300]
-    with as_problems():
+    with translating_errors():
         artifact = alp_runners.keep_artifact(its, job, called, (file.content_type or "")[:100], file)  # type: ignore[arg-type]
     return AlpArtifactOut(
         id=str(artifact.pk),
@@ -218,20 +218,20 @@ def hand_over(
 
 def runner_of(request: RunnerRequest, owner: str, project: str, runner: str | None = None) -> Worker:
     """The runner of the token, in its own project. Raises NotFound."""
-    _within(request.auth, owner, project)
+    _require_own_project(request.auth, owner, project)
     worker = alp_runners.of_token(request.auth)
     if runner is not None and runner != str(worker.pk):
         raise NotFound
     return worker
 
 
-def _within(token: ApiToken, owner: str, project: str) -> None:
+def _require_own_project(token: ApiToken, owner: str, project: str) -> None:
     its = token.project
     if its is None or (its.owner.key, its.key) != (owner, project):
         raise NotFound
 
 
-def _job(runner: Worker, job_id: str | int | None) -> Job:
+def _get_job(runner: Worker, job_id: str | int | None) -> Job:
     """Raises NotFound, Conflict (it never had one)."""
     if job_id is not None:
         if not NUMBER.fullmatch(str(job_id)):
@@ -253,13 +253,13 @@ def _outcome(success: bool, exit_code: int | None, summary: str | None) -> dict[
 
 
 def _renew(runner: Worker, job: Job) -> None:
-    with as_problems():
+    with translating_errors():
         alp_runners.renew(runner, job)
 
 
 def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
     """Raises Conflict, Invalid."""
-    with as_problems():
+    with translating_errors():
         answer = alp_runners.deliver(runner, job, outcome)
     if answer.status in ("conflict", "ignored", "not_found"):
         raise Conflict(
@@ -271,20 +271,20 @@ def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
         raise Invalid.at(answer.path, answer.detail)
 
 
-def _state(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
+def _runner_state(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
     alp_runners.mark_present(runner)
     job.task.refresh_from_db(fields=["status"])
     return AlpStateOut(
         id=str(runner.pk),
         jobId=str(job.pk),
-        runId=run_of(job),
+        runId=run_id_of(job),
         jobResult=job_result,
         taskId=job.task.name,
         taskStatus=job.task.status,
     )
 
 
-def _log(job: Job, text: str) -> None:
+def _append_log(job: Job, text: str) -> None:
     at = f"{alp_runners.age(job, timezone.now()):.3f}"
     rows = UNFIT.sub("", text).removesuffix("\n").split("\n")
     logs.append(job, "".join(f"{at}\t{row}\n" for row in rows), again=True)

@@ -112,7 +112,7 @@ class ApprovalIn(BaseModel):
     jobId: str | int | None = None
 
     @property
-    def asked(self) -> str:
+    def question_text(self) -> str:
         parts = (self.title, self.question, self.message, self.description, self.reason, self.action)
         return "\n\n".join(dict.fromkeys(part.strip() for part in parts if part and part.strip()))
 
@@ -151,12 +151,12 @@ def job_out(dispatched: Dispatched) -> AlpJobOut:
     job, station = dispatched.job, dispatched.orders.station
     line = versions.by_id(job.pinned_id)
     its = line.station(job.station)
-    own = _own(its.extra)
+    own = _trigger_keys(its.extra)
     branch = f"task-{job.task.name}" if own.get("initBranch") is True else None
     repository = repository_of(job.task, line) if line.workspace is not None else None
     return AlpJobOut(
         id=str(job.pk),
-        runId=run_of(job),
+        runId=run_id_of(job),
         agentDefinition=AgentDefinition(
             labels=list(its.labels),
             taskId=job.task.name,
@@ -168,30 +168,30 @@ def job_out(dispatched: Dispatched) -> AlpJobOut:
             branch=branch or (repository.default_branch if repository else None),
             initBranch=branch is not None,
             autoGit=own.get("autoGit") is True,
-            commitMessageTemplate=_text(own.get("commitMessageTemplate")),
+            commitMessageTemplate=_text_or_none(own.get("commitMessageTemplate")),
             devcontainerFiles=own.get("devcontainerFiles"),
             assemblyLineRepoUrl=None,
             assemblyLineRepoToken=None,
-            idleTimeoutMinutes=_minutes(station.idle_timeout, IDLE_MINUTES),
-            maxTimeoutMinutes=_minutes(station.max_timeout, MAX_MINUTES),
+            idleTimeoutMinutes=_rounded_minutes(station.idle_timeout, IDLE_MINUTES),
+            maxTimeoutMinutes=_rounded_minutes(station.max_timeout, MAX_MINUTES),
         ),
     )
 
 
-def run_of(job: Job) -> str:
+def run_id_of(job: Job) -> str:
     return job.task.name
 
 
-def _own(extra: Any) -> dict[str, Any]:
+def _trigger_keys(extra: Any) -> dict[str, Any]:
     """Return the parts of the station's trigger that the line has no word for."""
     trigger = extra.get("trigger") if isinstance(extra, dict) else None
     return {key: trigger[key] for key in OWN if key in trigger} if isinstance(trigger, dict) else {}
 
 
-def _text(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _minutes(seconds: float | None, otherwise: int) -> int:
+def _rounded_minutes(seconds: float | None, otherwise: int) -> int:
     """Whole ones, and never fewer."""
     return otherwise if seconds is None else max(1, -(-int(seconds) // 60))

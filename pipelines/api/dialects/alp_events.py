@@ -20,7 +20,7 @@ from pipelines.api.dialects.alp import RUNNERS, runner_of
 from pipelines.api.lookup import Operations
 from pipelines.api.runners import RunnerRequest
 from pipelines.models import Worker
-from pipelines.web.live.hints import group_of
+from pipelines.web.live.hints import project_group_name
 from pipelines.work.runners import alp_runners
 
 router = Operations("ALP runners", (401, 404), auth=RunnerBearer())
@@ -43,35 +43,35 @@ def stream(request: RunnerRequest, owner: str, project: str) -> StreamingHttpRes
     """`event: job_available` with `data: {"jobId": …}`, once for each job that this runner could have. It says what to
     poll for and claims nothing. It ends after ten minutes, or with the token: connect again."""
     runner = runner_of(request, owner, project)
-    response = StreamingHttpResponse(_events(runner), content_type="text/event-stream")
+    response = StreamingHttpResponse(_event_stream(runner), content_type="text/event-stream")
     # A proxy that collects an answer before it passes it on would hide the news.
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-async def _events(runner: Worker) -> AsyncIterator[bytes]:
+async def _event_stream(runner: Worker) -> AsyncIterator[bytes]:
     # To wait for a place would hold up the loop of all other streams
     if not _free.acquire(blocking=False):
         yield b"retry: 60000\n: too many streams are open here, poll for work\n\n"
         return
     layer, until, sent = get_channel_layer(), time.monotonic() + LASTS, set[int]()
-    channel, group = await layer.new_channel(), group_of(runner.project_id or 0)
+    channel, group = await layer.new_channel(), project_group_name(runner.project_id or 0)
     try:
         # Subscribed first, then looked at: what comes between is not missed.
         await layer.group_add(group, channel)
         # Milliseconds after which the client connects again
         yield b"retry: 10000\n\n"
         while time.monotonic() < until:
-            job_ids = await sync_to_async(_waiting)(runner.pk)
+            job_ids = await sync_to_async(_waiting_job_ids)(runner.pk)
             if job_ids is None:
                 return
             for job in (job_id for job_id in job_ids if job_id not in sent):
-                yield _event(job)
+                yield _job_event(job)
             # Forgets those that are gone: a job that comes back is told anew.
             sent = set(job_ids)
             if not job_ids:
                 yield b": nothing waits\n\n"
-            await _news(layer, channel)
+            await _wait_for_hint(layer, channel)
     finally:
         # First: where the bus is away the next line raises, and the place has to be free all the
         # same
@@ -79,7 +79,7 @@ async def _events(runner: Worker) -> AsyncIterator[bytes]:
         await layer.group_discard(group, channel)
 
 
-async def _news(layer: Any, channel: str) -> None:
+async def _wait_for_hint(layer: Any, channel: str) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(QUIET):
             await layer.receive(channel)
@@ -87,7 +87,7 @@ async def _news(layer: Any, channel: str) -> None:
     await asyncio.sleep(PAUSE)
 
 
-def _waiting(runner: uuid.UUID) -> list[int] | None:
+def _waiting_job_ids(runner: uuid.UUID) -> list[int] | None:
     """None: its token was taken away."""
     worker = Worker.objects.filter(pk=runner, token__revoked_at=None).first()
     if worker is None:
@@ -96,5 +96,5 @@ def _waiting(runner: uuid.UUID) -> list[int] | None:
     return alp_runners.waiting(worker)
 
 
-def _event(job: int) -> bytes:
+def _job_event(job: int) -> bytes:
     return f"event: job_available\ndata: {json.dumps({'jobId': str(job)})}\n\n".encode()

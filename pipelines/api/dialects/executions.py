@@ -60,7 +60,7 @@ class Execution:
 
     @classmethod
     def of(cls, task: Task) -> Execution:
-        return cls(task.name, tuple(_chain(task)))
+        return cls(task.name, tuple(_retry_chain(task)))
 
     @property
     def task(self) -> Task:
@@ -73,12 +73,12 @@ class Execution:
         review has an execution that is over (C16)."""
         if self.task.status in ENDED:
             return str(self.task.status)
-        living = self._living()
+        living = self._living_tokens()
         return (
             COMPLETED if living and all(token.wait.get("gates") == IN_REVIEW for token in living) else RUNNING
         )
 
-    def _living(self) -> list[Token]:
+    def _living_tokens(self) -> list[Token]:
         tokens = self.task.tokens.order_by("pk")
         return [token for token in tokens if token.ended_at is None and not token.forked]
 
@@ -86,17 +86,17 @@ class Execution:
         station_jobs = Job.objects.filter(task__in=[task.pk for task in self.chain], purpose=Purpose.STATION)
         return list(station_jobs.select_related("token").order_by("pk"))
 
-    def job(self, job_id: str) -> Job | None:
+    def find_job(self, job_id: str) -> Job | None:
         return next((job for job in self.jobs() if str(job.pk) == job_id), None)
 
-    def out(self) -> ExecutionOut:
+    def to_out(self) -> ExecutionOut:
         task, first = self.task, self.chain[0]
-        living, status = self._living(), self.status
+        living, status = self._living_tokens(), self.status
         last = task.jobs.filter(purpose=Purpose.STATION).order_by("-pk").first()
         at = living[0].station if living else last.station if last else ""
         return ExecutionOut(
             id=self.asked,
-            workflow_id=workflow_of(task),
+            workflow_id=workflow_id_of(task),
             task_id=first.name,
             task_attempt_id=task.name,
             current_station_id=station_id(task.pinned_id, at) if at else None,
@@ -108,15 +108,15 @@ class Execution:
             updated_at=task.changed_at,
         )
 
-    def stations(self) -> list[StationExecutionOut]:
+    def station_executions(self) -> list[StationExecutionOut]:
         return [
             StationExecutionOut(
                 id=str(job.pk),
                 workflow_execution_id=self.asked,
                 station_id=station_id(job.pinned_id, job.station),
-                station_name=_name(job),
-                status=self.status_of(job),
-                output_data=_output(job.outcome),
+                station_name=_station_name(job),
+                status=self.job_status(job),
+                output_data=_output_text(job.outcome),
                 attempt_number=number,
                 started_at=job.started_at,
                 completed_at=job.ended_at,
@@ -124,14 +124,14 @@ class Execution:
             for number, job in enumerate(self.jobs(), start=1)
         ]
 
-    def status_of(self, job: Job) -> str:
+    def job_status(self, job: Job) -> str:
         if job.state != Job.State.DONE:
             return OF_JOB[Job.State(job.state)]
         by_hand = job.result == "cancelled" and (job.outcome or {}).get("reason") == "manual"
         return "cancelled" if by_hand else OF_RESULT.get(job.result, "failed")
 
 
-def _chain(task: Task) -> list[Task]:
+def _retry_chain(task: Task) -> list[Task]:
     chain = [task]
     while True:
         after = Task.objects.filter(follows=chain[-1], retry_of__isnull=False)
@@ -142,7 +142,7 @@ def _chain(task: Task) -> list[Task]:
         chain.append(last)
 
 
-def workflow_of(task: Task) -> str:
+def workflow_id_of(task: Task) -> str:
     project = task.line.project
     return f"{project.owner.key}:{project.key}:{task.line.key}"
 
@@ -154,12 +154,12 @@ def station_id(pinned: int, key: str) -> str:
     return source_id if isinstance(source_id, str) and source_id else key
 
 
-def _name(job: Job) -> str:
+def _station_name(job: Job) -> str:
     station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
     return station.name if station else job.station
 
 
-def _output(outcome: dict[str, Any] | None) -> str | None:
+def _output_text(outcome: dict[str, Any] | None) -> str | None:
     output = (outcome or {}).get("output")
     return None if output is None else json.dumps(output, ensure_ascii=False)
 

@@ -19,8 +19,8 @@ from pipelines.api.dialects.executions import (
     is_failed,
 )
 from pipelines.api.everywhere import task_by_number
+from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.lookup import CHANGES, Operations
-from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ENDED, Job, Line, Status
 from pipelines.queries import versions
@@ -77,12 +77,12 @@ def execute(
     request: Request, workflow: str, payload: ExecuteIn, idempotency_key: str | None = IDEMPOTENCY_KEY
 ) -> HttpResponse:
     """`workflow`: `owner:project:line`, or the id that the imported document has. Starts a task on its live version."""
-    line = _line(request.auth, workflow)
+    line = _find_line(request.auth, workflow)
     access.require(request.auth, "submit", line.project)
-    return answer_once(request, idempotency_key, partial(_execute, request.auth, line, payload))
+    return answer_once(request, idempotency_key, partial(_start_task, request.auth, line, payload))
 
 
-def _execute(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
+def _start_task(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
     asks = {field.key for field in versions.parsed(line.live).inputs}
@@ -95,7 +95,7 @@ def _execute(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
         inputs={**branch_input, **payload.inputs},
         requesters=requesters_of(who),
     )
-    out = Execution.of(task).out()
+    out = Execution.of(task).to_out()
     return ExecutedOut(
         workflow_execution_id=out.id,
         task_attempt_id=out.task_attempt_id,
@@ -107,7 +107,7 @@ def _execute(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
 @router.get(HERE, response=ExecutionOut, summary="Look at an execution")
 def show(request: Request, execution: str, owner: str = "") -> ExecutionOut:
     """Return an execution; of one that was retried the latest task: its number is `task_attempt_id`."""
-    return _execution(request.auth, execution, owner).out()
+    return _get_execution(request.auth, execution, owner).to_out()
 
 
 @router.get(
@@ -116,7 +116,7 @@ def show(request: Request, execution: str, owner: str = "") -> ExecutionOut:
     summary="The execution of a task",
 )
 def of_task(request: Request, task: str, owner: str = "") -> ExecutionOut:
-    return _execution(request.auth, task, owner).out()
+    return _get_execution(request.auth, task, owner).to_out()
 
 
 @router.get(
@@ -125,7 +125,7 @@ def of_task(request: Request, task: str, owner: str = "") -> ExecutionOut:
     summary="Station executions, the oldest first",
 )
 def stations(request: Request, execution: str, owner: str = "") -> list[StationExecutionOut]:
-    return _execution(request.auth, execution, owner).stations()
+    return _get_execution(request.auth, execution, owner).station_executions()
 
 
 @router.post(HERE + "/retry-station", response=ExecutionOut, summary="Retry a failed station")
@@ -139,13 +139,13 @@ def retry_station(
     """A new station execution; the failed one is kept. Where the execution has failed a linked task goes on with it,
     with the context of the completed stations, and this id leads to it. Gates on the way are asked again."""
     who = request.auth
-    target = _execution(who, execution, owner, "operate")
-    return answer_once(request, idempotency_key, partial(_retry, who, target, payload))
+    target = _get_execution(who, execution, owner, "operate")
+    return answer_once(request, idempotency_key, partial(_retry_station, who, target, payload))
 
 
-def _retry(who: Caller, execution: Execution, payload: RetryStationIn) -> ExecutionOut:
-    job = _station(execution, payload.station_execution_id)
-    status = execution.status_of(job)
+def _retry_station(who: Caller, execution: Execution, payload: RetryStationIn) -> ExecutionOut:
+    job = _get_station_job(execution, payload.station_execution_id)
+    status = execution.job_status(job)
     if status != "failed":
         raise Conflict(f"Can only retry failed stations, current status is '{status}'")
     if job.task_id != execution.task.pk:
@@ -161,16 +161,16 @@ def _retry(who: Caller, execution: Execution, payload: RetryStationIn) -> Execut
         engine.move(token.pk, user=actor_of(who), token_version=token.version)
     execution.task.refresh_from_db()
     # The chain anew: a retry of a task that has ended made another one
-    return Execution(execution.asked, Execution.of(execution.chain[0]).chain).out()
+    return Execution(execution.asked, Execution.of(execution.chain[0]).chain).to_out()
 
 
 @router.post(HERE + "/cancel", response=ExecutionOut, summary="Cancel an execution")
 def cancel(request: Request, execution: str, payload: CancelExecutionIn, owner: str = "") -> ExecutionOut:
     """409: it is completed, failed or cancelled."""
-    target = _execution(request.auth, execution, owner, "operate")
+    target = _get_execution(request.auth, execution, owner, "operate")
     engine.cancel(target.task.pk, actor=actor_of(request.auth), reason=payload.reason or "")
     target.task.refresh_from_db()
-    return target.out()
+    return target.to_out()
 
 
 @router.post(HERE + "/complete-station", response=ExecutionOut, summary="Complete a station")
@@ -179,9 +179,9 @@ def complete_station(
 ) -> ExecutionOut:
     """The report of a person on the station at which the execution is. 409: it is not there, the execution does not
     run, or a program does that station."""
-    target = _execution(request.auth, execution, owner, "operate")
+    target = _get_execution(request.auth, execution, owner, "operate")
     user = person_of(request.auth)
-    job = _station(target, payload.station_execution_id)
+    job = _get_station_job(target, payload.station_execution_id)
     if target.status != RUNNING:
         raise Conflict(f"The execution is {target.status}, not running.")
     if job.state == Job.State.DONE or job.task_id != target.task.pk:
@@ -190,7 +190,7 @@ def complete_station(
         raise Conflict("A program does the work of this station and reports it.")
     engine.complete(job.pk, user=user, token_version=job.token.version, outcome=_outcome(payload))
     target.task.refresh_from_db()
-    return target.out()
+    return target.to_out()
 
 
 def _outcome(payload: CompleteStationIn) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _outcome(payload: CompleteStationIn) -> dict[str, Any]:
 @router.post(HERE + "/resume", response=ExecutionOut, summary="Resume an execution")
 def resume(request: Request, execution: str, payload: ResumeIn, owner: str = "") -> ExecutionOut:
     """Releases what a person holds. Whatever else runs goes on by itself, after a restart, too. 409: it has ended."""
-    target = _execution(request.auth, execution, owner, "operate")
+    target = _get_execution(request.auth, execution, owner, "operate")
     user = person_of(request.auth)
     if target.status != RUNNING:
         raise Conflict(f"Can only resume running executions, current status is '{target.status}'")
@@ -216,23 +216,23 @@ def resume(request: Request, execution: str, payload: ResumeIn, owner: str = "")
     for token in target.task.tokens.filter(status=Status.HELD, forked=False, wait__has_key="by"):
         engine.release(token.pk, user=user, token_version=token.version)
     target.task.refresh_from_db()
-    return target.out()
+    return target.to_out()
 
 
-def _execution(who: Caller, execution_id: str, owner: str, action: str = "view") -> Execution:
+def _get_execution(who: Caller, execution_id: str, owner: str, action: str = "view") -> Execution:
     """Raises NotFound, Forbidden, Conflict."""
     return Execution.of(task_by_number(who, execution_id, owner, action))
 
 
-def _station(execution: Execution, job_id: str) -> Job:
+def _get_station_job(execution: Execution, job_id: str) -> Job:
     """Raises Invalid."""
-    job = execution.job(job_id)
+    job = execution.find_job(job_id)
     if job is None:
         raise Invalid.at("station_execution_id", "is no station execution of this execution")
     return job
 
 
-def _line(who: Caller, line_name: str) -> Line:
+def _find_line(who: Caller, line_name: str) -> Line:
     """Raises NotFound, Conflict (several documents have this id)."""
     owner, colon, rest = line_name.partition(":")
     project, _colon, key = rest.partition(":")

@@ -10,15 +10,15 @@ from uuid import UUID, uuid4
 
 from pipelines.engine.commands.report import report
 from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.event_data import job_ref, token_state
 from pipelines.engine.core.expected_times import unwatch, watch
-from pipelines.engine.core.state import job_ref, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report
 from pipelines.engine.moves.job_creation import takes
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
 from pipelines.models import Job, Purpose, Status
-from pipelines.models.plumbing.compiled import execute
+from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import queue
 from pipelines.ports.leases import MAX_ATTEMPTS, Claim
 
@@ -79,7 +79,7 @@ def expire_lease(job_id: int, attempt: int, lease: UUID) -> str:
 
 def requeue(job_id: int, attempt: int, lease: UUID, after: float = 0.0) -> str:
     """Give back the job of a worker that stops as planned, or that looks again `after` seconds. Returns `requeued`,
-    without counting an attempt, or `kept`, see `lose`."""
+    without counting an attempt, or `kept`, see `expire_lease`."""
     return run(partial(_take_back, job_id, attempt, lease, expired=False, after=after))
 
 

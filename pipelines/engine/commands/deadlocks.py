@@ -10,13 +10,13 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
-from pipelines.engine.commands.answers import RoleAnswer, check_role_answer, refuse_second
+from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer, refuse_second
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
 from pipelines.engine.core.errors import Conflict
+from pipelines.engine.core.event_data import job_ref
 from pipelines.engine.core.expected_times import is_late
-from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import effects, escalations

@@ -17,7 +17,7 @@ from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.statements import LOCK_DEPENDENCIES
 from pipelines.errors import existing
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
-from pipelines.models.plumbing.compiled import execute
+from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import observers
 from pipelines.routing.decide.deadlocks import find_cycle
 from pipelines.routing.decide.holds import LOST, dependency_hold, flatten_holds, is_dependency, nest_holds

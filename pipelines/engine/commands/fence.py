@@ -11,7 +11,7 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Report, ReportResult
 from pipelines.engine.statements import COUNT_IGNORED
 from pipelines.models import ENDED, Job, Token
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 
 Key = tuple[int, int, str]
 

@@ -22,7 +22,7 @@ from pipelines.engine.commands.input_values import (
 )
 from pipelines.engine.core.errors import InputError
 from pipelines.models import Project, Repository, Upload
-from pipelines.ports.vault.finding import SECRET, ValueScope
+from pipelines.ports.vault.value_lookup import SECRET, ValueScope
 from pipelines.queries.allowed_folders import fault_of_folder
 from pipelines.routing.basics.hidden_characters import shorten
 from pipelines.routing.document.inputs import Input

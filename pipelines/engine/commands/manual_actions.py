@@ -13,7 +13,7 @@ from pipelines.engine.core import payload, sampling, version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
-from pipelines.engine.core.state import job_ref, merge_counts, token_state
+from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import MANUAL
 from pipelines.engine.core.values import Actor, Report, ReportResult
@@ -25,7 +25,7 @@ from pipelines.engine.moves.releases import release_circles, wait_no_longer
 from pipelines.errors import existing
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.ports import observers
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.decide.holds import flatten_holds, is_dependency
 from pipelines.routing.decide.transitions import CANCELLED, TokenPlace, rerun_transition

@@ -16,10 +16,10 @@ from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, judgement, situation
 from pipelines.engine.core.errors import Invalid
-from pipelines.engine.core.state import job_ref
+from pipelines.engine.core.event_data import job_ref
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Report, ReportResult
-from pipelines.engine.moves import effects, evaluations, passing
+from pipelines.engine.moves import effects, evaluations, pass_through
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import Job, Purpose, Task, Token
 from pipelines.routing.basics.facts import as_claim, with_source
@@ -117,9 +117,9 @@ def _pass_through(batch: Batch, chunk: Sequence[Report], results: list[ReportRes
     """Record what comes next wherever that does nothing, station after station. The answer to a report then names where
     its task has come to, so that its worker goes on from there."""
     going = {place: chunk[place] for place, result in enumerate(results) if result.status == "accepted"}
-    for _station in range(passing.MOST):
+    for _station in range(pass_through.MOST):
         coming = {
-            place: passing.next_report(batch, before, results[place].following)
+            place: pass_through.next_report(batch, before, results[place].following)
             for place, before in going.items()
         }
         going = {place: next_report for place, next_report in coming.items() if next_report is not None}

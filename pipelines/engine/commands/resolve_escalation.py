@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
-from pipelines.engine.commands.answers import RoleAnswer, check_role_answer, refuse_second
 from pipelines.engine.commands.reconsider import reconsider
+from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer, refuse_second
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_facts, decide_and_store

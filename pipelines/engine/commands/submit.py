@@ -11,14 +11,14 @@ from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Conflict, InputError, Invalid
-from pipelines.engine.core.state import job_ref, token_state
+from pipelines.engine.core.event_data import job_ref, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import NEXT_NUMBER
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
-from pipelines.models.plumbing.compiled import fetch
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.models.plumbing.compiled_queries import fetch
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, versions
 from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import protection_of, protection_proofs
@@ -51,7 +51,7 @@ def submit(
 ) -> Task:
     """Start a task of this version's line. Without a title it gets one from its inputs, which are checked and filled
     with defaults. `depends_on`: names of tasks of the project, such as WI-app-7, that must be completed before it
-    does any work. `due_at`: a time, also as text, see `inputs.moment`. The requester is the actor if that is a
+    does any work. `due_at`: a time, also as text, see `inputs.parse_time`. The requester is the actor if that is a
     person; `requesters`: who else may have asked for it, see `Task.requesters`. `follows`: an ended task of the
     project that this one follows up (AEEF E13). Raises `InputError` with every problem."""
     line = versions.parsed(version)

@@ -31,7 +31,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import effects
 from pipelines.errors import existing
 from pipelines.models import Handoff, Status, Task, Token, User
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.routing.decide import effects as consequences
 from pipelines.routing.document.handoffs import handoff_faults
 from pipelines.routing.document.line import Input, ParsedLine, Problem

@@ -19,7 +19,7 @@ from pipelines.engine.core import sampling
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_task_facts, decide_and_store
 from pipelines.engine.core.errors import Conflict
-from pipelines.engine.core.state import merge_counts
+from pipelines.engine.core.event_data import merge_counts
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import VoteResult
 from pipelines.engine.moves import effects, escalations
@@ -43,7 +43,7 @@ from pipelines.engine.moves.gate_visits import (
 )
 from pipelines.engine.moves.gates import gate_of, policy_at
 from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import with_votes
@@ -139,7 +139,7 @@ def _cast(
     batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, seat: Seat, marks: dict[str, bool]
 ) -> Vote:
     assert request.user is not None
-    cast = rows.new_row(
+    cast = bulk_rows.new_row(
         Vote,
         visit=visit,
         user=request.user,
@@ -158,7 +158,7 @@ def _cast(
         at=batch.now,
     )
     # At once and not with the batch: the event names the vote by its id
-    rows.insert_rows([cast])
+    bulk_rows.insert_rows([cast])
     instead = {"stands_for": seat.person.username} if seat.stands_in else {}
     instead |= {"chat": request.chat.name} if request.chat else {}
     record_gate_event(

@@ -16,7 +16,7 @@ from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import EntitledPerson, meets_any
 from pipelines.engine.moves.gates import gate_of, policy_at
 from pipelines.models import GateVisit, Token, User, Vote, Word
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.document.gates import OFFERS
 from pipelines.routing.document.inputs import Input

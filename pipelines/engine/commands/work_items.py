@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 
-from pipelines.engine.commands.export import handoff_id
+from pipelines.engine.commands.event_export import handoff_id
 from pipelines.engine.core.handoffs import worker_of
 from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Task, Token
 from pipelines.queries import versions

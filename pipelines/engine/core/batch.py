@@ -16,13 +16,13 @@ from django.db import transaction
 
 from pipelines.engine.core import due_times, loading
 from pipelines.engine.core.agent_capacity import Agents
-from pipelines.engine.core.handed_leases import LeaseTransfer, transfer_statement
+from pipelines.engine.core.event_data import token_state
+from pipelines.engine.core.lease_transfers import LeaseTransfer, transfer_statement
 from pipelines.engine.core.loading import Loaded
-from pipelines.engine.core.state import token_state
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
-from pipelines.models.plumbing import rows
-from pipelines.models.plumbing.compiled import BoundQuery
+from pipelines.models.plumbing import bulk_rows
+from pipelines.models.plumbing.compiled_queries import BoundQuery
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
@@ -182,7 +182,7 @@ class Batch:
 
     def add_tokens(self, tokens: Sequence[Token]) -> Sequence[Token]:
         """Add all branches of a fork, by one statement."""
-        rows.insert_rows(tokens)
+        bulk_rows.insert_rows(tokens)
         for token in tokens:
             self._know_token(token)
         return tokens
@@ -305,7 +305,7 @@ class Batch:
         task.seq += 1
         task.changed_at = self.now
         self.mark_task_changed(task)
-        event = rows.new_row(
+        event = bulk_rows.new_row(
             Event,
             task=task,
             seq=task.seq,
@@ -377,7 +377,7 @@ class Batch:
             # Sorted: the same columns make the same text, and that the server has prepared
             (self._changed_tasks, (*TASK, *sorted(self._extra))),
         )
-        yield from (rows.update_statement([*which.values()], names) for which, names in changed if which)
+        yield from (bulk_rows.update_statement([*which.values()], names) for which, names in changed if which)
         if self._handed_on:
             yield transfer_statement([transfer for heirs in self._handed_on.values() for transfer in heirs])
         for claim, jobs in self._granted.items():
@@ -394,7 +394,7 @@ class Batch:
             self._events,
             self._handoffs,
         )
-        yield from (rows.insert_statement([*which]) for which in new if which)
+        yield from (bulk_rows.insert_statement([*which]) for which in new if which)
         if self._dropped:
             yield Statement(DROP_LEASES, [list(self._dropped)])
 

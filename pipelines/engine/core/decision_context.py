@@ -14,10 +14,10 @@ from pipelines.engine.core.handoffs import added_by_hand
 from pipelines.engine.core.sampling import DRAWN, remember_drawn, samples
 from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.queries.standing_approvals import same_patch_approval, version_same_patch_gates
+from pipelines.queries.same_patch_approvals import same_patch_approval, version_same_patch_gates
 from pipelines.queries.usage import cost_of_task
 from pipelines.routing.analysis.redecide.stored_trace import compact_entries
 from pipelines.routing.basics.outcome import Outcome, read_outcome
@@ -283,7 +283,7 @@ def decide_and_store(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     station = turn.judging_line.station(read.station)
     # Once more, since a decision says only what follows: counters and context want the judged outcome
     turn.outcome = judge_outcome(turn.judging_line, station, read.outcome, read.facts.spent).outcome
-    turn.decision = rows.new_row(
+    turn.decision = bulk_rows.new_row(
         Decision,
         # Made here: token and event of the move name the decision before it is written
         id=uuid.uuid4(),

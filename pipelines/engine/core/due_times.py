@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipelines.engine.core.locked import LockedTasks
+from pipelines.engine.core.locked_tasks import LockedTasks
 from pipelines.models import ENDED, Due, Job
 
 

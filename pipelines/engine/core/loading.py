@@ -19,8 +19,8 @@ from pipelines.engine.statements import (
     TASKS_OF_JOBS,
 )
 from pipelines.models import Due, Job, Owner, Project, Task, Token
-from pipelines.models.plumbing import rows
-from pipelines.models.plumbing.compiled import BoundQuery
+from pipelines.models.plumbing import bulk_rows
+from pipelines.models.plumbing.compiled_queries import BoundQuery
 from pipelines.models.plumbing.statements import Statement, send
 
 SPARE = 3
@@ -62,18 +62,18 @@ def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[BoundQue
     locked, [(clock, job_ids, tokens, work, projects, dues, unmet)], *answers = send([lock, read, *more])
     known = {}
     for project, owner in json.loads(projects or "[]"):
-        known[project["id"]] = rows.row_from_json(Project, project)
-        known[project["id"]].owner = rows.row_from_json(Owner, owner)
-    tasks = [rows.row_from_json(Task, json.loads(text)) for (text,) in locked]
+        known[project["id"]] = bulk_rows.row_from_json(Project, project)
+        known[project["id"]].owner = bulk_rows.row_from_json(Owner, owner)
+    tasks = [bulk_rows.row_from_json(Task, json.loads(text)) for (text,) in locked]
     for task in tasks:
         task.project = known[task.project_id]
     return Loaded(
         clock=clock,
         job_ids=iter(job_ids),
         tasks=tasks,
-        tokens=[rows.row_from_json(Token, row) for row in json.loads(tokens or "[]")],
-        jobs=[rows.row_from_json(Job, row) for row in json.loads(work or "[]")],
-        dues=[rows.row_from_json(Due, row) for row in json.loads(dues or "[]")],
+        tokens=[bulk_rows.row_from_json(Token, row) for row in json.loads(tokens or "[]")],
+        jobs=[bulk_rows.row_from_json(Job, row) for row in json.loads(work or "[]")],
+        dues=[bulk_rows.row_from_json(Due, row) for row in json.loads(dues or "[]")],
         unmet={int(pk): names for pk, names in json.loads(unmet or "{}").items()},
         besides=[question.read(answer) for question, answer in zip(besides, answers, strict=True)],
     )

@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.engine.core import payload
 from pipelines.engine.statements import TASK_CHAIN
 from pipelines.models import GateVisit, SampledDraw, Task
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.routing.decide.sampling import DRAWN, NOT_DRAWN, SAME_CHANGE, SAME_REQUEST, is_drawn
 from pipelines.routing.document.line import Gate, ParsedLine

@@ -27,7 +27,7 @@ from pipelines.engine.moves.evaluations import UNTAKEN
 from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
 from pipelines.engine.statements import TAKE_DUE_TIME
 from pipelines.models import Due
-from pipelines.models.plumbing.compiled import execute
+from pipelines.models.plumbing.compiled_queries import execute
 
 Fires = Callable[[Batch, Due], None]
 

@@ -34,6 +34,11 @@ from pipelines.engine.invariants.history import (
     fold_is_row,
     moves_have_one_cause,
 )
+from pipelines.engine.invariants.immutability import (
+    events_are_append_only,
+    no_key_leads_across_projects,
+    versions_are_unchanged,
+)
 from pipelines.engine.invariants.joins import decidable_joins_are_merged, joins_are_as_decided
 from pipelines.engine.invariants.positions import (
     ended_is_final,
@@ -43,19 +48,14 @@ from pipelines.engine.invariants.positions import (
     visits_within_budgets,
 )
 from pipelines.engine.invariants.questions import answers_were_given
-from pipelines.engine.invariants.reading import caching_records
-from pipelines.engine.invariants.record import (
-    events_are_append_only,
-    no_key_leads_across_projects,
-    versions_are_unchanged,
-)
+from pipelines.engine.invariants.record_reading import caching_records
 from pipelines.engine.invariants.replay import decisions_come_out_again, waits_are_as_decided
 from pipelines.engine.invariants.timers import (
     due_times_end_with_their_wait,
     gates_keep_their_times,
     late_work_is_noticed,
 )
-from pipelines.engine.invariants.words import votes_lead_as_displayed
+from pipelines.engine.invariants.vote_effects import votes_lead_as_displayed
 from pipelines.ports import observers
 from pipelines.ports.observers import Invariant, InvariantSource, Violation
 

@@ -10,9 +10,9 @@ from django.db.models import Count, Q, QuerySet
 
 from pipelines.engine.core.agent_capacity import FACTS, MISSING
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.engine.invariants.reading import task_records
+from pipelines.engine.invariants.record_reading import task_records
 from pipelines.models import Agent, AgentEvent, Deadlock, Job, Status
-from pipelines.models.plumbing.compiled import server_prepared
+from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.clock import now
 from pipelines.ports.observers import Violation
 

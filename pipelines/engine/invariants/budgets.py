@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.engine.invariants.reading import TaskRecord, task_records
+from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.budget_usage import MoveTarget, used_amount

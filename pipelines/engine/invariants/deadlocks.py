@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.engine.invariants.reading import task_records
+from pipelines.engine.invariants.record_reading import task_records
 from pipelines.engine.moves.releases import DEPENDENCY
 from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, Token
-from pipelines.models.plumbing.compiled import server_prepared
+from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.routing.decide.deadlocks import TIMEOUT
 from pipelines.routing.decide.holds import flatten_holds, is_dependency

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pipelines.engine.core.agent_capacity import FACTS
-from pipelines.engine.invariants.reading import TaskRecord, task_records
+from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.engine.moves.pausing import WORKING
 from pipelines.engine.moves.releases import RESUME
 from pipelines.models import (

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db.models import QuerySet, UUIDField
 
-from pipelines.engine.commands.export import TRANSITIONS
+from pipelines.engine.commands.event_export import TRANSITIONS
 from pipelines.engine.core import gate_results
-from pipelines.engine.invariants.reading import TaskRecord, task_records
+from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.engine.moves.absences import LONGEST_CHAIN
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
@@ -22,7 +22,7 @@ from pipelines.engine.moves.entitlement import (
 )
 from pipelines.engine.moves.gates import JUMP, gate_of, policy_at, policy_of
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
-from pipelines.models.plumbing.compiled import array_field, server_prepared
+from pipelines.models.plumbing.compiled_queries import array_field, server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import Voter

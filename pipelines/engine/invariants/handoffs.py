@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.invariants.reading import task_records
+from pipelines.engine.invariants.record_reading import task_records
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.document.preconditions import HANDOFF

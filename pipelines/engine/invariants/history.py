@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pipelines.engine.core.fold import fold, row_of
-from pipelines.engine.invariants.reading import TaskRecord, task_records
+from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import Purpose
 from pipelines.ports.observers import Violation
 from pipelines.routing.decide.transitions import COUNTERS

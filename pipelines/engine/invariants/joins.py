@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipelines.engine.invariants.reading import TaskRecord, task_records
+from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import ENDED, Event
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions

@@ -11,10 +11,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT
-from pipelines.engine.invariants.reading import TaskRecord, task_records
+from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.engine.statements import TICKETS_TO_DRIVE
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
-from pipelines.models.plumbing.compiled import array_field, fetch_prepared, server_prepared
+from pipelines.models.plumbing.compiled_queries import array_field, fetch_prepared, server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import ORDER, task_status

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pipelines.engine.core.expected_times import LATE, expected
 from pipelines.engine.core.unassigned import WAIT
-from pipelines.engine.invariants.reading import TaskRecord, task_records
+from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import ENDED, Due, GateVisit, Job, Purpose
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions

@@ -13,11 +13,16 @@ from typing import Any
 
 import structlog
 
-from pipelines.engine.core.state import merge_counts, token_state
+from pipelines.engine.core.event_data import merge_counts, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.migration import joins
-from pipelines.engine.migration.moving import WHY, MigrateResult, MigrationBatch, open_migration_batch
+from pipelines.engine.migration.migration_batch import (
+    WHY,
+    MigrateResult,
+    MigrationBatch,
+    open_migration_batch,
+)
 from pipelines.engine.migration.positions import MigrationStep
 from pipelines.engine.migration.snapshot import Planned
 from pipelines.engine.moves import effects

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext, counts, decide_and_store
-from pipelines.engine.core.state import job_ref, merge_counts, token_state
+from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of, unbegin
 from pipelines.engine.migration import joins
-from pipelines.engine.migration.moving import WHY, MigrationBatch
+from pipelines.engine.migration.migration_batch import WHY, MigrationBatch
 from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import close_visit, finish_job
 from pipelines.engine.moves.job_creation import open_job

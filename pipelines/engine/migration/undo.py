@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store
-from pipelines.engine.core.state import merge_counts, token_state
+from pipelines.engine.core.event_data import merge_counts, token_state
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migrate import in_batches
-from pipelines.engine.migration.moving import MigrateResult, MigrationBatch, open_migration_batch
+from pipelines.engine.migration.migration_batch import MigrateResult, MigrationBatch, open_migration_batch
 from pipelines.engine.migration.positions import carry_job, close_visits, pin
 from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import finish_job
@@ -33,7 +33,7 @@ HARMLESS = ("job.started", "job.lost", "job.returned", "job.ignored", "gate.vote
 @dataclass(frozen=True)
 class MigrationUndo:
     """Undo of a migration: one task goes back to where the migration of `undoes` (id of a MigrationEntry) met
-    it. `entry_id`: as in `Migrating`."""
+    it. `entry_id`: as in `TaskMigration`."""
 
     task_id: int
     undoes: int

@@ -16,7 +16,7 @@ from pipelines.engine.moves.entitlement import (
 )
 from pipelines.engine.statements import STAND_INS
 from pipelines.models import GateVisit, Task, User, Vote
-from pipelines.models.plumbing.compiled import BoundQuery
+from pipelines.models.plumbing.compiled_queries import BoundQuery
 from pipelines.models.plumbing.statements import fetch_bound
 from pipelines.routing.document.line import Approval
 
@@ -54,12 +54,12 @@ def stand_ins(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
 
 
 def absences_query(project_ids: Collection[int]) -> BoundQuery[Any]:
-    """Return the question that `stand_ins_in` reads, for callers that ask more besides."""
+    """Return the question that `stand_ins_from_rows` reads, for callers that ask more besides."""
     return BoundQuery(STAND_INS, [list(project_ids)])
 
 
 def stand_ins_from_rows(project_ids: Collection[int], away: Iterable[Any]) -> dict[int, dict[int, int]]:
-    """Return by project who is away and who stands in, as the answer to `question_of_absences` tells."""
+    """Return by project who is away and who stands in, as the answer to `absences_query` tells."""
     by_project: dict[int, dict[int, int]] = {project_id: {} for project_id in project_ids}
     for project_id, user_id, stand_in in away:
         by_project[project_id][user_id] = stand_in

@@ -9,8 +9,8 @@ from typing import Any
 from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
+from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
 from pipelines.engine.core.handoffs import added_by_hand, name_of, worker_of
-from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import escalations, evaluations, gates, joins
 from pipelines.engine.moves.completion import Ending, end
@@ -18,7 +18,7 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Handoff, Job, Status, Task, Token
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
@@ -186,7 +186,7 @@ def _store_handoff(turn: DecisionContext, source: str, target: str, to: Job | No
 
 def _child(turn: DecisionContext, entry: StationEntry) -> Token:
     now, parent = turn.batch.now, turn.token
-    return rows.new_row(
+    return bulk_rows.new_row(
         Token,
         task=turn.task,
         parent=parent,

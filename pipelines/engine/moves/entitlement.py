@@ -25,7 +25,7 @@ from django.db.models.functions import Now
 
 from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
 from pipelines.models.people import expand_roles
-from pipelines.models.plumbing.compiled import BoundQuery, array_field, server_prepared
+from pipelines.models.plumbing.compiled_queries import BoundQuery, array_field, server_prepared
 from pipelines.models.plumbing.statements import fetch_bound
 from pipelines.routing.decide.approval import (
     APPROVE,
@@ -124,7 +124,7 @@ def people_query(project_ids: Collection[int]) -> BoundQuery[Any]:
 def people_from_rows(
     project_ids: Collection[int], members: Iterable[Any], *, everybody: bool = True
 ) -> dict[int, dict[int, EntitledPerson]]:
-    """Return the people by project, as the answer to `question_of_projects` tells. `everybody`: whether these
+    """Return the people by project, as the answer to `people_query` tells. `everybody`: whether these
     are all members, so that whoever is the only one is alone."""
     rows = list(members)
     sizes = Counter(project_id for project_id, *_rest in rows)
@@ -166,7 +166,7 @@ def person_query(project_id: int, user: User) -> BoundQuery[Any]:
 
 
 def person_from_rows(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
-    """The person as the answer to `question_of` tells; None for who is no member."""
+    """The person as the answer to `person_query` tells; None for who is no member."""
     return next(iter(_persons(user, memberships).values()), None)
 
 
@@ -245,7 +245,7 @@ def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: 
 
 
 def barred_people(task: Task, visit: GateVisit, policy: Approval) -> list[int]:
-    """The ids of those whom `barred` keeps out, in order. Of an open visit they do not change."""
+    """The ids of those whom `bar_reason` keeps out, in order. Of an open visit they do not change."""
     involved = {*map(_person_id, (*_requesters(task), *_producers(visit)))} - {None}
     return sorted(pk for pk in involved if pk and _bar(pk, task, visit, policy) is not None)
 
@@ -277,7 +277,7 @@ def _bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | 
 
 def tally_of_votes(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:
     """The tally of a gate visit after these votes, with each person's entitlement as of their vote. `everyone`: from
-    `asked_of_all`, where the policy is unanimous."""
+    `unanimous_voters`, where the policy is unanimous."""
     cast = [(vote, EntitledPerson.from_dict(vote.seat_id, vote.entitled_as).voter) for vote in votes]
     words = [Word(voter.person, vote.word, _caster(vote, policy)) for vote, voter in cast]
     return tally(policy.who, words, [voter for _, voter in cast], everyone)

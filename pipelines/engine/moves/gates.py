@@ -19,7 +19,7 @@ from pipelines.engine.moves.entitlement import has_company
 from pipelines.engine.moves.waiting import stay
 from pipelines.engine.statements import LOG_DIGEST
 from pipelines.models import UNKNOWN, Artifact, GateVisit, Job, Status, Task
-from pipelines.models.plumbing.compiled import BoundQuery, server_prepared
+from pipelines.models.plumbing.compiled_queries import BoundQuery, server_prepared
 from pipelines.models.plumbing.statements import fetch_bound as ask_together
 from pipelines.ports import observers
 from pipelines.routing.decide import transitions

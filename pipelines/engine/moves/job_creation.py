@@ -9,13 +9,13 @@ from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
-from pipelines.engine.core.handed_leases import LeaseTransfer
+from pipelines.engine.core.lease_transfers import LeaseTransfer
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
 from pipelines.ports.leases import Claim
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, queued_work, versions
 from pipelines.routing.decide.holds import BLOCK, Wait, dependency_hold, nest_holds, pause_hold
 from pipelines.routing.document.kinds import IMAGES
@@ -38,7 +38,7 @@ def open_job(
     Nothing starts while the task's work is held.
     """
     station = versions.by_id(task.pinned_id).station(token.station)
-    job = rows.new_row(
+    job = bulk_rows.new_row(
         Job,
         id=batch.next_job_id(),
         task=task,

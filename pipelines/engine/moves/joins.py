@@ -9,13 +9,13 @@ from functools import cached_property
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, parallel_stations
-from pipelines.engine.core.state import job_ref, merge_counts, token_state
+from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import deadlock_records, escalations
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import CONTEXT_WRITES, TOKENS_OF_TASK
 from pipelines.models import ENDED, Job, Status, Task, Token
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import observers
 from pipelines.queries import versions
@@ -85,7 +85,7 @@ class JoinMerge:
     def family(self) -> dict[int, Token]:
         """Every token of the task. Those that live are in the batch: only what has ended has to be read."""
         [stored] = send([Statement(TOKENS_OF_TASK, [self.task.pk])])
-        family = [rows.row_from_json(Token, json.loads(row)) for (row,) in stored]
+        family = [bulk_rows.row_from_json(Token, json.loads(row)) for (row,) in stored]
         return {token.pk: token for token in family} | {
             pk: token for pk, token in self.batch.tokens.items() if token.task_id == self.task.pk
         }

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.event_data import job_ref
 from pipelines.engine.core.expected_times import unwatch, watch
-from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.unassigned import UNLEASED, begin, unbegin
 from pipelines.engine.core.values import Actor
 from pipelines.models import Job, Status, Task, Token

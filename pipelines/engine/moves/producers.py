@@ -10,7 +10,7 @@ from django.db.models import BigIntegerField, F, QuerySet
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import past_of
 from pipelines.models import BranchPush, Event, Job, Task, Token
-from pipelines.models.plumbing.compiled import server_prepared
+from pipelines.models.plumbing.compiled_queries import server_prepared
 
 PERSON = "person:"
 ANSWER = "answer"

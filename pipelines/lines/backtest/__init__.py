@@ -1,6 +1,6 @@
 """Recorded outcomes decided again under another version of their line; nothing is written and nothing is locked."""
 
-from pipelines.lines.backtest.counting import (
+from pipelines.lines.backtest.backtest_result import (
     BacktestResult,
     BacktestTask,
     Progress,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 
-from pipelines.lines.backtest.counting import BacktestResult, BacktestTask, Progress, by_verdict
-from pipelines.lines.backtest.reading import RecordedRow, count, rows
+from pipelines.lines.backtest.backtest_result import BacktestResult, BacktestTask, Progress, by_verdict
+from pipelines.lines.backtest.recorded_decisions import RecordedRow, count, rows
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line

@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from django.http import StreamingHttpResponse
 
-from pipelines.lines.backtest.counting import BacktestTask
+from pipelines.lines.backtest.backtest_result import BacktestTask
 from pipelines.lines.backtest.run import BacktestEvent, UnreadableDecision, back_test
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget

@@ -11,7 +11,7 @@ from pipelines.engine.invariants import check
 from pipelines.engine.statements import READ_ONE_SNAPSHOT
 from pipelines.management import printing
 from pipelines.models import Task
-from pipelines.models.plumbing.compiled import execute
+from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports.observers import Violation
 
 

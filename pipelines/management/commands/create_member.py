@@ -60,6 +60,6 @@ class Command(printing.Command):
         return user, True
 
     def _member(self, project: Project, user: User, roles: list[str], *, execute: bool) -> Membership:
-        return members.put(
+        return members.add_or_change(
             project, user, roles=simplify_roles(roles), execute=execute, by=None, now=timezone.now()
         )

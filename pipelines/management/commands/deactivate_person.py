@@ -10,7 +10,7 @@ from django.utils import timezone
 from pipelines.errors import Conflict
 from pipelines.management import printing
 from pipelines.models import User
-from pipelines.people import leaving
+from pipelines.people import departures
 
 
 class Command(printing.Command):
@@ -27,11 +27,11 @@ class Command(printing.Command):
     def handle(self, *, name: str, heir: str, again: bool, **options: Any) -> None:
         user, now = _person(name), timezone.now()
         if again:
-            leaving.reactivate(user, by=None, now=now)
+            departures.reactivate(user, by=None, now=now)
             self.stdout.write(f"“{name}” can sign in again.")
             return
         try:
-            leaving.deactivate(user, heir=_person(heir) if heir else None, by=None, now=now)
+            departures.deactivate(user, heir=_person(heir) if heir else None, by=None, now=now)
         except Conflict as refused:
             raise CommandError(str(refused)) from refused
         self.stdout.write(f"“{name}” is deactivated.")

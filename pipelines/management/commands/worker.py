@@ -17,7 +17,7 @@ from django.core.management.base import CommandError
 
 from pipelines.management import printing
 from pipelines.management.workspace_check import TAG
-from pipelines.ports.collector import freeze_loaded
+from pipelines.ports.garbage_collection import freeze_loaded
 from pipelines.ports.vault import keys
 from pipelines.queries.allowed_folders import protected_folders, repository_bounds
 from pipelines.work import images

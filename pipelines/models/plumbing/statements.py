@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-from pipelines.models.plumbing.compiled import BoundQuery
-from pipelines.models.plumbing.private import is_watched, server_connection
+from pipelines.models.plumbing.compiled_queries import BoundQuery
+from pipelines.models.plumbing.django_internals import is_watched, server_connection
 
 
 @dataclass(frozen=True)

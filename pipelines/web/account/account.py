@@ -24,15 +24,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines.models import ApiToken, User
 from pipelines.people import accounts
 from pipelines.ports import audit
-from pipelines.web.shell.forms import NewToken, PersonalForm
-from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from pipelines.web.shell.forms import NewTokenForm, PersonalForm
+from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
 
 NEWEST_UNRECORDED = 2_000
 
 
-@signed_in
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def account(request: SignedIn) -> HttpResponse:
+def account(request: SignedInRequest) -> HttpResponse:
     form = PersonalForm(request.POST or None, instance=request.user)
     if request.method == "POST":
         if form.is_valid():
@@ -44,17 +44,17 @@ def account(request: SignedIn) -> HttpResponse:
             return redirect("account")
         # What was refused must not show as if it were the person's.
         request.user.refresh_from_db()
-    return page(request, personal=form, status=422 if form.is_bound else 200)
+    return account_page(request, personal=form, status=422 if form.is_bound else 200)
 
 
-def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
+def account_page(request: SignedInRequest, status: int = 200, **context: Any) -> HttpResponse:
     """The account page with one of its forms as it came back."""
     user = request.user
     defaults: dict[str, Any] = {
         "personal": PersonalForm(instance=user),
         "password": PasswordChangeForm(user),
-        "new_token": NewToken(),
-        "tokens_end": accounts.tokens_end(user),
+        "new_token": NewTokenForm(),
+        "tokens_end": accounts.tokens_valid_until(user),
         "provider_name": settings.OIDC_NAME,
         "tokens": ApiToken.objects.filter(user=user).order_by("revoked_at", "-created_at"),
         "sessions": sessions_of(user, request.session.session_key),
@@ -96,9 +96,9 @@ def sessions_of(user: User, this: str | None) -> list[dict[str, Any]]:
 
 
 @sensitive_post_parameters()
-@signed_in
+@sign_in_required
 @require_POST
-def change_password(request: SignedIn) -> HttpResponse:
+def change_password(request: SignedInRequest) -> HttpResponse:
     """Change the password and end all other sessions of this person, whose proof was the old password."""
     # This form is no view of allauth, so its limit of changes is asked here
     limited = ratelimit.consume_or_429(request, action="change_password")
@@ -106,7 +106,7 @@ def change_password(request: SignedIn) -> HttpResponse:
         return limited
     form = PasswordChangeForm(request.user, request.POST)
     if not form.is_valid():
-        return page(request, password=form, status=422)
+        return account_page(request, password=form, status=422)
     form.save()
     # A new password ends every session whose hash is of the old one; this one gets the new hash.
     update_session_auth_hash(request, request.user)
@@ -115,9 +115,9 @@ def change_password(request: SignedIn) -> HttpResponse:
     return redirect("account")
 
 
-@signed_in
+@sign_in_required
 @require_POST
-def end_sessions(request: SignedIn) -> HttpResponse:
+def end_sessions(request: SignedInRequest) -> HttpResponse:
     """End one (`session`, its name on the page), or sign out everywhere but here."""
     name, user, this = request.POST.get("session", ""), request.user, request.session.session_key
     if name:

@@ -19,7 +19,7 @@ from pipelines.models import User
 from pipelines.people import accounts
 from pipelines.ports import audit
 from pipelines.web.account import provider
-from pipelines.web.shell.anonymous import client_address
+from pipelines.web.shell.rate_limits import client_address
 
 PASSKEY = "mfa_reauthenticate:webauthn"
 log = structlog.get_logger(__name__)
@@ -62,7 +62,7 @@ class AccountAdapter(DefaultAccountAdapter):
         """Refuse what is not the provider where it alone vouches for somebody: a passkey is the second step."""
         assert isinstance(user, User)
         if "sociallogin" not in (signal_kwargs or {}) and accounts.signs_in_by_provider(user):
-            return provider.refused(request, "provider")
+            return provider.refusal_page(request, "provider")
         return super().pre_login(request, user, signal_kwargs=signal_kwargs, **more)
 
     def send_password_reset_mail(self, user: AbstractBaseUser, email: str, context: dict[str, Any]) -> None:

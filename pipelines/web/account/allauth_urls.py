@@ -25,7 +25,7 @@ HERE: dict[str, Any] = {
 }
 
 urlpatterns = [
-    path("sign-in/", sign_in.SignIn.as_view(), name="account_login"),
+    path("sign-in/", sign_in.SignInView.as_view(), name="account_login"),
     path("sign-out/", sign_in.sign_out, name="account_logout"),
     # Nobody signs up: allauth names the page in mail to addresses that it does not know.
     path("sign-in/new/", RedirectView.as_view(pattern_name="sign-in"), name="account_signup"),

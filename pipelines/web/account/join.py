@@ -19,7 +19,7 @@ from pipelines.people import invitations
 from pipelines.queries.tasks import WAITING
 from pipelines.web.account.sign_in import begin_session
 from pipelines.web.shell import errors
-from pipelines.web.shell.anonymous import wrong_invitations
+from pipelines.web.shell.rate_limits import wrong_invitations
 
 
 class JoinForm(BaseUserCreationForm):
@@ -36,11 +36,11 @@ class JoinForm(BaseUserCreationForm):
 def join(request: HttpRequest, secret: str) -> HttpResponse:
     """GET only shows what it gives: whatever looks at links ahead of people must not use one up."""
     try:
-        invitation = invitations.find(secret, timezone.now())
+        invitation = invitations.find_invitation(secret, timezone.now())
         if request.method == "POST":
-            return _join(request, invitation)
+            return _accept_invitation(request, invitation)
     except invitations.InvitationRefused:
-        seconds = wrong_invitations.wait(request)
+        seconds = wrong_invitations.count_and_retry_after(request)
         if seconds:
             return errors.too_many(request, seconds)
         return _page(request, "errors/invitation.html", status=410)
@@ -49,7 +49,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     return _page(request, "account/join.html", invitation=invitation, form=form)
 
 
-def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+def _accept_invitation(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     """Raises InvitationRefused: somebody else was first."""
     if request.user.is_authenticated:
         try:

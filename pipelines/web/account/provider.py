@@ -23,7 +23,7 @@ View = Callable[[HttpRequest, str], HttpResponse]
 log = structlog.get_logger(__name__)
 
 
-def _reachable(view: View) -> View:
+def _catch_unreachable(view: View) -> View:
     """A provider that is away, or answers with an error, is said to be no confirmation."""
 
     def guarded(request: HttpRequest, provider_id: str) -> HttpResponse:
@@ -31,13 +31,13 @@ def _reachable(view: View) -> View:
             return view(request, provider_id)
         except OSError as problem:  # whatever `requests` raises is one
             log.warning("provider_away", exception=repr(problem))
-            return refused(request, "failed")
+            return refusal_page(request, "failed")
 
     return guarded
 
 
-begin = _reachable(views.login)
-come_back = _reachable(views.callback)
+begin = _catch_unreachable(views.login)
+come_back = _catch_unreachable(views.callback)
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
@@ -50,16 +50,16 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         assert isinstance(user, User)
         # At each sign-in, so that a group that was taken away takes its roles along.
         if sociallogin.is_existing:
-            _settle_roles(user, sociallogin)
+            _apply_roles(user, sociallogin)
         # “connect”: somebody who is signed in adds the provider to their own account.
-        elif sociallogin.state.get("process") != "connect" and _taken(user.email):
+        elif sociallogin.state.get("process") != "connect" and _is_email_used(user.email):
             # Whoever typed this address into their account has not shown that it is theirs.
-            raise ImmediateHttpResponse(refused(request, "taken"))
+            raise ImmediateHttpResponse(refusal_page(request, "taken"))
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
         user = super().save_user(request, sociallogin, form)
         assert isinstance(user, User)
-        _settle_roles(user, sociallogin)
+        _apply_roles(user, sociallogin)
         return user
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:
@@ -74,10 +74,10 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         extra_context: Any = None,
     ) -> None:
         log.warning("provider_refused", error=str(error), exception=repr(exception))
-        raise ImmediateHttpResponse(refused(request, "failed"))
+        raise ImmediateHttpResponse(refusal_page(request, "failed"))
 
 
-def _settle_roles(user: User, sociallogin: SocialLogin) -> None:
+def _apply_roles(user: User, sociallogin: SocialLogin) -> None:
     claims = sociallogin.account.extra_data
     # Stored by where they came from, or flat.
     claims = claims.get("userinfo") or claims.get("id_token") or claims
@@ -85,15 +85,15 @@ def _settle_roles(user: User, sociallogin: SocialLogin) -> None:
     claim = claims.get(settings.OIDC_GROUPS_CLAIM)
     members = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
     groups = [group for group in members if isinstance(group, str)]
-    provider_roles.apply(user, groups, settings.OIDC_ROLES, timezone.now())
+    provider_roles.apply_provider_roles(user, groups, settings.OIDC_ROLES, timezone.now())
 
 
-def _taken(email: str) -> bool:
+def _is_email_used(email: str) -> bool:
     # A provider may name no address, which is not that of the accounts without one.
     return bool(email) and User.objects.filter(email__iexact=email).exists()
 
 
-def refused(request: HttpRequest, why: str) -> HttpResponse:
+def refusal_page(request: HttpRequest, why: str) -> HttpResponse:
     """Answer that nobody was signed in. `why`: failed, taken, or provider (nothing else signs this person in)."""
     context = {"why": why, "provider_name": settings.OIDC_NAME}
     return render(request, "errors/provider.html", context, status=409 if why == "taken" else 403)

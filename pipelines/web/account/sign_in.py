@@ -19,12 +19,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.models import User
 from pipelines.people import accounts
-from pipelines.web.shell.page import SignedIn, from_this_machine, signed_in
+from pipelines.web.shell.page import SignedInRequest, is_local_request, sign_in_required
 
 BACKEND = "pipelines.people.accounts.Backend"
 
 
-class SignIn(LoginView):
+class SignInView(LoginView):
     template_name = "account/sign_in.html"
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
@@ -47,28 +47,28 @@ def begin_session(request: HttpRequest, user: User) -> None:
     UserSession.objects.create_from_request(request)
 
 
-def _local(request: HttpRequest) -> bool:
+def _is_link_allowed(request: HttpRequest) -> bool:
     """The link is for the person at this machine only, and a database of one's own may serve many machines."""
-    return from_this_machine(request) and settings.SIGN_IN_LINKS
+    return is_local_request(request) and settings.SIGN_IN_LINKS
 
 
 @sensitive_variables("secret")
 @require_http_methods(["GET", "HEAD", "POST"])
-def link(request: HttpRequest, secret: str) -> HttpResponse:
+def sign_in_by_link(request: HttpRequest, secret: str) -> HttpResponse:
     """GET only shows a button: whatever looks at links ahead of people must not use one up."""
-    if not _local(request):
-        return _plain(request, "account/sign_in_local.html", status=403)
+    if not _is_link_allowed(request):
+        return _same_origin_page(request, "account/sign_in_local.html", status=403)
     if request.method != "POST":
-        return _plain(request, "account/sign_in_link.html")
+        return _same_origin_page(request, "account/sign_in_link.html")
     try:
-        user = accounts.redeem(secret, timezone.now())
+        user = accounts.redeem_link(secret, timezone.now())
     except accounts.LinkRefused:
-        return _plain(request, "errors/expired.html", status=410)
+        return _same_origin_page(request, "errors/expired.html", status=410)
     begin_session(request, user)
     return redirect("home" if user.has_usable_password() else "password-set")
 
 
-def _plain(request: HttpRequest, template: str, status: int = 200) -> HttpResponse:
+def _same_origin_page(request: HttpRequest, template: str, status: int = 200) -> HttpResponse:
     response = render(request, template, status=status)
     # Not “no-referrer”: the browser would then send “Origin: null” with the form, which no CSRF check accepts.
     response["Referrer-Policy"] = "same-origin"
@@ -76,9 +76,9 @@ def _plain(request: HttpRequest, template: str, status: int = 200) -> HttpRespon
 
 
 @sensitive_post_parameters()
-@signed_in
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def set_password(request: SignedIn) -> HttpResponse:
+def set_password(request: SignedInRequest) -> HttpResponse:
     """The first password. Whoever has one changes it in their account, by the old one; for whom a provider vouches sets
     none, by which they would come in after it removed them."""
     user = request.user
@@ -89,12 +89,14 @@ def set_password(request: SignedIn) -> HttpResponse:
         form.save()
         # Otherwise the changed password hash would end this very session.
         update_session_auth_hash(request, user)
-        return HttpResponseRedirect(_next(request))
+        return HttpResponseRedirect(_next_url(request))
     status = 422 if form.is_bound else 200
-    return render(request, "account/password_set.html", {"form": form, "next": _next(request)}, status=status)
+    return render(
+        request, "account/password_set.html", {"form": form, "next": _next_url(request)}, status=status
+    )
 
 
-def _next(request: HttpRequest) -> str:
+def _next_url(request: HttpRequest) -> str:
     next_url = request.POST.get("next") or request.GET.get("next") or ""
     # Addresses of this site only: whoever made the link chose “next”.
     safe = url_has_allowed_host_and_scheme(next_url, {request.get_host()}, require_https=request.is_secure())
@@ -103,6 +105,6 @@ def _next(request: HttpRequest) -> str:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """The sockets of this browser notice within seconds (pipelines.web.live.healing)."""
+    """The sockets of this browser notice within seconds (pipelines.web.live.hint_repair)."""
     logout(request)
     return redirect("sign-in")

@@ -18,9 +18,9 @@ from pipelines.formats.evidence.trees.file_kinds import BUILD, CI, TESTS, sensit
 from pipelines.formats.evidence.trees.file_kinds import LISTED as LISTED_BY_LINE
 from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED, MODE, RENAMED
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.templatetags.cuts import Cut, part_of
-from pipelines.web.changes.comparing import Comparison, CountedFile, StoredTree, compared
-from pipelines.web.changes.shown import ShownFile, shown
+from pipelines.templatetags.cuts import PageSlice, slice_of
+from pipelines.web.changes.file_display import FileView, file_view
+from pipelines.web.changes.tree_comparison import CountedFile, StoredTree, TreeComparison, compare_trees
 from pipelines.work.results.text import Masker
 
 LISTED = 400
@@ -85,7 +85,7 @@ class ListedFile:
         return str(CHANGES[self.counted.change.change][0]) if self.counted.change.change in CHANGES else ""
 
     @property
-    def sensitive(self) -> str:
+    def sensitivity_label(self) -> str:
         return str(SENSITIVE[self.sensitivity]) if self.sensitivity else ""
 
 
@@ -109,7 +109,7 @@ class ChangesPanel:
     viewed: Collection[tuple[str, str]] = ()
     opened: Collection[tuple[str, str]] = ()
     remarks: Mapping[str, int] = field(default_factory=dict)
-    below: Callable[[Comparison, CountedFile], Below] | None = None
+    below: Callable[[TreeComparison, CountedFile], Below] | None = None
     writable: bool = False
     unplaced: Sequence[Any] = ()
     below_template: str = ""
@@ -119,11 +119,11 @@ class ChangesPanel:
         range_key = self.query.get("range", "")
         # A range that is not there any more is no error: the first is shown.
         self.range = next((choice for choice in self.ranges if choice.key == range_key), self.ranges[0])
-        self.comparison = compared(self.range.base, self.tree)
+        self.comparison = compare_trees(self.range.base, self.tree)
         self.files = self.comparison.files
         self.find, self.under = self.query.get("find", "").strip(), self.query.get("under", "")
         self.matching = [file for file in self.files if self._matches(file.path)]
-        selected_file = self.comparison.file(self.query.get("file", ""))
+        selected_file = self.comparison.find_file(self.query.get("file", ""))
         self.chosen = selected_file or next(iter(self.matching), None)
         # Place -1: the chosen file does not match the search, so it has no neighbours.
         self.place = self.matching.index(self.chosen) if self.chosen in self.matching else -1
@@ -135,7 +135,7 @@ class ChangesPanel:
     # What the address says
 
     @property
-    def split(self) -> bool:
+    def is_split(self) -> bool:
         return self.query.get("view") == SPLIT
 
     @property
@@ -158,7 +158,7 @@ class ChangesPanel:
         return [
             RangeTab(
                 choice,
-                len(compared(choice.base, self.tree).files),
+                len(compare_trees(choice.base, self.tree).files),
                 self.url(range=choice.key, file=""),
                 choice.key == self.range.key,
             )
@@ -182,21 +182,21 @@ class ChangesPanel:
         return self.url(unfold="1")
 
     @property
-    def whole_url(self) -> str:
+    def full_file_url(self) -> str:
         return self.url(whole="" if self.query.get("whole") else "1")
 
     @property
-    def rows_url(self) -> str:
+    def next_rows_url(self) -> str:
         """The next rows of the file."""
         part = self.file.part if self.file else None
-        return self.url(rows=str(part.next), **self._as_shown) if part and part.next else ""
+        return self.url(rows=str(part.next), **self._display_parameters) if part and part.next else ""
 
     @property
-    def long_url(self) -> str:
-        return self.url(long="1", **self._as_shown)
+    def long_lines_url(self) -> str:
+        return self.url(long="1", **self._display_parameters)
 
     @property
-    def _as_shown(self) -> dict[str, str]:
+    def _display_parameters(self) -> dict[str, str]:
         return {key: str(self.query[key]) for key in ("unfold", "whole", "long") if self.query.get(key)}
 
     @property
@@ -205,22 +205,22 @@ class ChangesPanel:
 
     @property
     def folders(self) -> list[ListedFolder]:
-        return self._folders(self.listed.rows)
+        return self._group_by_folder(self.listed_files.rows)
 
     @cached_property
-    def listed(self) -> Cut[CountedFile]:
+    def listed_files(self) -> PageSlice[CountedFile]:
         """The files whose names are shown; the one that is read is among them."""
         start = self.query.get("listed", "")
         if not start and self.place >= LISTED:
             start = str(self.place - self.place % LISTED)
-        return part_of(self.matching, LISTED, start)
+        return slice_of(self.matching, LISTED, start)
 
     @property
-    def more_url(self) -> str:
-        return self.url(listed=str(self.listed.next), file="") if self.listed.next else ""
+    def more_files_url(self) -> str:
+        return self.url(listed=str(self.listed_files.next), file="") if self.listed_files.next else ""
 
     @property
-    def all_url(self) -> str:
+    def all_files_url(self) -> str:
         return self.url(find="", under="", file="")
 
     @property
@@ -229,7 +229,7 @@ class ChangesPanel:
         return len(self.files) > SEARCHED or bool(self.find or self.under)
 
     @property
-    def kept(self) -> list[tuple[str, str]]:
+    def search_parameters(self) -> list[tuple[str, str]]:
         """Parameters of the address that the search carries along."""
         return [
             (key, str(value))
@@ -238,10 +238,10 @@ class ChangesPanel:
         ]
 
     @cached_property
-    def below_here(self) -> Cut[tuple[str, int, str]]:
+    def subfolders(self) -> PageSlice[tuple[str, int, str]]:
         """(name, files, address) of each folder in the one that is shown, where it has more files than are listed."""
         if len(self.matching) <= LISTED:
-            return Cut((), 0)
+            return PageSlice((), 0)
         lead = f"{self.under}/" if self.under else ""
         inner = (file.path[len(lead) :].partition("/") for file in self.matching)
         names = Counter(name for name, slash, _rest in inner if slash)
@@ -249,25 +249,25 @@ class ChangesPanel:
             (escape_hidden(name), number, self.url(under=f"{lead}{name}", file=""))
             for name, number in sorted(names.items())
         ]
-        return part_of(rows, LISTED)
+        return slice_of(rows, LISTED)
 
     @cached_property
-    def _unchanged(self) -> Cut[CountedFile]:
+    def _unchanged_files(self) -> PageSlice[CountedFile]:
         start = next((choice for choice in self.ranges if choice.key == "start"), None)
         if start is None or start.key == self.range.key:
-            return Cut((), 0)
+            return PageSlice((), 0)
         now = {file.path for file in self.files}
-        rest = [file for file in compared(start.base, self.tree).files if file.path not in now]
-        return part_of(rest, LISTED)
+        rest = [file for file in compare_trees(start.base, self.tree).files if file.path not in now]
+        return slice_of(rest, LISTED)
 
     @property
     def unchanged(self) -> list[ListedFolder]:
         """Files that changed since the start, but not in the range that is shown."""
-        return self._folders(self._unchanged.rows, range="start")
+        return self._group_by_folder(self._unchanged_files.rows, range="start")
 
     @property
-    def unchanged_cut(self) -> Cut[CountedFile]:
-        return self._unchanged
+    def unchanged_cut(self) -> PageSlice[CountedFile]:
+        return self._unchanged_files
 
     @property
     def start_url(self) -> str:
@@ -275,7 +275,7 @@ class ChangesPanel:
 
     @property
     def viewed_count(self) -> int:
-        return sum((file.path, file.mark) in self.viewed for file in self.files)
+        return sum((file.path, file.content_mark) in self.viewed for file in self.files)
 
     @property
     def is_sensitive(self) -> bool:
@@ -283,27 +283,27 @@ class ChangesPanel:
 
     @property
     def is_viewed(self) -> bool:
-        return self.chosen is not None and (self.chosen.path, self.chosen.mark) in self.viewed
+        return self.chosen is not None and (self.chosen.path, self.chosen.content_mark) in self.viewed
 
     @cached_property
-    def file(self) -> ShownFile | None:
+    def file(self) -> FileView | None:
         if self.chosen is None:
             return None
-        return shown(
+        return file_view(
             self.chosen,
             self.masker,
             ignore_space=self.ignores_space,
             # A comment is written below a line, so a file that gets one is unfolded.
-            unfold=bool(self.query.get("unfold")) or bool(self.writing),
+            unfold=bool(self.query.get("unfold")) or bool(self.comment_line),
             is_full=bool(self.query.get("whole")),
             start=self.query.get("rows", ""),
             long=bool(self.query.get("long")),
             below=self.below(self.comparison, self.chosen) if self.below else None,
-            writing=self.writing,
+            writing=self.comment_line,
         )
 
     @property
-    def writing(self) -> tuple[str, int] | None:
+    def comment_line(self) -> tuple[str, int] | None:
         """The line that a comment is being written on: `new-15`."""
         side, _, number = self.query.get("line", "").partition("-")
         # `isdigit` alone is true of “²”, which `int` refuses.
@@ -320,18 +320,18 @@ class ChangesPanel:
         # With `place` -1 `after` is 0: nothing comes next.
         return self.url(file=self.matching[after].path) if 0 < after < len(self.matching) else ""
 
-    def _folders(self, files: Iterable[CountedFile], **changed: str) -> list[ListedFolder]:
+    def _group_by_folder(self, files: Iterable[CountedFile], **changed: str) -> list[ListedFolder]:
         folders: dict[str, list[ListedFile]] = {}
         for file in files:
-            folders.setdefault(file.path.rpartition("/")[0], []).append(self._listed(file, **changed))
+            folders.setdefault(file.path.rpartition("/")[0], []).append(self._listed_file(file, **changed))
         return [ListedFolder(escape_hidden(name), listed) for name, listed in folders.items()]
 
-    def _listed(self, file: CountedFile, **changed: str) -> ListedFile:
+    def _listed_file(self, file: CountedFile, **changed: str) -> ListedFile:
         return ListedFile(
             file,
             self.url(file=file.path, **changed),
             self.chosen is not None and file is self.chosen,
-            (file.path, file.mark) in self.viewed,
+            (file.path, file.content_mark) in self.viewed,
             self.remarks.get(file.path, 0),
             sensitivity(file.path, self.patterns),
         )

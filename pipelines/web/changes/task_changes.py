@@ -7,26 +7,26 @@ from django.urls import reverse
 
 from pipelines.models import Task, User
 from pipelines.queries import versions
-from pipelines.web.changes import seen
-from pipelines.web.changes.comparing import CountedFile, compared, content_mark
+from pipelines.web.changes import viewed_content
 from pipelines.web.changes.panel import ChangesPanel, Range
+from pipelines.web.changes.tree_comparison import CountedFile, compare_trees, content_mark
 from pipelines.web.changes.trees import TaskTrees
 from pipelines.work.transport.local.station_values import masker_of
 
 
-def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
+def task_changes_panel(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
     """None where no station has left files. The reader is remembered to have seen them."""
     trees = TaskTrees(task.pk)
-    latest = trees.latest()
+    latest = trees.latest_change()
     if latest is None:
         return None
     token, moment = latest
-    now = trees.at(token, moment)
-    ranges = [Range("start", "Since start", trees.start(token, moment))]
-    ranges += since_seen(trees, reader, task, now.digest)
-    seen.look(reader, task, token, moment, now.digest)
+    now = trees.tree_at(token, moment)
+    ranges = [Range("start", "Since start", trees.start_tree(token, moment))]
+    ranges += ranges_since_viewed(trees, reader, task, now.digest)
+    viewed_content.record_view(reader, task, token, moment, now.digest)
     address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
-    files = seen.files(reader, task)
+    files = viewed_content.reader_files(reader, task)
     panel = ChangesPanel(
         now,
         ranges,
@@ -37,29 +37,29 @@ def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
         viewed=files.viewed,
         opened=files.opened,
     )
-    note_opened(panel, reader, task)
+    record_opened_file(panel, reader, task)
     return panel
 
 
-def note_opened(panel: ChangesPanel, reader: User, task: Task) -> None:
+def record_opened_file(panel: ChangesPanel, reader: User, task: Task) -> None:
     """Remember that the reader is shown the chosen file, if it is shown to its end."""
     counted, file = panel.chosen, panel.file
     # Where white space is ignored, the reader was not shown all that changed.
     if counted is None or file is None or not file.is_complete or panel.ignores_space:
         return
-    if not _is_shown_from_start(panel, counted):
+    if not _is_read_from_start(panel, counted):
         return
-    key = (counted.path, counted.mark)
+    key = (counted.path, counted.content_mark)
     if key not in panel.opened:
-        seen.open_file(reader, task, *key)
+        viewed_content.record_opened(reader, task, *key)
         panel.opened = {*panel.opened, key}
 
 
-def _is_shown_from_start(panel: ChangesPanel, counted: CountedFile) -> bool:
+def _is_read_from_start(panel: ChangesPanel, counted: CountedFile) -> bool:
     """Tell that the reader knows what the range leaves out: it begins where the file was at the start, or where they
     were shown it."""
     start = next(choice for choice in panel.ranges if choice.key == "start")
-    from_start = compared(start.base, panel.tree).file(counted.path)
+    from_start = compare_trees(start.base, panel.tree).find_file(counted.path)
     old, first = counted.change.old, from_start.change.old if from_start else None
     if from_start is None or content_mark(old or {}) == content_mark(first or {}):
         return True
@@ -67,8 +67,8 @@ def _is_shown_from_start(panel: ChangesPanel, counted: CountedFile) -> bool:
     return old is not None and (counted.change.was or counted.path, content_mark(old)) in panel.opened
 
 
-def since_seen(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[Range]:
-    before = seen.before(reader, task, digest)
+def ranges_since_viewed(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[Range]:
+    before = viewed_content.last_viewed_tree(reader, task, digest)
     if before is None:
         return []
-    return [Range("seen", "Since you last looked", trees.at(before.token_id, before.moment))]
+    return [Range("seen", "Since you last looked", trees.tree_at(before.token_id, before.moment))]

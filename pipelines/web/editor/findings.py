@@ -9,7 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from pipelines.lines.linting import examine_document
+from pipelines.lines.project_lint import examine_document
 from pipelines.models import Project
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
@@ -31,13 +31,13 @@ from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.values import brief_json
-from pipelines.web.editor.fixes.fix import Remedies
-from pipelines.web.editor.fixes.of_findings import rule_for, safe_remedies
-from pipelines.web.editor.fixes.of_places import place_of, remedies_of
-from pipelines.web.lines.badges import signs_of
-from pipelines.web.lines.findings import message_of
-from pipelines.web.lines.guarantees import view_of
-from pipelines.web.lines.overview import otherwise
+from pipelines.web.editor.fixes.finding_fixes import last_rule_remedy, safe_remedies
+from pipelines.web.editor.fixes.path_fixes import place_of, remedies_of
+from pipelines.web.editor.fixes.remedies import Remedies
+from pipelines.web.lines.badges import badges_of
+from pipelines.web.lines.findings import finding_message
+from pipelines.web.lines.guarantees import guarantee_view
+from pipelines.web.lines.overview import fallback_text
 
 MAX_REMEDIED = 100
 """Findings that come with remedies: the worst come first."""
@@ -50,23 +50,23 @@ REMEMBERED = 4_000
 def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
     """Return the findings of a draft, which may be no line yet. Raises Invalid: content that no draft may
     hold."""
-    return told(examine_document(draft, project), draft)
+    return examination_data(examine_document(draft, project), draft)
 
 
-def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
+def examination_data(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     """Return the results of examining this draft. `findings`: each with its remedies, `left_out` the number
     of notes beyond them. `rules`: where each rule stands, by id. `untaken`: by station, the outcomes that
     no rule takes. `otherwise`: what the policy does. `visits`: how often a station can be entered at most.
     `onward`: where the policy leads passed outcomes that no rule takes. `rejected`: by gate, the station
     that a rejection leads to. `endless`: by rule id, the targets that go on round a cycle that no budget
-    crosses. `guarantees`: the result for each. `signs`: see `signs_of`."""
+    crosses. `guarantees`: the result for each. `signs`: see `badges_of`."""
     remedies = Remedies(examination.subject, draft) if examination.subject else None
     grave = sum(finding.severity != INFO for finding in examination.findings)
     # The worst come first, so all errors and warnings stand before the notes.
     visible = examination.findings[: grave + MAX_NOTES]
     answer: dict[str, Any] = {
         "findings": [
-            _finding(finding, draft, remedies if index < MAX_REMEDIED else None)
+            _finding_data(finding, draft, remedies if index < MAX_REMEDIED else None)
             for index, finding in enumerate(visible)
         ],
         "left_out": len(examination.findings) - len(visible),
@@ -77,7 +77,7 @@ def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
         "onward": {},
         "rejected": {},
         "endless": {},
-        "guarantees": [_guarantee(guarantee) for guarantee in examination.guarantee_findings],
+        "guarantees": [_guarantee_data(guarantee) for guarantee in examination.guarantee_findings],
         "signs": {"stations": {}, "rules": {}, "line": []},
     }
     # A draft that is no line yet has findings about its document alone.
@@ -87,30 +87,30 @@ def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     studies = ((station, remedies.subject.analysis(station)) for station in line.stations)
     return answer | {
         "rules": {
-            rule["id"]: _edges_by_name(line, rule)
+            rule["id"]: _with_station_names(line, rule)
             for _station, study in studies
-            for rule in _rules(RememberedAnalysis(study))
+            for rule in _rules_data(RememberedAnalysis(study))
         },
         "untaken": {
-            station.key: [_untaken(remedies, station, gap) for gap in gaps]
+            station.key: [_untaken_data(remedies, station, gap) for gap in gaps]
             for station, standings in zip(line.stations, examination.stations, strict=True)
             if (gaps := [gap for gap in standings.untaken if is_gap(station, gap.outcomes)])
         },
-        "otherwise": {station.key: otherwise(line, station) for station in line.stations},
+        "otherwise": {station.key: fallback_text(line, station) for station in line.stations},
         "onward": remedies.subject.onward_targets,
         "rejected": rejection_targets(line),
         "endless": endless_targets(remedies.subject),
-        "signs": signs_of(remedies.subject),
+        "signs": badges_of(remedies.subject),
     }
 
 
 # Findings
 
 
-def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> dict[str, Any]:
+def _finding_data(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> dict[str, Any]:
     # A finding about the document has no station of its own, only a path.
     place = place_of(draft, finding.path) if finding.station is None else None
-    message = message_of(finding, draft)
+    message = finding_message(finding, draft)
     return {
         "check": finding.check,
         "severity": finding.severity,
@@ -124,13 +124,13 @@ def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | No
         "rule": finding.rule or (place.rule if place else None),
         "gate": place.gate if place else None,
         "rules": list(finding.rules),
-        "witness": _example(finding.witness),
+        "witness": _example_text(finding.witness),
         "help": reverse("help-page", args=[finding.check]),
-        "remedies": [remedy.to_dict() for remedy in _remedies(finding, draft, remedies)],
+        "remedies": [remedy.to_dict() for remedy in _finding_remedies(finding, draft, remedies)],
     }
 
 
-def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> Sequence[Any]:
+def _finding_remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> Sequence[Any]:
     if finding.check == not_publishable.ID:
         return remedies_of(draft, finding)
     return safe_remedies(remedies, finding) if remedies else ()
@@ -139,10 +139,12 @@ def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | N
 # Guarantees
 
 
-def _guarantee(answer: GuaranteeFinding) -> dict[str, Any]:
-    """`because`: what an unknown one is stopped by, or the path that breaks a refuted one, with its moves as a
-    test tells them in `ways`."""
-    view = view_of(answer)
+def _guarantee_data(answer: GuaranteeFinding) -> dict[str, Any]:
+    """Return the result of one guarantee. `because`: what stopped an unknown proof, or the path that breaks a
+
+    refuted one, whose moves are in `ways`.
+    """
+    view = guarantee_view(answer)
     return {
         "id": view.id,
         "sentence": view.sentence,
@@ -157,15 +159,15 @@ def _guarantee(answer: GuaranteeFinding) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _rules(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
+def _rules_data(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
     """Return the rules of one station; an analysis covers certain rules, and after most changes it is the
     same one as before."""
     standings = known.study.standings
     numbers = {liveness.rule.id: number for number, liveness in enumerate(standings, start=1)}
-    return tuple(_rule(known.study, numbers, liveness) for liveness in standings)
+    return tuple(_rule_data(known.study, numbers, liveness) for liveness in standings)
 
 
-def _edges_by_name(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
+def _with_station_names(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
     """An analysis knows the rules of one station only, so a condition on edges has keys of stations in its words."""
     when = line.rules_by_id[rule["id"]][1].when
     if not any(isinstance(leaf, EdgeTest) for leaf in leaves(when)):
@@ -173,7 +175,7 @@ def _edges_by_name(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
     return {**rule, "words": describe(when, called=partial(station_name, line))}
 
 
-def _rule(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness) -> dict[str, Any]:
+def _rule_data(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness) -> dict[str, Any]:
     """`example`: an outcome that the rule takes; of a dead rule one that it would take, and an earlier one does."""
     rule = liveness.rule
     return {
@@ -181,12 +183,12 @@ def _rule(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness
         "status": liveness.status,
         "words": as_sentence(rule.fault.message) if rule.fault else describe(rule.when),
         "faulty": rule.fault is not None,
-        "why": _why(study, numbers, liveness),
-        "example": _example(liveness.witness or liveness.instead),
+        "why": _liveness_reason(study, numbers, liveness),
+        "example": _example_text(liveness.witness or liveness.instead),
     }
 
 
-def _why(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness) -> str:
+def _liveness_reason(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness) -> str:
     if liveness.status == UNKNOWN:
         return people_text(liveness.why)
     if liveness.status == DEAD and not liveness.killers:
@@ -209,11 +211,11 @@ def _why(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness)
 # What no rule takes
 
 
-def _untaken(remedies: Remedies, station: Station, untaken: UntakenOutcomes) -> dict[str, Any]:
-    remedy = rule_for(remedies, station, untaken.outcomes) if untaken.witness else None
+def _untaken_data(remedies: Remedies, station: Station, untaken: UntakenOutcomes) -> dict[str, Any]:
+    remedy = last_rule_remedy(remedies, station, untaken.outcomes) if untaken.witness else None
     return {
         "outcomes": untaken.outcomes,
-        "example": _example(untaken.witness),
+        "example": _example_text(untaken.witness),
         "then": people_text(policy_outcome_text(remedies.line, untaken.witness.decision))
         if untaken.witness
         else "",
@@ -222,7 +224,7 @@ def _untaken(remedies: Remedies, station: Station, untaken: UntakenOutcomes) -> 
     }
 
 
-def _example(witness: Witness | None) -> str:
+def _example_text(witness: Witness | None) -> str:
     """The outcome, and the facts that it needs, in words of the document; "" where there is none."""
     if witness is None:
         return ""

@@ -42,36 +42,38 @@ LONGEST = 400
 Document = Mapping[str, Any]
 
 
-def told(clash: MergeConflict, document: Document) -> dict[str, Any]:
-    """The clash in plain values with `place`, `mineWords`, `theirsWords`, and the part of the canvas where it is
-    (`station`, `rule`, `gate`). `document`: one that has the names."""
+def clash_data(clash: MergeConflict, document: Document) -> dict[str, Any]:
+    """Return a clash of two edits as plain values, with `place`, `mineWords`, `theirsWords` and the part of
+
+    the canvas (`station`, `rule`, `gate`). `document` provides the names.
+    """
     match = PLACE.match(clash.path)
     kind, key, rule, rest = match.group("list", "key", "rule", "rest") if match else (None, None, None, None)
     field = rest if match else clash.path
     return {
         **asdict(clash),
-        "place": _place(document, kind, key, rule, field or "") or clash.path,
-        "mineWords": _words(clash.mine, field or "", document),
-        "theirsWords": _words(clash.theirs, field or "", document),
+        "place": _place_text(document, kind, key, rule, field or "") or clash.path,
+        "mineWords": _value_text(clash.mine, field or "", document),
+        "theirsWords": _value_text(clash.theirs, field or "", document),
         "station": key if kind == "stations" else None,
         "rule": rule,
         "gate": key if kind == "gates" else None,
     }
 
 
-def _place(document: Document, kind: str | None, key: str | None, rule: str | None, field: str) -> str:
+def _place_text(document: Document, kind: str | None, key: str | None, rule: str | None, field: str) -> str:
     parts = []
     if kind and key is not None:
-        parts.append(_part(document, kind, key))
+        parts.append(_part_label(document, kind, key))
     if rule is not None:
         parts.append(f"Rule {_rule_name(document, key, rule)}")
     if field:
-        parts.append(_field(field))
+        parts.append(_field_label(field))
     return " › ".join(parts)
 
 
-def _part(document: Document, kind: str, key: str) -> str:
-    name = _name(document, kind, key)
+def _part_label(document: Document, kind: str, key: str) -> str:
+    name = _member_name(document, kind, key)
     if kind == "stations":
         return f"Station {name}"
     if kind == "gates":
@@ -81,7 +83,7 @@ def _part(document: Document, kind: str, key: str) -> str:
     return f"Input {name}"
 
 
-def _name(document: Document, kind: str, key: object) -> str:
+def _member_name(document: Document, kind: str, key: object) -> str:
     member = _member(document.get(kind), "key", key)
     return str((member.get("name") or member.get("label")) or key) if member else str(key)
 
@@ -103,40 +105,40 @@ def _member(members: object, identity: str, key: object) -> Document | None:
     )
 
 
-def _field(field: str) -> str:
+def _field_label(field: str) -> str:
     known = FIELDS.get(field)
     return known if known else field.replace(".", " › ")
 
 
-def _words(value: Any, field: str, document: Document) -> str:
+def _value_text(value: Any, field: str, document: Document) -> str:
     """Return the value in words where there are some, else as JSON; "" where there is nothing."""
     if value is None:
         return ""
     if field == "when":
-        return _condition(value, document)
+        return _condition_text(value, document)
     if field == "to":
         targets = value if isinstance(value, list) else [value]
-        return ", ".join(_target(document, target) for target in targets)
+        return ", ".join(_target_text(document, target) for target in targets)
     if field.endswith(ORDER) and isinstance(value, list):
-        return " → ".join(_any_name(document, field, member) for member in value)
+        return " → ".join(_ordered_name(document, field, member) for member in value)
     if field == "gates" and isinstance(value, list):
-        return ", ".join(_name(document, "gates", gate) for gate in value)
+        return ", ".join(_member_name(document, "gates", gate) for gate in value)
     if field == "" and isinstance(value, Mapping):
-        return _whole(value, document)
-    return _cut(value if isinstance(value, str) else jsontext.dumps(value))
+        return _part_text(value, document)
+    return _shorten(value if isinstance(value, str) else jsontext.dumps(value))
 
 
-def _condition(value: Any, document: Document) -> str:
+def _condition_text(value: Any, document: Document) -> str:
     problems = Problems()
-    condition = read_condition(value, "", problems, _keys(document))
-    return _cut(
+    condition = read_condition(value, "", problems, _target_keys(document))
+    return _shorten(
         jsontext.dumps(value)
         if problems.found
-        else describe(condition, called=partial(_name, document, "stations"))
+        else describe(condition, called=partial(_member_name, document, "stations"))
     )
 
 
-def _keys(document: Document) -> set[str]:
+def _target_keys(document: Document) -> set[str]:
     lists = [document.get("stations"), document.get("ends")]
     return {
         str(member.get("key"))
@@ -147,33 +149,35 @@ def _keys(document: Document) -> set[str]:
     }
 
 
-def _target(document: Document, key: object) -> str:
+def _target_text(document: Document, key: object) -> str:
     if key == "@origin":
         return "back where it came from"
     if key == "@blocked":
         return "stays here, blocked"
-    return _name(document, "stations" if _member(document.get("stations"), "key", key) else "ends", key)
+    return _member_name(
+        document, "stations" if _member(document.get("stations"), "key", key) else "ends", key
+    )
 
 
-def _any_name(document: Document, field: str, key: object) -> str:
+def _ordered_name(document: Document, field: str, key: object) -> str:
     if field.startswith("stations"):
-        return _name(document, "stations", key)
+        return _member_name(document, "stations", key)
     for station in document.get("stations") or ():
         if isinstance(station, Mapping) and _member(station.get("rules"), "id", key):
             return _rule_name(document, str(station.get("key")), key)
     return str(key)
 
 
-def _whole(value: Document, document: Document) -> str:
-    """A part that the other one deleted."""
+def _part_text(value: Document, document: Document) -> str:
+    """Return the text of a part that the other person deleted."""
     # Only a rule has these.
     if "to" in value or "when" in value:
-        when = _words(value.get("when", {"always": True}), "when", document)
-        return f"{when} → {_words(value.get('to'), 'to', document)}"
-    return str(value.get("name") or value.get("label") or value.get("key") or "") or _cut(
+        when = _value_text(value.get("when", {"always": True}), "when", document)
+        return f"{when} → {_value_text(value.get('to'), 'to', document)}"
+    return str(value.get("name") or value.get("label") or value.get("key") or "") or _shorten(
         jsontext.dumps(value)
     )
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"

@@ -12,13 +12,13 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.lines import drafts, mentions
 from pipelines.models import Line, Project
-from pipelines.queries import taken, versions
+from pipelines.queries import rule_ranks, versions
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor.findings import findings_of
-from pipelines.web.editor.forms import several
+from pipelines.web.editor.forms import several_stations
 from pipelines.web.lines import lines
 from pipelines.web.lines.kinds import kinds
-from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
+from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
 
 URLS = {
     "code": "line-edit",
@@ -30,24 +30,24 @@ URLS = {
 """Pages that the canvas leads to, by the name it knows them by; each belongs to the line."""
 
 
-@on_line("view")
+@line_required("view")
 @costly
 @require_safe
 @ensure_csrf_cookie
-def draw(request: SignedIn, line: Line) -> HttpResponse:
+def draw(request: SignedInRequest, line: Line) -> HttpResponse:
     return show_line(
         request,
         "editor/draw.html",
         line,
-        drawable=_drawable(line.draft),
+        drawable=_is_drawable(line.draft),
         comments="#" in line.draft_text,
         may_execute=access.can(request.user, "execute", line.project),
-        data=_data(request, line.project, line),
+        data=_canvas_data(request, line.project, line),
         rail=True,
     )
 
 
-def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
+def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict[str, Any]:
     at = (project.owner.key, project.key, line.key)
     return {
         "document": line.draft,
@@ -64,32 +64,32 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
             "schema": reverse("api-1:schema"),
             "templates": reverse("lines-new", args=at[:2]),
             "help": reverse("help-page", args=["drawing"]) + "#a-first-line",
-            **_naming(line, at),
+            **_naming_url(line, at),
         },
-        "findings": _found(line, project) if _drawable(line.draft) else None,
+        "findings": _findings_with_ranks(line, project) if _is_drawable(line.draft) else None,
         "differs": lines.draft_differs(line),
         "kinds": kinds(),
-        "common": several.KEYS,
+        "common": several_stations.KEYS,
         "people": [{"handle": person.username, "name": str(person)} for person in mentions.members(project)],
         "mayEdit": access.can(request.user, "design", project),
         "icons": asset("static/icons.json"),
     }
 
 
-def _found(line: Line, project: Project) -> dict[str, Any]:
+def _findings_with_ranks(line: Line, project: Project) -> dict[str, Any]:
     """Return the findings of the draft with the ranks of the live rules by use in tasks, once: no save moves
     what is drawn for them."""
-    ranks = taken.ranks(versions.by_id(line.live_id), line.pk) if line.live_id else {}
+    ranks = rule_ranks.ranks(versions.by_id(line.live_id), line.pk) if line.live_id else {}
     return {**findings_of(line.draft, project), "taken": ranks}
 
 
-def _naming(line: Line, at: tuple[str, str, str]) -> dict[str, str]:
+def _naming_url(line: Line, at: tuple[str, str, str]) -> dict[str, str]:
     """Return the address where the live version gets its name; a draft has none."""
     if line.live is None:
         return {}
     return {"nameVersion": f"{reverse('line-versions', args=at)}?to={line.live.number}#open=name-version"}
 
 
-def _drawable(draft: Any) -> bool:
+def _is_drawable(draft: Any) -> bool:
     """Return whether the draft is drawable, as `canBeDrawn` of static/editor/store/document.ts reads it."""
     return isinstance(draft, dict) and isinstance(draft.get("stations"), list)

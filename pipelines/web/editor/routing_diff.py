@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.errors import Invalid
-from pipelines.lines.linting import read_draft
+from pipelines.lines.project_lint import read_draft
 from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import LinePair
 from pipelines.routing.analysis.difference.station_changes import changes
@@ -26,10 +26,12 @@ MOST = 20
 """Examples in one answer."""
 
 
-def elsewhere(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, Any] | None:
-    """`changes`: each with its station, the example, what became of it before and what does now. `open`: regions of
-    which it was not found out. None: nothing goes elsewhere, or one of the two is no line. `new`: what the draft says
-    now."""
+def routing_changes(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, Any] | None:
+    """Return which outcomes are routed differently by the new draft: `changes`, each with station, example,
+
+    old and new decision; `open`: regions that could not be decided. None if nothing changed or one of the
+    two is no line.
+    """
     try:
         old = read_draft(before)
     except Invalid:
@@ -37,8 +39,8 @@ def elsewhere(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, An
     if not isinstance(old, ParsedLine) or new is None:
         return None
     pair = LinePair(old, new)
-    route_changes = list(_found(pair))
-    known = [_shown(pair, change) for change in route_changes if change.sample is not None]
+    route_changes = list(_bounded_changes(pair))
+    known = [_change_data(pair, change) for change in route_changes if change.sample is not None]
     if not route_changes:
         return None
     return {
@@ -48,15 +50,15 @@ def elsewhere(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, An
     }
 
 
-def _found(pair: LinePair) -> Iterator[Change]:
+def _bounded_changes(pair: LinePair) -> Iterator[Change]:
     left = WORK
-    for key in _touched(pair):
+    for key in _touched_stations(pair):
         more, cost = changes(pair, key, max(left, 0))
         left -= cost
         yield from more
 
 
-def _touched(pair: LinePair) -> list[str]:
+def _touched_stations(pair: LinePair) -> list[str]:
     """Keys of stations that both have, and that may decide otherwise."""
     old, new = pair.old, pair.new
     shared = [station.key for station in new.stations if station.key in old.stations_by_key]
@@ -64,31 +66,33 @@ def _touched(pair: LinePair) -> list[str]:
     # These are read at every station.
     if around[0] != around[1]:
         return shared
-    return [key for key in shared if _reads(old, key) != _reads(new, key)]
+    return [key for key in shared if _decision_inputs(old, key) != _decision_inputs(new, key)]
 
 
-def _reads(line: ParsedLine, key: str) -> tuple[Any, ...]:
+def _decision_inputs(line: ParsedLine, key: str) -> tuple[Any, ...]:
     """Return the parts of the line that a decision at a station reads."""
     station = line.station(key)
     following = line.next_station(key)
-    kinds = [_kind(line, target) for rule in station.rules for target in (*rule.to, rule.exhausted_to)]
+    kinds = [
+        _target_state(line, target) for rule in station.rules for target in (*rule.to, rule.exhausted_to)
+    ]
     # The policy may lead to the next station, so another order can decide otherwise.
-    return _own(station), following.key if following else None, kinds
+    return _station_inputs(station), following.key if following else None, kinds
 
 
-def _own(station: Station) -> tuple[Any, ...]:
+def _station_inputs(station: Station) -> tuple[Any, ...]:
     sources = tuple(rule.source for rule in station.rules)
     limits = (station.limits.max_visits, station.limits.max_retries)
     return station.rules, sources, station.gate, limits, station.kind, station.result_document, station.join
 
 
-def _kind(line: ParsedLine, target: str | None) -> Any:
+def _target_state(line: ParsedLine, target: str | None) -> Any:
     """Return whether the target exists, and how often it may be entered."""
     station = line.stations_by_key.get(target or "")
     return station.limits.max_visits if station else target in line.ends_by_key
 
 
-def _shown(pair: LinePair, change: Change) -> dict[str, Any]:
+def _change_data(pair: LinePair, change: Change) -> dict[str, Any]:
     assert change.sample is not None
     past, now = differences.route_tenses(pair, change.sample)
     situation = change.sample.situation

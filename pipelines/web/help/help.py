@@ -11,39 +11,39 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.templatetags.shell import LAST_PROJECT
-from pipelines.web.help.pages import for_developers, html_of, pages, shelves
-from pipelines.web.help.palette import commands
+from pipelines.web.help.pages import developer_pages, html_of, pages, pages_by_shelf
+from pipelines.web.help.palette import ranked_commands
 from pipelines.web.help.search import search
-from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
 
 DONE = 4
 """Commands above what the help says."""
 
 
-@signed_in
+@sign_in_required
 @require_safe
-def contents(request: SignedIn) -> HttpResponse:
+def contents(request: SignedInRequest) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     hits = search(pages(), words)
     projects = list(access.visible_projects(request.user))
     last = next((row for row in projects if str(row.pk) == request.COOKIES.get(LAST_PROJECT)), None)
-    first, others = commands(request.user, projects, last, words) if words else ([], [])
+    first, others = ranked_commands(request.user, projects, last, words) if words else ([], [])
     return show(
         request,
         "help/help.html",
         trail=crumbs("Help"),
-        shelves=shelves(),
-        developers=for_developers(),
+        shelves=pages_by_shelf(),
+        developers=developer_pages(),
         words=words,
         commands=[option for option in (*first, *others) if option.address][:DONE],
-        hits=[hit for hit in hits if hit.page.for_users],
-        more_hits=[hit for hit in hits if not hit.page.for_users],
+        hits=[hit for hit in hits if hit.page.is_for_users],
+        more_hits=[hit for hit in hits if not hit.page.is_for_users],
     )
 
 
-@signed_in
+@sign_in_required
 @require_safe
-def page(request: SignedIn, page: str) -> HttpResponse:
+def page(request: SignedInRequest, page: str) -> HttpResponse:
     help_page = next((candidate for candidate in pages() if candidate.slug == page), None)
     if help_page is None:
         raise Http404
@@ -53,14 +53,14 @@ def page(request: SignedIn, page: str) -> HttpResponse:
         trail=crumbs(("Help", reverse("help")), help_page.title),
         page=help_page,
         html=html_of(help_page),
-        shelves=shelves(help_page.folder),
-        developers=for_developers(help_page.folder),
+        shelves=pages_by_shelf(help_page.folder),
+        developers=developer_pages(help_page.folder),
     )
 
 
-@signed_in
+@sign_in_required
 @require_safe
-def picture(request: SignedIn, picture: str) -> HttpResponse:
+def picture(request: SignedInRequest, picture: str) -> HttpResponse:
     """A picture of `docs/pictures`. The name is a slug, so it cannot lead out of that folder."""
     path = Path(settings.BASE_DIR, "docs", "pictures", f"{picture}.svg")
     if not path.is_file():

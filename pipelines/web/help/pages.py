@@ -50,7 +50,7 @@ FOR_USERS = tuple(slug for slugs in SHELVES.values() for slug in slugs)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HelpPage:
     """`folder`: of pages below `docs/`, such as those of the checks of lint. A README is the page of its folder."""
 
     slug: str
@@ -59,7 +59,7 @@ class Page:
     folder: str = ""
 
     @property
-    def for_users(self) -> bool:
+    def is_for_users(self) -> bool:
         return (self.folder or self.slug) in FOR_USERS
 
 
@@ -77,15 +77,15 @@ LOOKED_FOR = 30
 """Seconds. Two hundred files are asked for their time."""
 
 
-def pages() -> list[Page]:
+def pages() -> list[HelpPage]:
     """Return the pages of `docs/`, of one folder below, and SECURITY.md and the figures of `proof/` beside
     it."""
     # The moment is a key of the cache, which so expires after LOOKED_FOR seconds.
-    return list(_pages(Path(settings.BASE_DIR, "docs"), int(time.monotonic()) // LOOKED_FOR))
+    return list(_read_pages(Path(settings.BASE_DIR, "docs"), int(time.monotonic()) // LOOKED_FOR))
 
 
 @lru_cache(maxsize=1)
-def _pages(docs: Path, _moment: int) -> tuple[Page, ...]:
+def _read_pages(docs: Path, _moment: int) -> tuple[HelpPage, ...]:
     """Looked for twice a minute, not by each page that names its help."""
     paths = [
         *sorted(docs.glob("*.md")),
@@ -93,41 +93,41 @@ def _pages(docs: Path, _moment: int) -> tuple[Page, ...]:
         docs.parent / "proof/proof.md",
         *sorted(docs.glob("*/*.md")),
     ]
-    return tuple(_read(path, path.stat().st_mtime) for path in paths)
+    return tuple(_read_page(path, path.stat().st_mtime) for path in paths)
 
 
-def shelves(folder: str = "") -> dict[str, list[Page]]:
+def pages_by_shelf(folder: str = "") -> dict[str, list[HelpPage]]:
     """The pages for users by subject: the main ones, and those of this folder after its own."""
-    user_pages = [page for page in pages() if page.for_users and _listed(page, folder)]
+    user_pages = [page for page in pages() if page.is_for_users and _is_listed(page, folder)]
     return {
         name: [page for slug in slugs for page in user_pages if (page.folder or page.slug) == slug]
         for name, slugs in SHELVES.items()
     }
 
 
-def for_developers(folder: str = "") -> list[Page]:
-    return [page for page in pages() if not page.for_users and _listed(page, folder)]
+def developer_pages(folder: str = "") -> list[HelpPage]:
+    return [page for page in pages() if not page.is_for_users and _is_listed(page, folder)]
 
 
-def _listed(page: Page, folder: str) -> bool:
+def _is_listed(page: HelpPage, folder: str) -> bool:
     return page.folder in ("", folder) or page.slug == page.folder
 
 
 @lru_cache(maxsize=200)
-def _read(path: Path, changed: float) -> Page:
+def _read_page(path: Path, changed: float) -> HelpPage:
     """`changed` is the file's time, so that an edited page is seen without a restart."""
     text = path.read_text("utf-8")
     title = TITLE.search(text)
     folder = path.parent.name if path.parent.parent.name == "docs" else ""
     name = folder if path.stem == "README" else path.stem
-    return Page(name.lower(), title.group(1).strip() if title else path.stem, text, folder)
+    return HelpPage(name.lower(), title.group(1).strip() if title else path.stem, text, folder)
 
 
-def _tokens(page: Page) -> list[Token]:
-    return _markdown().parse(page.text)
+def _markdown_tokens(page: HelpPage) -> list[Token]:
+    return _markdown_parser().parse(page.text)
 
 
-def _markdown() -> MarkdownIt:
+def _markdown_parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
@@ -136,30 +136,30 @@ def _anchor(heading: str) -> str:
 
 
 @lru_cache(maxsize=200)
-def parts(page: Page) -> tuple[HelpPart, ...]:
+def parts(page: HelpPage) -> tuple[HelpPart, ...]:
     sections = [("", page.title, list[str]())]
-    for before, token in pairwise([Token("", "", 0), *_tokens(page)]):
+    for before, token in pairwise([Token("", "", 0), *_markdown_tokens(page)]):
         if before.type == "heading_open" and before.tag != "h1":
-            sections.append((_anchor(token.content), _plain(token), []))
+            sections.append((_anchor(token.content), _plain_text(token), []))
         elif token.type == "inline" and before.type != "heading_open":
-            sections[-1][2].append(_plain(token))
+            sections[-1][2].append(_plain_text(token))
         elif token.type == "fence":
             sections[-1][2].append(token.content)
     return tuple(HelpPart(anchor, title, " ".join(text)) for anchor, title, text in sections)
 
 
-def _plain(inline: Token) -> str:
+def _plain_text(inline: Token) -> str:
     return "".join(token.content or " " * (token.type == "softbreak") for token in inline.children or [])
 
 
 @lru_cache(maxsize=200)
-def html_of(page: Page) -> SafeString:
+def html_of(page: HelpPage) -> SafeString:
     """Markdown without raw HTML, cleaned once more; links between pages stay inside the product."""
-    markdown, tokens = _markdown(), _tokens(page)
-    for token in _inline(tokens, "link_open"):
-        token.attrs["href"] = _inside(str(token.attrs.get("href", "")), page)
-    for token in _inline(tokens, "image"):
-        token.attrs["src"] = _picture(str(token.attrs.get("src", "")))
+    markdown, tokens = _markdown_parser(), _markdown_tokens(page)
+    for token in _tokens_of_kind(tokens, "link_open"):
+        token.attrs["href"] = _page_url(str(token.attrs.get("href", "")), page)
+    for token in _tokens_of_kind(tokens, "image"):
+        token.attrs["src"] = _picture_url(str(token.attrs.get("src", "")))
     for opening, inside in pairwise(tokens):
         if opening.type == "heading_open":
             opening.attrs["id"] = _anchor(inside.content)
@@ -168,40 +168,40 @@ def html_of(page: Page) -> SafeString:
     return mark_safe(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, link_rel="noopener noreferrer"))
 
 
-def _inline(tokens: list[Token], kind: str) -> Iterator[Token]:
+def _tokens_of_kind(tokens: list[Token], kind: str) -> Iterator[Token]:
     for token in tokens:
         if token.type == kind:
             yield token
-        yield from _inline(token.children or [], kind)
+        yield from _tokens_of_kind(token.children or [], kind)
 
 
-def targets(page: Page) -> set[tuple[str, str]]:
+def link_targets(page: HelpPage) -> set[tuple[str, str]]:
     """The pages, each with the anchor or "", to which a page links."""
-    links = (str(link.attrs.get("href", "")) for link in _inline(_tokens(page), "link_open"))
+    links = (str(link.attrs.get("href", "")) for link in _tokens_of_kind(_markdown_tokens(page), "link_open"))
     split = (link.partition("#") for link in links)
     return {
-        (_slug(name, page) if name else page.slug, anchor)
+        (_linked_slug(name, page) if name else page.slug, anchor)
         for name, _mark, anchor in split
         if "//" not in name and (name.endswith(".md") or not name)
     }
 
 
-def _slug(name: str, page: Page) -> str:
+def _linked_slug(name: str, page: HelpPage) -> str:
     """Return the slug of the page to which a page links as `name`."""
     path = Path(name)
     # `lint/README.md` is the page `lint`; `README.md` inside a folder is the page of that folder.
     return (path.stem if path.stem != "README" else path.parent.name or page.folder).lower()
 
 
-def _inside(href: str, page: Page) -> str:
+def _page_url(href: str, page: HelpPage) -> str:
     """`watching.md#boards` as the address of that page here."""
     name, mark, anchor = href.partition("#")
     if not name.endswith(".md") or "//" in name:
         return href
-    return reverse("help-page", args=[_slug(name, page)]) + mark + anchor
+    return reverse("help-page", args=[_linked_slug(name, page)]) + mark + anchor
 
 
-def _picture(src: str) -> str:
+def _picture_url(src: str) -> str:
     """`pictures/rooms.svg` as the address of that picture here."""
     match = PICTURE.fullmatch(src)
     return reverse("help-picture", args=[match["name"]]) if match else src

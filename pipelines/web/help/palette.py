@@ -19,11 +19,11 @@ from pipelines import access
 from pipelines.models import Line, Membership, Project, Role, Task, User
 from pipelines.queries.task_search import NEWEST, search_ids
 from pipelines.templatetags.gateline import status
+from pipelines.web.help.help_targets import help_target
 from pipelines.web.help.pages import pages
-from pipelines.web.help.places import place
-from pipelines.web.help.search import search, stem, telling_words
-from pipelines.web.help.words import WORDS
-from pipelines.web.shell.page import Permissions, SignedIn, signed_in
+from pipelines.web.help.search import search, significant_words, stem
+from pipelines.web.help.vocabulary import WORDS
+from pipelines.web.shell.page import Permissions, SignedInRequest, sign_in_required
 
 MAX_RESULTS, HELP, BEGIN = 8, 4, 4
 MEMBERSHIPS = 100
@@ -43,7 +43,7 @@ class PaletteOption:
     click: str = ""
     also: str = ""
 
-    def fits(self, stems: Sequence[str]) -> int:
+    def match_count(self, stems: Sequence[str]) -> int:
         """Count the stems that its own words say or begin; none counts where fewer than half of them do."""
         vocabulary = {stem(word) for word in re.findall(r"\w+", f"{self.label} {self.also}".lower())}
         number = sum(any(word.startswith(typed) for word in vocabulary) for typed in stems)
@@ -52,7 +52,7 @@ class PaletteOption:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A page, or what is done on it. `route`: its name, by which the help has words for it (`places`, `words`); `may`:
+    """A page, or what is done on it. `route`: its name, by which the help has words for it (`vocabulary`); `may`:
     what one must be allowed to do in a project of which the page is, "" for pages of none. `part` of the page."""
 
     label: str
@@ -63,14 +63,14 @@ class Command:
     part: str = ""
     open_only: bool = False
 
-    def option(self, note: str = "", keys: Sequence[str] = ()) -> PaletteOption:
-        page = place(self.place)
+    def to_option(self, note: str = "", keys: Sequence[str] = ()) -> PaletteOption:
+        page = help_target(self.help_topic)
         vocabulary = WORDS.get(page) or WORDS.get(page.partition("#")[0], "")
         address = reverse(self.route, args=keys) + self.part
         return PaletteOption(str(self.label), address, self.icon, note, also=f"{self.also} {vocabulary}")
 
     @property
-    def place(self) -> str:
+    def help_topic(self) -> str:
         return "member-invite" if self.part == "#invite" else self.route
 
 
@@ -120,30 +120,30 @@ OF_NONE = (
 )  # fmt: skip
 
 
-@signed_in
+@sign_in_required
 @require_safe
-def palette(request: SignedIn) -> HttpResponse:
+def palette(request: SignedInRequest) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     projects = list(access.visible_projects(request.user))
     here = next((p for p in projects if str(p) == request.GET.get("project")), None)
-    first, others = commands(request.user, projects, here, words)
+    first, others = ranked_commands(request.user, projects, here, words)
     options = [
         *first,
-        *_lines(projects, words),
-        *(_tasks(projects, words) if words else ()),
-        *(_people(request.user, projects, words) if words else ()),
+        *_line_options(projects, words),
+        *(_task_options(projects, words) if words else ()),
+        *(_people_options(request.user, projects, words) if words else ()),
         *others,
-        *_help(words),
+        *_help_options(words),
     ]
     return render(request, "shell/palette_options.html", {"options": options, "words": words})
 
 
-def commands(
+def ranked_commands(
     user: User, projects: Sequence[Project], here: Project | None, words: str
 ) -> tuple[list[PaletteOption], list[PaletteOption]]:
     """Rank the commands of a person: those that have all of several words, and the others that fit, the best first."""
-    stems = [stem(word) for word in telling_words(words.lower().strip(" ?!."))]
-    offered = [*_commands(user, projects, here), *(_projects(projects) if words else ())]
+    stems = [stem(word) for word in significant_words(words.lower().strip(" ?!."))]
+    offered = [*_command_options(user, projects, here), *(_project_options(projects) if words else ())]
     if not stems:
         return offered[:BEGIN], offered[BEGIN:]
     ranked = sorted(
@@ -156,9 +156,9 @@ def commands(
     return first, [option for fit, _label, option in ranked if fit and option not in first]
 
 
-def _help(words: str) -> Iterator[PaletteOption]:
+def _help_options(words: str) -> Iterator[PaletteOption]:
     """Search the help, in the pages for users."""
-    for hit in [hit for hit in search(pages(), words) if hit.page.for_users][:HELP]:
+    for hit in [hit for hit in search(pages(), words) if hit.page.is_for_users][:HELP]:
         anchor = f"#{hit.part.anchor}" if hit.part.anchor else ""
         yield PaletteOption(
             f"{hit.page.title} › {hit.part.title}" if anchor else hit.page.title,
@@ -168,37 +168,37 @@ def _help(words: str) -> Iterator[PaletteOption]:
         )
 
 
-def _lines(projects: Sequence[Project], words: str) -> list[PaletteOption]:
+def _line_options(projects: Sequence[Project], words: str) -> list[PaletteOption]:
     lines = Line.objects.filter(project__in=projects, name__icontains=words).select_related("project__owner")
     return [
         PaletteOption(
-            line.name, reverse("line-live", args=_keys(line.project, line.key)), "line", str(line.project)
+            line.name, reverse("line-live", args=_url_keys(line.project, line.key)), "line", str(line.project)
         )
         for line in lines.only("name", "key", "project").order_by("name")[:MAX_RESULTS]
     ]
 
 
-def _tasks(projects: Sequence[Project], words: str) -> list[PaletteOption]:
+def _task_options(projects: Sequence[Project], words: str) -> list[PaletteOption]:
     tasks = Task.objects.filter(project__in=projects)
     ids = search_ids(tasks, tasks, words, NEWEST, MAX_RESULTS)
     matching_tasks = tasks.filter(pk__in=ids).select_related("project__owner").order_by(*NEWEST)
     return [
-        PaletteOption(task.title, reverse("task", args=_keys(task.project, task.name)), f"status-{task.status}",
+        PaletteOption(task.title, reverse("task", args=_url_keys(task.project, task.name)), f"status-{task.status}",
                str(status(task.status).word), task.name)
         # Large columns that no option shows
         for task in matching_tasks.defer("context", "variables", "inputs")
     ]  # fmt: skip
 
 
-def _keys(project: Project, last: str) -> list[str]:
+def _url_keys(project: Project, last: str) -> list[str]:
     return [project.owner.key, project.key, last]
 
 
-def _people(user: User, projects: Sequence[Project], words: str) -> Iterator[PaletteOption]:
+def _people_options(user: User, projects: Sequence[Project], words: str) -> Iterator[PaletteOption]:
     """People of one's projects: an admin of theirs goes to their page, anybody else to the list of members."""
     admin_memberships = Membership.objects.filter(user=user, roles__contains=[Role.ADMIN])
     administered = set(admin_memberships.values_list("project_id", flat=True))
-    name_filter = reduce(and_, (_is_named(word, administered) for word in words.split()))
+    name_filter = reduce(and_, (_name_condition(word, administered) for word in words.split()))
     members = Membership.objects.filter(name_filter, project__in=projects, user__is_active=True)
     rows = list(
         members.select_related("user", "project__owner").order_by("user__username", "pk")[:MEMBERSHIPS]
@@ -219,7 +219,7 @@ def _people(user: User, projects: Sequence[Project], words: str) -> Iterator[Pal
         yield PaletteOption(str(member.user), address, "actor-person", names)
 
 
-def _is_named(word: str, administered: Collection[int]) -> Q:
+def _name_condition(word: str, administered: Collection[int]) -> Q:
     """Return the condition for people by name; by the address, which only admins see, in the projects that
     the reader administers."""
     condition = Q(user__email__icontains=word, project__in=administered)
@@ -228,7 +228,7 @@ def _is_named(word: str, administered: Collection[int]) -> Q:
     return condition
 
 
-def _projects(projects: Sequence[Project]) -> Iterator[PaletteOption]:
+def _project_options(projects: Sequence[Project]) -> Iterator[PaletteOption]:
     for project in projects:
         keys = [project.owner.key, project.key]
         yield PaletteOption(
@@ -237,18 +237,20 @@ def _projects(projects: Sequence[Project]) -> Iterator[PaletteOption]:
         )  # fmt: skip
 
 
-def _commands(user: User, projects: Sequence[Project], here: Project | None) -> Iterator[PaletteOption]:
+def _command_options(
+    user: User, projects: Sequence[Project], here: Project | None
+) -> Iterator[PaletteOption]:
     if here:
         keys, note, may = [here.owner.key, here.key], here.name or here.key, Permissions(user, here)
         for command in OF_PROJECT:
             if not (command.open_only and here.archived_at) and may[command.may]:
-                yield command.option(note, keys)
+                yield command.to_option(note, keys)
     elif projects and access.projects_where(user, "submit").exists():
         yield PaletteOption("New task", reverse("task-new-everywhere"), "plus", also="create run")
     if not here:
-        yield from _elsewhere(user)
+        yield from _all_project_options(user)
     for command in OF_NONE:
-        yield command.option()
+        yield command.to_option()
     yield PaletteOption(
         "Show shortcuts", "", "keyboard", click="[data-dialog=shortcuts]", also="keys keyboard shortcut"
     )
@@ -262,7 +264,7 @@ def _commands(user: User, projects: Sequence[Project], here: Project | None) -> 
     yield PaletteOption("Sign out", "", "sign-out", click="#user-menu [data-sign-out]", also="log out logout")
 
 
-def _elsewhere(user: User) -> Iterator[PaletteOption]:
+def _all_project_options(user: User) -> Iterator[PaletteOption]:
     """Offer what is done in a project where the page is of none: in each, as far as these are few."""
     for action in dict.fromkeys(command.may for command in OF_PROJECT if command.may != "view"):
         able = access.projects_where(user, action).filter(archived_at=None).select_related("owner")
@@ -270,4 +272,4 @@ def _elsewhere(user: User) -> Iterator[PaletteOption]:
             for command in OF_PROJECT:
                 # “New task” is offered once for all projects.
                 if command.may == action and command.route != "task-new-choose":
-                    yield command.option(project.name or project.key, [project.owner.key, project.key])
+                    yield command.to_option(project.name or project.key, [project.owner.key, project.key])

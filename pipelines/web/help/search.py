@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipelines.web.help.pages import HelpPart, Page, parts
-from pipelines.web.help.words import UNSAID, WORDS
+from pipelines.web.help.pages import HelpPage, HelpPart, parts
+from pipelines.web.help.vocabulary import UNSAID, WORDS
 
 # Characters that are shown before and after a match
 AROUND = 90
@@ -18,7 +18,7 @@ SHORTEST = 3
 class Hit:
     """`part`: where on the page it is said."""
 
-    page: Page
+    page: HelpPage
     part: HelpPart
     before: str
     found: str
@@ -26,42 +26,42 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Query:
     phrase: str
     words: list[str]
 
-    def known_by(self, page: Page, part: HelpPart) -> int:
+    def vocabulary_matches(self, page: HelpPage, part: HelpPart) -> int:
         """Return how many of the words people use for this part of the page."""
         known = WORDS.get(f"{page.slug}#{part.anchor}" if part.anchor else page.slug, "").split()
         return sum(stem(word) in map(stem, known) for word in self.words)
 
-    def rank(self, page: Page) -> tuple[int, int, bool, int]:
+    def rank(self, page: HelpPage) -> tuple[int, int, bool, int]:
         """Return the rank of a page: people's names for it, then the title, then the whole phrase, then the
         number of occurrences."""
         title, text = page.title.lower(), page.text.lower()
-        known = max(self.known_by(page, part) for part in parts(page))
+        known = max(self.vocabulary_matches(page, part) for part in parts(page))
         times = sum(map(text.count, self.words))
         return known, sum(word in title for word in self.words), self.phrase in text, times
 
 
-def search(candidates: Iterable[Page], text: str) -> list[Hit]:
+def search(candidates: Iterable[HelpPage], text: str) -> list[Hit]:
     """Pages with all of the words, on them or among the words for them, wherever they stand; the best first, each with
     the place that fits best."""
     phrase = " ".join(text.lower().strip(" ?!.").split())
-    query = _Asked(phrase, telling_words(phrase))
-    hits = [page for page in candidates if query.words and all(_about(page, word) for word in query.words)]
+    query = _Query(phrase, significant_words(phrase))
+    hits = [page for page in candidates if query.words and all(_mentions(page, word) for word in query.words)]
     hits.sort(key=query.rank, reverse=True)
-    return [_hit(page, query) for page in hits]
+    return [_best_hit(page, query) for page in hits]
 
 
-def telling_words(phrase: str) -> list[str]:
-    """The words that say what is looked for; all of them where none does."""
+def significant_words(phrase: str) -> list[str]:
+    """Return the significant words of a search phrase; all words if none is significant."""
     words = phrase.split()
     significant = [word for word in words if len(word) >= SHORTEST and word not in UNSAID]
     return significant or words
 
 
-def _about(page: Page, word: str) -> bool:
+def _mentions(page: HelpPage, word: str) -> bool:
     known = (
         WORDS.get(f"{page.slug}#{part.anchor}" if part.anchor else page.slug, "") for part in parts(page)
     )
@@ -77,19 +77,19 @@ def stem(word: str) -> str:
     return word
 
 
-def _hit(page: Page, query: _Asked) -> Hit:
+def _best_hit(page: HelpPage, query: _Query) -> Hit:
     """Return the hit in the part that people mean by the words, else where the phrase, or most of the words,
     come first."""
 
-    def fits(part: HelpPart) -> tuple[int, bool, int]:
+    def part_rank(part: HelpPart) -> tuple[int, bool, int]:
         text = f"{part.title} {part.text}".lower()
         return (
-            query.known_by(page, part),
+            query.vocabulary_matches(page, part),
             query.phrase in text,
             sum(stem(word) in text for word in query.words),
         )
 
-    part = max(parts(page), key=fits)
+    part = max(parts(page), key=part_rank)
     low = part.text.lower()
     matched = next(
         (term for term in (query.phrase, *query.words, *map(stem, query.words)) if term in low), ""

@@ -13,19 +13,20 @@ from pipelines import access
 from pipelines.lines.demo.lint_example import FINDINGS, IN_FILES
 from pipelines.models import ENDED, Job, Line, LineVersion, Status, Task, User
 from pipelines.ports.terms import SHIPPED
-from pipelines.queries import log, versions
-from pipelines.queries.task import TaskView
+from pipelines.queries import log_tails, versions
 from pipelines.queries.task_branch import DeliveryReceipt
+from pipelines.queries.task_view import TaskView
 from pipelines.web.lines.drawing import LineDrawing, drawing_of_version
-from pipelines.web.tasks.path import endings_of, told
-from pipelines.web.tasks.task import named_receipts
+from pipelines.web.tasks.task import delivery_receipts
+from pipelines.web.tasks.task_path import endings_of, path_json
 
 
 @dataclass(frozen=True, slots=True)
 class FirstTask:
-    """`task`: the newest one that the reader started on this line, None before. `path` as the drawing is told it.
-     `others`: lines that can be
-    tried instead."""
+    """The first task of a newcomer on Home. `task`: the newest one that the reader started on this line, None
+
+    before. `path`: the JSON that the drawing is updated with. `others`: lines that can be tried instead.
+    """
 
     line: Line
     drawing: LineDrawing
@@ -70,7 +71,7 @@ def first_task(line: Line, user: User) -> FirstTask:
     if task.status == Status.AWAITING_REVIEW:
         # Nothing runs then: the last words of the job under review are shown.
         working = view.jobs[-1:]
-    last = log.last_lines(job.pk for job in working)
+    last = log_tails.last_lines(job.pk for job in working)
     stations = {job.station: last[job.pk] for job in working if job.pk in last}
     endings = endings_of(view)
     return FirstTask(
@@ -79,6 +80,6 @@ def first_task(line: Line, user: User) -> FirstTask:
         others,
         task,
         view,
-        told(view, endings, stations),
-        tuple(named_receipts(task, view.line)),
+        path_json(view, endings, stations),
+        tuple(delivery_receipts(task, view.line)),
     )

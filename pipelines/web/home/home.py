@@ -16,10 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
 from pipelines.models import GateVisit, Line, Membership, Project, Task, TaskCounter, User, VisitCommit
-from pipelines.models.plumbing.compiled import array_field, compiled
+from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.queries.home import home as read_home
 from pipelines.web.home.first_task import FirstTask, first_task
-from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
+from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, sign_in_required
 from pipelines.web.shell.scope import scope_of
 
 COOKIE = "gl_first_steps"
@@ -49,17 +49,17 @@ class FirstSteps:
     alone: bool
 
 
-@signed_in
+@sign_in_required
 @require_safe
-def home(request: SignedIn) -> HttpResponse:
+def home(request: SignedInRequest) -> HttpResponse:
     scope = scope_of(request, "home")
     steps = first_steps(request.user, scope.projects) if request.COOKIES.get(COOKIE) != "off" else None
     context: dict[str, Any] = {"scope": scope, "steps": steps, "first": steps and steps.first}
-    if fragment(request, "first"):
+    if is_fragment_request(request, "first"):
         return show(request, "home/first_task.html#live", **context)
-    context["to_connect"] = to_connect(request.user, scope.projects)
+    context["to_connect"] = project_to_connect(request.user, scope.projects)
     overview = read_home(scope.projects, access.ids_where(request.user, "design"), timezone.now())
-    if fragment(request, "live"):
+    if is_fragment_request(request, "live"):
         return show(request, "home/live.html", home=overview, again=True, **context)
     return show(
         request,
@@ -67,8 +67,8 @@ def home(request: SignedIn) -> HttpResponse:
         section="home",
         trail=crumbs("Home"),
         home=overview,
-        to_set_up=to_set_up(request.user, scope.projects),
-        live_project=scope.live,
+        to_set_up=projects_to_set_up(request.user, scope.projects),
+        live_project=scope.hint_source,
         **context,
     )
 
@@ -78,20 +78,20 @@ def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
     their projects are young."""
     may = access.ids_where(user, "submit")
     able = [project.pk for project in projects if project.pk in may]
-    line = _to_run.first(projects=able)
+    line = _runnable_lines.first(projects=able)
     # One counter for each project, so no tasks are counted.
-    if line is None or sum(_numbers(projects=able)) >= MANY:
+    if line is None or sum(_task_counts(projects=able)) >= MANY:
         return None
-    tasks = list(_tasks(projects=able))
-    rest = _rest(user, line, able)
+    tasks = list(_task_ids(projects=able))
+    rest = _later_steps(user, line, able)
     first = first_task(line, user) if not all(step.done for step in rest) else None
-    if first is not None and first.task is None and _decided(tasks=tasks):
+    if first is not None and first.task is None and _decided_visits(tasks=tasks):
         first = None  # somebody else went this way
     alone = first is not None and not first.ended and set(tasks) <= {first.task and first.task.pk}
     return FirstSteps(first, rest, alone)
 
 
-def _rest(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
+def _later_steps(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
     """Steps after the first task."""
     keys = (line.project.owner.key, line.project.key, line.key)
     change = FirstStep(
@@ -99,7 +99,7 @@ def _rest(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
         "Edit the line and publish it. New tasks use your version.",
         "Edit",
         reverse("line-draw", args=keys),
-        bool(_changed(projects=able)),
+        bool(_changed_lines(projects=able)),
     )
     if line.project_id not in access.ids_where(user, "repositories"):
         return [change]
@@ -126,7 +126,7 @@ def _rest(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
 
 
 @compiled(projects=array_field())
-def _to_run(projects: Any) -> QuerySet[Line]:
+def _runnable_lines(projects: Any) -> QuerySet[Line]:
     lines = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
     # Of the demo “Fix lint findings”: what a newcomer runs first ends in a merged commit.
     changes = ExpressionWrapper(Q(live__document__has_key="workspace"), BooleanField())
@@ -135,41 +135,43 @@ def _to_run(projects: Any) -> QuerySet[Line]:
 
 
 @compiled(projects=array_field())
-def _numbers(projects: Any) -> QuerySet[TaskCounter, int]:
+def _task_counts(projects: Any) -> QuerySet[TaskCounter, int]:
     return TaskCounter.objects.filter(project__among=projects).values_list("last", flat=True)
 
 
 @compiled(projects=array_field())
-def _tasks(projects: Any) -> QuerySet[Task, int]:
+def _task_ids(projects: Any) -> QuerySet[Task, int]:
     return Task.objects.filter(project__among=projects).values_list("pk", flat=True)[:MANY]
 
 
 @compiled(tasks=array_field())
-def _decided(tasks: Any) -> QuerySet[GateVisit, UUID]:
+def _decided_visits(tasks: Any) -> QuerySet[GateVisit, UUID]:
     decided = GateVisit.objects.filter(task__among=tasks, state=GateVisit.State.DECIDED)
     return decided.values_list("pk", flat=True)[:1]
 
 
 @compiled(projects=array_field())
-def _changed(projects: Any) -> QuerySet[Line, int]:
+def _changed_lines(projects: Any) -> QuerySet[Line, int]:
     counted = Line.objects.filter(project__among=projects).annotate(n=Count("versions"))
     # The first version is the line itself; a second one is a change of it.
     return counted.filter(n__gt=1).order_by().values_list("pk", flat=True)[:1]
 
 
-def to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
-    """Return each project without a live line in which this person can draw lines. No click removes it: a
-    line does."""
+def projects_to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
+    """Return the projects without a live line in which this person may draw lines. Publishing a line removes a
+
+    project from the list.
+    """
     designed = access.ids_where(user, "design")
     own_projects = {
         project.pk: project for project in projects if project.pk in designed and project.archived_at is None
     }
-    with_lines = set(_with_lines(projects=list(own_projects)))
+    with_lines = set(_projects_with_lines(projects=list(own_projects)))
     without_line = [project for pk, project in own_projects.items() if pk not in with_lines]
     return sorted(without_line, key=lambda project: (project.name, project.key))
 
 
-def to_connect(user: User, projects: Sequence[Project]) -> Project | None:
+def project_to_connect(user: User, projects: Sequence[Project]) -> Project | None:
     """The one project in which this person connects repositories; None where it would have to be chosen."""
     able = access.ids_where(user, "repositories")
     connectable = [project for project in projects if project.pk in able and project.archived_at is None]
@@ -177,14 +179,14 @@ def to_connect(user: User, projects: Sequence[Project]) -> Project | None:
 
 
 @compiled(projects=array_field())
-def _with_lines(projects: Any) -> QuerySet[Line, int]:
+def _projects_with_lines(projects: Any) -> QuerySet[Line, int]:
     live = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
     return live.order_by().values_list("project_id", flat=True).distinct()
 
 
-@signed_in
+@sign_in_required
 @require_POST
-def dismiss_first_steps(request: SignedIn) -> HttpResponse:
+def dismiss_first_steps(request: SignedInRequest) -> HttpResponse:
     response = redirect("home")
     response.set_cookie(
         COOKIE, "off", max_age=YEAR, samesite="Lax", httponly=True, secure=request.is_secure()

@@ -20,30 +20,30 @@ KNOBS = {"passed": ("no_match", "no_match"), "failed": ("on_failure", "on_failur
 """Of outcomes that no rule takes: the policy, and the word with which it escalates."""
 
 
-def signs_of(subject: LintSubject) -> dict[str, Any]:
+def badges_of(subject: LintSubject) -> dict[str, Any]:
     """`stations`: of each that has any, lists of sentences `limits`, `escalates`, `needs`. `rules`: by id the least
     number of takings that binds, and the sentences. `line`: what binds wherever a task is."""
     line = subject.line
-    stations = {station.key: _station(subject, station) for station in line.stations}
+    stations = {station.key: _station_badges(subject, station) for station in line.stations}
     return {
         "stations": {key: signs for key, signs in stations.items() if signs},
-        "rules": limits_of_rules(line),
-        "line": list(_of_line(line)),
+        "rules": rule_limits(line),
+        "line": list(_line_limit_sentences(line)),
     }
 
 
-def limits_of_rules(line: ParsedLine) -> dict[str, dict[str, Any]]:
+def rule_limits(line: ParsedLine) -> dict[str, dict[str, Any]]:
     """Return how often each rule that has a limit may be taken, and in which words, by rule id."""
-    rules = {rule.id: _rule(line, station, rule) for station in line.stations for rule in station.rules}
+    rules = {rule.id: _rule_limit(line, station, rule) for station in line.stations for rule in station.rules}
     return {key: signs for key, signs in rules.items() if signs}
 
 
-def _station(subject: LintSubject, station: Station) -> dict[str, list[str]]:
+def _station_badges(subject: LintSubject, station: Station) -> dict[str, list[str]]:
     line = subject.line
     badges = {
-        "limits": [*_limits(line, station), *_apart(line, station)],
-        "escalates": list(_escalates(subject, station)),
-        "needs": list(_needs(line, station)),
+        "limits": [*_limit_sentences(line, station), *_exclusion_sentences(line, station)],
+        "escalates": list(_escalation_sentences(subject, station)),
+        "needs": list(_precondition_sentences(line, station)),
     }
     return {kind: words for kind, words in badges.items() if words}
 
@@ -51,24 +51,26 @@ def _station(subject: LintSubject, station: Station) -> dict[str, list[str]]:
 # Limits
 
 
-def _limits(line: ParsedLine, station: Station) -> Iterator[str]:
+def _limit_sentences(line: ParsedLine, station: Station) -> Iterator[str]:
     most = station.limits.max_visits
     if most is not None:
         words = plural(
             "Entered at most %(n)s time; %(then)s.", "Entered at most %(n)s times; %(then)s.", most
         )
-        yield words % {"n": most, "then": _then(line, line.policy.on_exhausted, None)}
-    yield from (_budget(line, budget) for budget in line.named_limits if station.key in budget.stations)
+        yield words % {"n": most, "then": _exhausted_text(line, line.policy.on_exhausted, None)}
+    yield from (
+        _budget_sentence(line, budget) for budget in line.named_limits if station.key in budget.stations
+    )
 
 
-def _apart(line: ParsedLine, station: Station) -> Iterator[str]:
+def _exclusion_sentences(line: ParsedLine, station: Station) -> Iterator[str]:
     for pair in line.forbidden_parallel:
         if station.key in pair:
             other = pair[1] if pair[0] == station.key else pair[0]
             yield f"Never runs beside {target_name(line, other)}."
 
 
-def _rule(line: ParsedLine, station: Station, rule: Rule) -> dict[str, Any]:
+def _rule_limit(line: ParsedLine, station: Station, rule: Rule) -> dict[str, Any]:
     # As budgets name an edge: `build->test`
     ways = {f"{station.key}->{to}" for to in rule.to}
     budgets = [budget for budget in line.named_limits if rule.id in budget.rules or ways & set(budget.edges)]
@@ -76,11 +78,14 @@ def _rule(line: ParsedLine, station: Station, rule: Rule) -> dict[str, Any]:
     most = [*numbers, *(budget.most for budget in budgets if budget.most is not None)]
     if not most:
         return {}
-    return {"most": min(most), "words": [*_own(line, rule), *(_budget(line, budget) for budget in budgets)]}
+    return {
+        "most": min(most),
+        "words": [*_own_limit_sentences(line, rule), *(_budget_sentence(line, budget) for budget in budgets)],
+    }
 
 
-def _own(line: ParsedLine, rule: Rule) -> Iterator[str]:
-    then = _then(line, rule.on_exhausted or line.policy.on_exhausted, rule.exhausted_to)
+def _own_limit_sentences(line: ParsedLine, rule: Rule) -> Iterator[str]:
+    then = _exhausted_text(line, rule.on_exhausted or line.policy.on_exhausted, rule.exhausted_to)
     if rule.max_retries is not None:
         words = plural(
             "Taken at most %(n)s time; %(then)s.", "Taken at most %(n)s times; %(then)s.", rule.max_retries
@@ -96,10 +101,10 @@ def _own(line: ParsedLine, rule: Rule) -> Iterator[str]:
         yield words % {"targets": names, "n": rule.max_visits, "then": then}
 
 
-def _of_line(line: ParsedLine) -> Iterator[str]:
+def _line_limit_sentences(line: ParsedLine) -> Iterator[str]:
     """Budgets that name no place. Those of types of failure are many, and told together."""
     wide = [budget for budget in line.named_limits if not (budget.stations or budget.rules or budget.edges)]
-    yield from (_budget(line, budget) for budget in wide if budget.kind != "failure_type")
+    yield from (_budget_sentence(line, budget) for budget in wide if budget.kind != "failure_type")
     types = sum(budget.kind == "failure_type" for budget in wide)
     if types:
         words = plural(
@@ -108,8 +113,10 @@ def _of_line(line: ParsedLine) -> Iterator[str]:
         yield words % {"n": types}
 
 
-def _budget(line: ParsedLine, budget: Budget) -> str:
-    then = _then(line, budget.on_exhausted or line.policy.on_exhausted, budget.exhausted_to, budget.role)
+def _budget_sentence(line: ParsedLine, budget: Budget) -> str:
+    then = _exhausted_text(
+        line, budget.on_exhausted or line.policy.on_exhausted, budget.exhausted_to, budget.role
+    )
     words = plural(
         "Limit “%(name)s”: at most %(n)s time; %(then)s.",
         "Limit “%(name)s”: at most %(n)s times; %(then)s.",
@@ -118,7 +125,7 @@ def _budget(line: ParsedLine, budget: Budget) -> str:
     return words % {"name": budget.name, "n": budget.most, "then": then}
 
 
-def _then(line: ParsedLine, how: str, to: str | None, role: str | None = None) -> str:
+def _exhausted_text(line: ParsedLine, how: str, to: str | None, role: str | None = None) -> str:
     if to:
         return f"after that it goes to {target_name(line, to)}"
     if how == "escalate":
@@ -132,27 +139,27 @@ def _then(line: ParsedLine, how: str, to: str | None, role: str | None = None) -
 # Escalations and preconditions
 
 
-def _escalates(subject: LintSubject, station: Station) -> Iterator[str]:
+def _escalation_sentences(subject: LintSubject, station: Station) -> Iterator[str]:
     """Yield the escalations of outcomes that no rule takes, where there may be some, and of a review that is
     late."""
     line = subject.line
     for outcome_state, (knob, trigger) in KNOBS.items():
-        if (station.key, outcome_state) in subject.unmatched_outcomes and _asks_somebody(
+        if (station.key, outcome_state) in subject.unmatched_outcomes and _is_escalated(
             line.policy, knob, station
         ):
-            yield _escalated(line, trigger)
+            yield _escalation_sentence(line, trigger)
     keys = {station.gate, *(key for rule in station.rules if rule.fault is None for key in rule.gates)}
     gates = (gate for gate in line.gates if gate.key in keys and gate.due is not None)
     if any(gate.due and gate.due.then == "escalate" for gate in gates):
-        yield _escalated(line, "gate_overdue")
+        yield _escalation_sentence(line, "gate_overdue")
 
 
-def _asks_somebody(policy: Policy, knob: str, station: Station) -> bool:
+def _is_escalated(policy: Policy, knob: str, station: Station) -> bool:
     # At a station without rules `no_rules` decides about what passed (law §4).
     return getattr(policy, knob) == "escalate" and (knob == "on_failure" or bool(station.rules))
 
 
-def _escalated(line: ParsedLine, trigger: str) -> str:
+def _escalation_sentence(line: ParsedLine, trigger: str) -> str:
     words = {
         "why": trigger_words(trigger),
         "who": answer_terms(line, trigger, line.escalation_rule(trigger).role),
@@ -160,7 +167,7 @@ def _escalated(line: ParsedLine, trigger: str) -> str:
     return "Escalated if {why}. {who}".format(**words)
 
 
-def _needs(line: ParsedLine, station: Station) -> Iterator[str]:
+def _precondition_sentences(line: ParsedLine, station: Station) -> Iterator[str]:
     names = [requirement_words(name) for name in line.requirements_of(station.key)]
     if names:
         yield f"Going forward needs {', '.join(names)}."

@@ -9,16 +9,16 @@ from functools import lru_cache
 from typing import Any
 
 from pipelines.models import LineVersion
-from pipelines.queries import taken, versions
+from pipelines.queries import rule_ranks, versions
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import rejection_targets
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.changes import condition_text
 from pipelines.routing.sentences.names import gate_name, target_name
 from pipelines.templatetags.gateline import asset
-from pipelines.web.lines.badges import limits_of_rules
+from pipelines.web.lines.badges import rule_limits
 from pipelines.web.lines.kinds import kinds
-from pipelines.web.lines.overview import otherwise
+from pipelines.web.lines.overview import fallback_text
 
 STOPPED = " (stopped)"
 """Behind the key of a station: the id of the rule that stands for an end to which no rule led."""
@@ -63,15 +63,15 @@ def drawing_of(
     document = line.to_document()
     ended = set()
     for ending in endings:
-        _add(document, ending)
+        _add_ending(document, ending)
         ended.add(ending.station)
-    details = told_of(line, line_id, onward)
+    details = canvas_details(line, line_id, onward)
     # Where a station has no rules, what it came to is drawn in the place of where the policy leads.
     bare = {station.key for station in line.stations if not station.rules and station.key in ended}
     drawn = {key: target for key, target in details["onward"].items() if key not in bare}
     used = {station.kind for station in line.stations}
     canvas_data = {
-        "document": _drawn(document, {station.key: station.kind for station in line.stations}),
+        "document": _reduced_document(document, {station.key: station.kind for station in line.stations}),
         "conditions": {
             rule["id"]: condition_text(rule.get("when", {"always": True}), document, short=True)
             for rule in _rules_of(document)
@@ -81,49 +81,51 @@ def drawing_of(
         "icons": asset("static/icons.json"),
         "kinds": [kind for kind in kinds() if kind["key"] in used],
     }
-    return LineDrawing(canvas_data, tuple(_listed(line, details["onward"])))
+    return LineDrawing(canvas_data, tuple(_listed_stations(line, details["onward"])))
 
 
-def told_of(
+def canvas_details(
     line: ParsedLine, line_id: int | None = None, onward: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return what the canvas needs to know of a line beside its document: where the policy leads passed
-    outcomes that no rule takes, and in words where rules stand before it; where gates lead rejections; how
-    often rules may be taken, and which ones tasks took more often."""
+    """Return the data beside the document that the canvas needs: policy targets of passed outcomes that no
+
+    rule takes (and in words where rules come first), targets of rejections, limits of rules, and how often
+    tasks took each rule.
+    """
     if onward is None:
         onward = LintSubject(line).onward_targets
     return {
         "onward": onward,
         "otherwise": {
-            station.key: otherwise(line, station)
+            station.key: fallback_text(line, station)
             for station in line.stations
             if station.rules and station.key in onward
         },
         "rejected": rejection_targets(line),
-        "limits": limits_of_rules(line),
-        "taken": taken.ranks(line, line_id) if line_id else {},
+        "limits": rule_limits(line),
+        "taken": rule_ranks.ranks(line, line_id) if line_id else {},
     }
 
 
 def drawing_of_version(version: LineVersion, endings: Sequence[DrawnEnding] = ()) -> LineDrawing:
     """A version never changes: without `endings` it is worked out once. What tasks took does."""
     if endings:
-        onward = onward_of_version(version.pk)
+        onward = version_policy_targets(version.pk)
         return drawing_of(versions.parsed(version), endings, version.line_id, onward)
-    drawn = _of_version(version.pk)
-    ranks = taken.ranks(versions.parsed(version), version.line_id)
+    drawn = _version_drawing(version.pk)
+    ranks = rule_ranks.ranks(versions.parsed(version), version.line_id)
     # A copy: the one in the cache is for everybody.
     return replace(drawn, given={**drawn.given, "taken": ranks})
 
 
 # By its id alone: a version never changes
 @lru_cache(maxsize=64)
-def _of_version(version_id: int) -> LineDrawing:
-    return drawing_of(versions.by_id(version_id), onward=onward_of_version(version_id))
+def _version_drawing(version_id: int) -> LineDrawing:
+    return drawing_of(versions.by_id(version_id), onward=version_policy_targets(version_id))
 
 
 @lru_cache(maxsize=512)
-def onward_of_version(version_id: int) -> Mapping[str, str]:
+def version_policy_targets(version_id: int) -> Mapping[str, str]:
     """`LintSubject.onward_targets`, which every look at a task asks for: a version never changes."""
     return LintSubject(versions.by_id(version_id)).onward_targets
 
@@ -137,28 +139,28 @@ DRAWN = {
 }
 
 
-def _drawn(document: Mapping[str, Any], kinds_of: Mapping[str, str]) -> dict[str, Any]:
+def _reduced_document(document: Mapping[str, Any], kinds_of: Mapping[str, str]) -> dict[str, Any]:
     """No more of it than can be seen: a page with many lines stays light, and tells nothing besides."""
     parts = {
-        part: [_only(member, DRAWN[part]) for member in document.get(part, ())]
+        part: [_picked_keys(member, DRAWN[part]) for member in document.get(part, ())]
         for part in ("gates", "ends", "inputs")
     }
     stations = [
         {
-            **_only(station, DRAWN["stations"]),
+            **_picked_keys(station, DRAWN["stations"]),
             "work": {"kind": kinds_of[station["key"]]},
-            "rules": [_only(rule, DRAWN["rules"]) for rule in station["rules"]],
+            "rules": [_picked_keys(rule, DRAWN["rules"]) for rule in station["rules"]],
         }
         for station in document["stations"]
     ]
-    return {**_only(document, ("key", "name", "start")), **parts, "stations": stations}
+    return {**_picked_keys(document, ("key", "name", "start")), **parts, "stations": stations}
 
 
-def _only(part: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+def _picked_keys(part: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
     return {key: part[key] for key in keys if part.get(key) is not None}
 
 
-def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
+def _add_ending(document: dict[str, Any], ending: DrawnEnding) -> None:
     """An end that no rule leads to hangs at its station by a rule that is none, so that it is not drawn by itself."""
     for station in document["stations"]:
         ids = [rule["id"] for rule in station["rules"]]
@@ -168,7 +170,7 @@ def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
             station["rules"] = [*station["rules"], rule]
 
 
-def _listed(line: ParsedLine, onward: Mapping[str, str]) -> Iterable[ListedStation]:
+def _listed_stations(line: ParsedLine, onward: Mapping[str, str]) -> Iterable[ListedStation]:
     document = line.to_document()
     whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(document)}
     refused = rejection_targets(line)

@@ -19,9 +19,9 @@ from pipelines.routing.analysis.lint.examination import Examination, unreadable_
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING
 from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines import lines
-from pipelines.web.lines.findings import MOST, shown
-from pipelines.web.shell.forms import DraftText
-from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
+from pipelines.web.lines.findings import MOST, finding_views
+from pipelines.web.shell.forms import DraftTextForm
+from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
 
 
 def draft_text(line: Line) -> str:
@@ -29,18 +29,18 @@ def draft_text(line: Line) -> str:
     return line.draft_text or native.dumps(line.draft)
 
 
-@on_line("design")
+@line_required("design")
 @costly
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: SignedIn, line: Line) -> HttpResponse:
+def edit(request: SignedInRequest, line: Line) -> HttpResponse:
     if request.method != "POST":
-        return _stored(request, line)
-    form = DraftText(request.POST)
+        return _stored_draft_page(request, line)
+    form = DraftTextForm(request.POST)
     if not form.is_valid():
         # What the form refuses may be NUL, which no page shows.
         typed = request.POST.get("text", "").replace("\0", "")
         problems = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
-        return _page(request, line, typed, unreadable_examination(problems), status=422, unsaved=True)
+        return _edit_page(request, line, typed, unreadable_examination(problems), status=422, unsaved=True)
     # Browsers send line ends of two characters.
     text = form.cleaned_data["text"].replace("\r\n", "\n")
     try:
@@ -48,14 +48,14 @@ def edit(request: SignedIn, line: Line) -> HttpResponse:
     except publishing.DraftConflict as conflict:
         return conflict_page(request, line, text, conflict)
     except (DocumentError, Invalid) as fault:
-        placed = _placed(text, fault.problems)
-        return _page(request, line, text, unreadable_examination(placed), status=422, unsaved=True)
+        placed = _with_text_lines(text, fault.problems)
+        return _edit_page(request, line, text, unreadable_examination(placed), status=422, unsaved=True)
     messages.success(request, "Draft saved")
     return redirect("line-edit", line.project.owner.key, line.project.key, saved.key)
 
 
 def conflict_page(
-    request: SignedIn, line: Line, typed: str, conflict: publishing.DraftConflict
+    request: SignedInRequest, line: Line, typed: str, conflict: publishing.DraftConflict
 ) -> HttpResponse:
     """Show the typed text, which is not lost, beside the stored one; saving again from here is a decision,
     not an accident."""
@@ -72,7 +72,7 @@ def conflict_page(
     )
 
 
-def _placed(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
+def _with_text_lines(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
     """Return the problems with the line of the text for each. A text that cannot be read names its own line
     already."""
     if not problems or any(problem.line for problem in problems):
@@ -80,14 +80,14 @@ def _placed(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
     return native.locate(text, problems)
 
 
-def _stored(request: SignedIn, line: Line) -> HttpResponse:
+def _stored_draft_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """The page of the draft as it is stored, with what lint says of it."""
     text = draft_text(line)
-    return _page(request, line, text, publishing.check(line, text), line.draft)
+    return _edit_page(request, line, text, publishing.check(line, text), line.draft)
 
 
-def _page(
-    request: SignedIn,
+def _edit_page(
+    request: SignedInRequest,
     line: Line,
     text: str,
     examined: Examination,
@@ -99,7 +99,7 @@ def _page(
     context: dict[str, Any] = {
         "line": line,
         "text": text,
-        "findings": shown(findings, document, examined.line),
+        "findings": finding_views(findings, document, examined.line),
         "more_findings": max(len(findings) - MOST, 0),
         "errors": [finding for finding in findings if finding.severity == ERROR],
         "warnings": [finding for finding in findings if finding.severity == WARNING],

@@ -18,7 +18,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.changes import FIELDS
 from pipelines.routing.sentences.fields import INDEX, field_label, field_of
-from pipelines.web.lines.document_places import PathParts, member_of, parts_of
+from pipelines.web.lines.document_paths import PathParts, member_of, path_parts
 
 MOST = 200
 """Findings on a page; the tool and the API give all."""
@@ -40,27 +40,29 @@ class FindingView:
     then: str
 
 
-def shown(findings: Sequence[Finding], document: object, line: ParsedLine | None) -> list[FindingView]:
+def finding_views(
+    findings: Sequence[Finding], document: object, line: ParsedLine | None
+) -> list[FindingView]:
     """The worst first, as lint gives them; no more than MOST. `line`: what the document says, where it says one."""
-    return [_shown(finding, document, line) for finding in findings[:MOST]]
+    return [_finding_view(finding, document, line) for finding in findings[:MOST]]
 
 
-def message_of(finding: Finding, document: object) -> str:
+def finding_message(finding: Finding, document: object) -> str:
     """Return the message of a finding; one that keeps a line from being published is about a place: its name
     comes first."""
     return (
         as_sentence(finding.message)
         if finding.check != not_publishable.ID
-        else _sentence(document, finding.path, finding.message)
+        else _problem_sentence(document, finding.path, finding.message)
     )
 
 
-def by_name(problems: Sequence[Problem], document: object) -> list[Problem]:
+def readable_problems(problems: Sequence[Problem], document: object) -> list[Problem]:
     """Return the problems of a document that cannot be read, as whole sentences that name their place."""
     return [
         Problem(
             "",
-            _sentence(document, problem.path, problem.message),
+            _problem_sentence(document, problem.path, problem.message),
             as_sentence(problem.hint),
             problem.line,
             problem.column,
@@ -69,30 +71,30 @@ def by_name(problems: Sequence[Problem], document: object) -> list[Problem]:
     ]
 
 
-def _sentence(document: object, path: str, message: str) -> str:
+def _problem_sentence(document: object, path: str, message: str) -> str:
     """“Lint · rule 2 · “Timeout” is missing.”: a field in quotes, so that its label does not run into the message."""
-    *names, field = _place(document, path)
+    *names, field = _place_names(document, path)
     place = " · ".join(filter(None, (*names, f"“{field}”" if field else "")))
     return as_sentence(f"{place} {people_text(message)}" if place else message)
 
 
-def place_words(document: object, path: str) -> str:
+def place_text(document: object, path: str) -> str:
     """A place in a document by names: “Lint · rule 2 · Condition”."""
-    return " · ".join(filter(None, _place(document, path)))
+    return " · ".join(filter(None, _place_names(document, path)))
 
 
-def _place(document: object, path: str) -> tuple[str, str, str]:
+def _place_names(document: object, path: str) -> tuple[str, str, str]:
     """The names of the part, of the rule and of the field, each "" where the path leads through none."""
-    parts = parts_of(document, path)
+    parts = path_parts(document, path)
     listed = None if parts.what else LISTED.match(path)
     member = member_of(document, listed[1], int(listed[2])) if listed else parts.member
     names = (member.get(key) for key in ("name", "label", "key"))
     name = next((candidate for candidate in names if isinstance(candidate, str) and candidate), "")
     number = f"rule {parts.number}" if parts.number else ""
-    return name, number, _field(parts)
+    return name, number, _field_label(parts)
 
 
-def _field(parts: PathParts) -> str:
+def _field_label(parts: PathParts) -> str:
     """A field as its form calls it, or the one that it is within; what no form has by its place."""
     kind = "rule" if parts.number else parts.what.removesuffix("s") or "line"
     work = parts.member.get("work")
@@ -111,23 +113,23 @@ def _field(parts: PathParts) -> str:
     return parts.rest
 
 
-def _shown(finding: Finding, document: object, line: ParsedLine | None) -> FindingView:
+def _finding_view(finding: Finding, document: object, line: ParsedLine | None) -> FindingView:
     witness = finding.witness
     situation = witness.situation if witness else {}
     parts = {key: situation[key] for key in ("outcome", "facts") if key in situation}
     return FindingView(
         finding=finding,
-        message=message_of(finding, document),
+        message=finding_message(finding, document),
         hint=as_sentence(finding.hint),
         severity=SEVERITIES[finding.severity],
         icon=ICONS.get(finding.severity, "info"),
         help=reverse("help-page", args=[finding.check]),
         example=jsontext.dumps(parts, indent=2, ascii_only=False) if parts else "",
-        then=_decided(finding, line),
+        then=_witness_decision(finding, line),
     )
 
 
-def _decided(finding: Finding, line: ParsedLine | None) -> str:
+def _witness_decision(finding: Finding, line: ParsedLine | None) -> str:
     if finding.witness is None or line is None:
         return ""
     if finding.witness.rule is None:

@@ -42,10 +42,10 @@ class GuaranteeView:
 def guarantees_of(line: ParsedLine, version: int | None, project: Project) -> list[GuaranteeView]:
     """`version`: the id of the one that it is; None for a draft. Behind its own stand those that its repository asks
     for."""
-    own = () if not line.guarantees else _of_version(version) if version is not None else prove(line)
+    own = () if not line.guarantees else _prove_version(version) if version is not None else prove(line)
     # The protection of a repository binds what is delivered to it (law §15).
     if line.workspace is None or not delivers(line):
-        return list(map(view_of, own))
+        return list(map(guarantee_view, own))
     repository = line.workspace.repository
     protection = protections_of(project).get(repository, Protection())
     required = (
@@ -53,23 +53,26 @@ def guarantees_of(line: ParsedLine, version: int | None, project: Project) -> li
         if version is None
         else protection_proofs(version, repository, protection)
     )
-    return list(map(view_of, (*own, *required)))
+    return list(map(guarantee_view, (*own, *required)))
 
 
 @lru_cache(maxsize=64)
-def _of_version(version: int) -> tuple[GuaranteeAnswer, ...]:
+def _prove_version(version: int) -> tuple[GuaranteeAnswer, ...]:
     """A version never changes."""
     return prove(versions.by_id(version))
 
 
-def guarded(line: ParsedLine) -> str:
-    """Return the id of the first guarantee that nothing gets past a gate; "" where there is none."""
+def first_gate_guarantee(line: ParsedLine) -> str:
+    """Return the id of the first guarantee that nothing passes a gate unapproved; "" if there is none."""
     never = ((promise.id, promise.never) for promise in line.guarantees)
     return next((key for key, form in never if form and form.without in line.gates_by_key), "")
 
 
-def reordered(line: ParsedLine) -> str:
-    """Return the key of the first station of which the second rule, put first, leaves nothing to the first; or ""."""
+def reorderable_station(line: ParsedLine) -> str:
+    """Return the key of the first station whose second rule, moved to the top, leaves nothing to the first; ""
+
+    if none.
+    """
     for station in line.stations:
         if len(station.rules) < 2:
             continue
@@ -82,12 +85,12 @@ def reordered(line: ParsedLine) -> str:
     return ""
 
 
-def proved(views: Sequence[GuaranteeView]) -> int:
+def proved_count(views: Sequence[GuaranteeView]) -> int:
     """Return the number of proved guarantees."""
     return sum(view.answer == PROVED for view in views)
 
 
-def view_of(answer: GuaranteeFinding) -> GuaranteeView:
+def guarantee_view(answer: GuaranteeFinding) -> GuaranteeView:
     label, tone, icon = MARKS[answer.answer]
     return GuaranteeView(
         answer.id,

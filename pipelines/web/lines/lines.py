@@ -25,7 +25,7 @@ from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Delivery, Line, Project, Repository, Status
 from pipelines.people.repositories import proposal_of
-from pipelines.queries import lately, unoffered
+from pipelines.queries import line_stats, unclaimable_jobs
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import network_gaps
@@ -34,13 +34,21 @@ from pipelines.routing.basics.keys import free_key
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.document.networks import document_to_publish, published_document
-from pipelines.web.lines.document_places import foreign_words
+from pipelines.web.lines.document_paths import path_text
 from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
-from pipelines.web.lines.findings import by_name, place_words
-from pipelines.web.lines.guarantees import guarantees_of, guarded, proved
-from pipelines.web.lines.overview import gates_of, inputs_of, overview_of
-from pipelines.web.shell.forms import Empty, Import
-from pipelines.web.shell.page import SignedIn, costly, in_project, on_line, show, show_line, tab_trail
+from pipelines.web.lines.findings import place_text, readable_problems
+from pipelines.web.lines.guarantees import first_gate_guarantee, guarantees_of, proved_count
+from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries
+from pipelines.web.shell.forms import EmptyLineForm, ImportForm
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    costly,
+    line_required,
+    project_breadcrumb,
+    project_required,
+    show,
+    show_line,
+)
 
 EXAMPLE = """\
 gateline: 1
@@ -57,51 +65,53 @@ gates:
 MEDIA = {"yaml": "application/yaml", "json": "application/json"}
 
 
-@in_project("view")
+@project_required("view")
 @require_safe
-def lines(request: SignedIn, project: Project) -> HttpResponse:
+def lines(request: SignedInRequest, project: Project) -> HttpResponse:
     project_lines = task_queries.lines_with_counts(project)
     return show(
         request,
         "lines/lines.html",
         project=project,
         section="lines",
-        trail=tab_trail(project, "Lines"),
+        trail=project_breadcrumb(project, "Lines"),
         lines=project_lines,
         has={
             name: any(getattr(line, f"{name}_count") for line in project_lines)
             for name in ("open", "review", "stuck")
         },
         live_project=f"{project.owner.key}/{project.key}",
-        to_set_up=not project.archived_at and not _has_landed(project),
+        to_set_up=not project.archived_at and not _has_merged_change(project),
     )
 
 
-def _has_landed(project: Project) -> bool:
+def _has_merged_change(project: Project) -> bool:
     """Return whether a change was merged by a task that completed."""
     landed = Delivery.objects.filter(task__project=project, task__status=Status.COMPLETED)
     return landed.exclude(landed_at=None).exists()
 
 
-@in_project("design")
+@project_required("design")
 @costly
 @require_http_methods(["GET", "HEAD", "POST"])
-def new(request: SignedIn, project: Project) -> HttpResponse:
+def new_line(request: SignedInRequest, project: Project) -> HttpResponse:
     """A new line: an empty one, one like a template, or one from a document, pasted or as a file."""
     made: Line | None
     if starter := BY_KEY.get(request.POST.get("starter", "")):
-        made = _begun(request, project, starter.key, starter.line.name, _like(project, starter))
+        made = _create_line(
+            request, project, starter.key, starter.line.name, _starter_document(project, starter)
+        )
         return redirect("line-draw", project.owner.key, project.key, made.key)
-    empty = Empty(request.POST if "empty" in request.POST else None)
+    empty = EmptyLineForm(request.POST if "empty" in request.POST else None)
     if empty.is_valid():
-        made = _empty(request, project, empty.cleaned_data["name"])
+        made = _create_empty_line(request, project, empty.cleaned_data["name"])
         return redirect("line-draw", project.owner.key, project.key, made.key)
     # The page has two forms; the one that was not sent stays fresh.
-    form = Import(None if empty.is_bound else request.POST or None, request.FILES or None)
+    form = ImportForm(None if empty.is_bound else request.POST or None, request.FILES or None)
     problems: list[Problem] = []
     converted: document_import.ImportedDocument | None = None
     if form.is_valid():
-        made, problems, converted = _imported(request, project, form)
+        made, problems, converted = _import_line(request, project, form)
         if made:
             return redirect("line-draw", project.owner.key, project.key, made.key)
     return show(
@@ -109,19 +119,19 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
         "lines/new.html",
         project=project,
         section="lines",
-        trail=tab_trail(project, "New line"),
+        trail=project_breadcrumb(project, "New line"),
         status=422 if empty.is_bound or (form.is_bound and not converted) else 200,
-        converted=_converted(converted) if converted else None,
+        converted=_conversion_context(converted) if converted else None,
         empty=empty,
         form=form,
         problems=problems,
         example=EXAMPLE,
-        starters=pictures(),
-        text=converted.text if converted else form.given(),
+        starters=starter_drawings(),
+        text=converted.text if converted else form.submitted_text(),
     )
 
 
-def _converted(opened: document_import.ImportedDocument) -> dict[str, Any]:
+def _conversion_context(opened: document_import.ImportedDocument) -> dict[str, Any]:
     """Return the result of a conversion, in numbers, and what differs."""
     stations = opened.document["stations"]
     try:
@@ -136,28 +146,32 @@ def _converted(opened: document_import.ImportedDocument) -> dict[str, Any]:
         "rules": sum(len(station["rules"]) for station in stations),
         "gates": len(opened.document.get("gates", ())),
         "different": len(opened.losses),
-        "losses": _by_what_is_said(opened),
+        "losses": _losses_by_message(opened),
     }
 
 
-def _by_what_is_said(opened: document_import.ImportedDocument) -> list[dict[str, Any]]:
+def _losses_by_message(opened: document_import.ImportedDocument) -> list[dict[str, Any]]:
     """Return each difference once, with all of its places."""
     by_message: dict[tuple[str, str], list[Problem]] = {}
     for loss in opened.losses:
         by_message.setdefault((str(loss.message), str(loss.hint)), []).append(loss)
     return [
-        {"said": places[0], "places": [_place(problem, opened.given) for problem in places]}
+        {"said": places[0], "places": [_loss_place(problem, opened.given) for problem in places]}
         for places in by_message.values()
     ]
 
 
-def _place(problem: Problem, document: object) -> str:
+def _loss_place(problem: Problem, document: object) -> str:
     line = f"line {problem.line}" if problem.line else ""
-    return " · ".join(filter(None, (foreign_words(document, problem.path), line)))
+    return " · ".join(filter(None, (path_text(document, problem.path), line)))
 
 
-def _begun(
-    request: SignedIn, project: Project, stem: str, name: str, under: Callable[[str], str | dict[str, Any]]
+def _create_line(
+    request: SignedInRequest,
+    project: Project,
+    stem: str,
+    name: str,
+    under: Callable[[str], str | dict[str, Any]],
 ) -> Line:
     """A line under a key that is free: its document `under` that key. Raises Conflict: others take keys faster."""
     used_keys = set(project.lines.filter(key__startswith=stem).values_list("key", flat=True))
@@ -165,7 +179,7 @@ def _begun(
     return publishing.create_line(project, key, name, under(key), request.user)
 
 
-def commands_of(repository: Repository) -> StationCommands | None:
+def proposed_commands(repository: Repository) -> StationCommands | None:
     """Return the commands that the files of the repository propose; None where nothing is known of it."""
     proposal = proposal_of(repository)
     if not proposal.ecosystem:
@@ -180,11 +194,11 @@ def commands_of(repository: Repository) -> StationCommands | None:
     )
 
 
-def _like(project: Project, starter: Starter) -> Callable[[str], str | dict[str, Any]]:
+def _starter_document(project: Project, starter: Starter) -> Callable[[str], str | dict[str, Any]]:
     """Return the starter's document with the commands of the repository connected last, where its files
     propose some."""
     latest = project.repositories.exclude(proposed=None).order_by("-connected_at").first()
-    commands = commands_of(latest) if latest and starter.line.workspace else None
+    commands = proposed_commands(latest) if latest and starter.line.workspace else None
     return (
         starter.text_with_key
         if commands is None
@@ -192,27 +206,27 @@ def _like(project: Project, starter: Starter) -> Callable[[str], str | dict[str,
     )
 
 
-def _empty(request: SignedIn, project: Project, name: str) -> Line:
+def _create_empty_line(request: SignedInRequest, project: Project, name: str) -> Line:
     def document(key: str) -> dict[str, Any]:
         return {"gateline": 1, "key": key, "name": name, "stations": []}
 
     # Of a name of signs alone nothing is left.
-    return _begun(request, project, slugify(name)[:40].strip("-_") or "line", name, document)
+    return _create_line(request, project, slugify(name)[:40].strip("-_") or "line", name, document)
 
 
 @cache
-def pictures() -> tuple[tuple[Starter, Any], ...]:
+def starter_drawings() -> tuple[tuple[Starter, Any], ...]:
     """The templates, each with the line drawn."""
     return tuple((starter, drawing_of(starter.line)) for starter in STARTERS)
 
 
-def _imported(
-    request: SignedIn, project: Project, form: Import
+def _import_line(
+    request: SignedInRequest, project: Project, form: ImportForm
 ) -> tuple[Line | None, list[Problem], document_import.ImportedDocument | None]:
     """The line; or what is wrong; or what a document of another system became, to be looked at first."""
     document: Mapping[str, Any] = {}
     try:
-        opened = form.opened()
+        opened = form.open_document()
         # Nothing is stored before somebody has seen what differs.
         if opened.dialect:
             return None, [], opened
@@ -220,25 +234,29 @@ def _imported(
         key, name = document.get("key"), document.get("name") or document.get("key")
         if not isinstance(key, str) or not isinstance(name, str):
             hint = "A line is identified by its key, for example “key: my-line”."
-            return None, by_name([Problem("key", "is missing", hint)], document), None
+            return None, readable_problems([Problem("key", "is missing", hint)], document), None
         return publishing.create_line(project, key, name, opened.text, request.user), [], None
     except (DocumentError, Invalid) as fault:
         # What could not be opened may be of another system, whose fields no form has.
-        problems = by_name(fault.problems, document) if document else list(map(_worded, fault.problems))
+        problems = (
+            readable_problems(fault.problems, document)
+            if document
+            else list(map(_readable_problem, fault.problems))
+        )
         return None, problems, None
     except Conflict as conflict:
         hint = "Change the key, or edit the existing line."
         return None, [Problem("", conflict.detail, hint)], None
 
 
-def _worded(problem: Problem) -> Problem:
+def _readable_problem(problem: Problem) -> Problem:
     """Return the problem in words, for a document of which nothing but the place is known."""
-    place = foreign_words(None, problem.path)
+    place = path_text(None, problem.path)
     message = f"{place}: {people_text(problem.message)}" if place else problem.message
     return replace(problem, path="", message=as_sentence(message), hint=as_sentence(problem.hint))
 
 
-def drawn(line: Line) -> tuple[ParsedLine | None, list[Problem]]:
+def parsed_line(line: Line) -> tuple[ParsedLine | None, list[Problem]]:
     """The live version as parsed; of a line without one, its draft, if that can be drawn."""
     if line.live_id:
         return parsed_versions.by_id(line.live_id), []
@@ -248,43 +266,43 @@ def drawn(line: Line) -> tuple[ParsedLine | None, list[Problem]]:
         return None, list(fault.problems)
 
 
-@on_line("view")
+@line_required("view")
 @require_safe
-def overview(request: SignedIn, line: Line) -> HttpResponse:
+def overview(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?part=draft`: how many problems the draft has, which comes after the page."""
     if request.GET.get("part") == "draft":
         return _draft_problems(request, line)
-    parsed, problems = drawn(line)
+    parsed, problems = parsed_line(line)
     guarantees = guarantees_of(parsed, line.live_id, line.project) if parsed else []
     return show_line(
         request,
         "lines/line.html",
         line,
         parsed=parsed,
-        problems=by_name(problems, line.draft),
-        drawing=_drawing(line, parsed),
-        stations=overview_of(parsed, network_gaps(timezone.now(), line.project_id)) if parsed else [],
-        gates=gates_of(parsed) if parsed else [],
-        inputs=inputs_of(parsed) if parsed else [],
+        problems=readable_problems(problems, line.draft),
+        drawing=_line_drawing(line, parsed),
+        stations=station_summaries(parsed, network_gaps(timezone.now(), line.project_id)) if parsed else [],
+        gates=gate_summaries(parsed) if parsed else [],
+        inputs=input_summaries(parsed) if parsed else [],
         guarantees=guarantees,
-        proved=proved(guarantees),
-        guarded=guarded(parsed) if parsed else "",
+        proved=proved_count(guarantees),
+        guarded=first_gate_guarantee(parsed) if parsed else "",
         refuted_live=line.live_id is not None
         and any(guarantee.answer == REFUTED for guarantee in guarantees),
         draft_differs=draft_differs(line),
-        lately=lately.of_line(line.pk) if line.live_id else None,
-        unclaimed=unoffered.in_line(line.pk) if line.live_id else [],
+        lately=line_stats.of_line(line.pk) if line.live_id else None,
+        unclaimed=unclaimable_jobs.in_line(line.pk) if line.live_id else [],
     )
 
 
 @costly
-def _draft_problems(request: SignedIn, line: Line) -> HttpResponse:
+def _draft_problems(request: SignedInRequest, line: Line) -> HttpResponse:
     examination = publishing.check(line)
     count = len(examination.errors) + len(publish_review.warnings_of(examination))
     return render(request, "lines/line/draft_problems.html", {"count": count})
 
 
-def _drawing(line: Line, parsed: ParsedLine | None) -> LineDrawing | None:
+def _line_drawing(line: Line, parsed: ParsedLine | None) -> LineDrawing | None:
     if line.live:
         return drawing_of_version(line.live)
     return drawing_of(parsed) if parsed else None
@@ -312,21 +330,21 @@ def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**bare, "extra": extra} if extra else bare
 
 
-@on_line("view")
+@line_required("view")
 @costly
 @require_safe
-def export(request: SignedIn, line: Line) -> HttpResponse:
+def export(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?as=yaml|json`, `?version=n` or the live one, `?version=draft` for the draft as it was typed; `?dialect=` shows
     what the document of another system would lose."""
     kind = request.GET.get("as", "yaml")
     if kind not in MEDIA:
         raise Http404
-    document, text, mark = exported(line, request.GET.get("version", ""))
+    document, text, mark = exported_document(line, request.GET.get("version", ""))
     dialect = request.GET.get("dialect", "")
     if dialect == "own":
         dialect = dialect_of(document)
     if dialect in written_systems():
-        return _in_dialect(request, line, document, dialect, mark)
+        return _dialect_page(request, line, document, dialect, mark)
     if kind == "json":
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     elif not text:
@@ -336,8 +354,8 @@ def export(request: SignedIn, line: Line) -> HttpResponse:
     return response
 
 
-def _in_dialect(
-    request: SignedIn, line: Line, document: Mapping[str, Any], dialect: str, mark: str
+def _dialect_page(
+    request: SignedInRequest, line: Line, document: Mapping[str, Any], dialect: str, mark: str
 ) -> HttpResponse:
     """Show what the document loses in another system's dialect, and with `?download` return the document."""
     try:
@@ -354,7 +372,7 @@ def _in_dialect(
         line,
         made=made,
         losses=[
-            {"message": loss.message, "hint": loss.hint, "place": place_words(document, loss.path)}
+            {"message": loss.message, "hint": loss.hint, "place": place_text(document, loss.path)}
             for loss in made.losses
         ],
         system=systems()[dialect].name,
@@ -363,7 +381,7 @@ def _in_dialect(
     )
 
 
-def exported(line: Line, requested_version: str) -> tuple[dict[str, Any], str, str]:
+def exported_document(line: Line, requested_version: str) -> tuple[dict[str, Any], str, str]:
     """The document, the text if one was typed, and what marks the file's name. Raises NotFound."""
     if requested_version == "draft" or (not requested_version and line.live is None):
         return line.draft, line.draft_text, "draft"

@@ -20,7 +20,7 @@ from pipelines.routing.sentences.names import gate_name, station_name, target_na
 
 
 @dataclass(frozen=True, slots=True)
-class RuleWords:
+class RuleSummary:
     number: int
     id: str
     label: str
@@ -33,54 +33,54 @@ class RuleWords:
 
 
 @dataclass(frozen=True, slots=True)
-class StationWords:
+class StationSummary:
     key: str
     name: str
     kind: str
     kind_name: str
     does: str
     code: bool
-    rules: list[RuleWords]
+    rules: list[RuleSummary]
     otherwise: str
     network: str
     facts: list[tuple[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class GateWords:
+class GateSummary:
     gate: Gate
     asks: str
     facts: list[str]
 
 
-def overview_of(line: ParsedLine, unenforced: NetworkGaps = ENFORCED) -> list[StationWords]:
+def station_summaries(line: ParsedLine, unenforced: NetworkGaps = ENFORCED) -> list[StationSummary]:
     """`unenforced`: what running workers cannot keep stations from."""
-    return [_station(line, station, unenforced) for station in line.stations]
+    return [_station_summary(line, station, unenforced) for station in line.stations]
 
 
-def _station(line: ParsedLine, station: Station, unenforced: NetworkGaps) -> StationWords:
-    rules = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
+def _station_summary(line: ParsedLine, station: Station, unenforced: NetworkGaps) -> StationSummary:
+    rules = [rule_summary(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
     limits = station.limits
     facts: list[tuple[str, Any]] = [
         ("Expected duration", limits.expected),
         ("Timeout", limits.max_timeout),
         ("No-output timeout", limits.idle_timeout),
     ]
-    return StationWords(
+    return StationSummary(
         station.key,
         station.name,
         station.kind,
         KINDS[station.kind].name if station.kind in KINDS else station.kind,
-        does(station),
+        work_text(station),
         station.kind in KINDS and KINDS[station.kind].says_code,
         rules,
-        otherwise(line, station),
-        network_words(station, unenforced),
+        fallback_text(line, station),
+        network_text(station, unenforced),
         [(label, value) for label, value in facts if value],
     )
 
 
-def network_words(station: Station, unenforced: NetworkGaps) -> str:
+def network_text(station: Station, unenforced: NetworkGaps) -> str:
     """Describe the network of a published station that runs programs, as its version tells it."""
     listed = egress_of(station.work.get("network"))
     if listed is not None:
@@ -107,7 +107,7 @@ def network_words(station: Station, unenforced: NetworkGaps) -> str:
     return "None"
 
 
-def does(station: Station) -> str:
+def work_text(station: Station) -> str:
     """Describe in one line what happens at the station."""
     kind = KINDS.get(station.kind)
     if kind is None:
@@ -118,7 +118,7 @@ def does(station: Station) -> str:
     return kind.said_as % {"said": summary} if kind.said_as else summary
 
 
-def rule_words(line: ParsedLine, number: int, rule: Rule) -> RuleWords:
+def rule_summary(line: ParsedLine, number: int, rule: Rule) -> RuleSummary:
     limits = []
     if rule.max_retries is not None:
         words = plural("at most %(n)s time", "at most %(n)s times", rule.max_retries)
@@ -129,7 +129,7 @@ def rule_words(line: ParsedLine, number: int, rule: Rule) -> RuleWords:
         limits.append(f"then to {target_name(line, rule.exhausted_to)}")
     elif rule.on_exhausted:
         limits.append(f"then {policy_words(line, rule.on_exhausted)}")
-    return RuleWords(
+    return RuleSummary(
         number,
         rule.id,
         rule.label or f"Rule {number}",
@@ -142,26 +142,26 @@ def rule_words(line: ParsedLine, number: int, rule: Rule) -> RuleWords:
     )
 
 
-def otherwise(line: ParsedLine, station: Station) -> str:
+def fallback_text(line: ParsedLine, station: Station) -> str:
     """Describe what the policy does where no rule matches (law §4)."""
     policy = line.policy
     passed = policy.no_match if station.rules else policy.no_rules
     following = line.next_station(station.key)
     words = {
-        "passed": _next(line, str(passed), following.name if following else ""),
+        "passed": _next_text(line, str(passed), following.name if following else ""),
         "failed": policy_words(line, str(policy.on_failure)),
     }
     return "No rule matched → {passed} · station failed → {failed}".format(**words)
 
 
-def _next(line: ParsedLine, knob: str, name: str) -> str:
+def _next_text(line: ParsedLine, knob: str, name: str) -> str:
     if knob in ("default", "advance"):
         return f"on to {name}" if name else "the task is completed"
     return policy_words(line, knob)
 
 
 @dataclass(frozen=True, slots=True)
-class InputWords:
+class InputSummary:
     """A field of the start form. `asks`: its type, and whether it must be filled in."""
 
     name: str
@@ -169,9 +169,9 @@ class InputWords:
     asks: str
 
 
-def inputs_of(line: ParsedLine) -> list[InputWords]:
+def input_summaries(line: ParsedLine) -> list[InputSummary]:
     return [
-        InputWords(
+        InputSummary(
             line_input.label or line_input.key,
             line_input.help,
             " · ".join(filter(None, (TYPES[line_input.type], "required" if line_input.required else ""))),
@@ -180,8 +180,8 @@ def inputs_of(line: ParsedLine) -> list[InputWords]:
     ]
 
 
-def gates_of(line: ParsedLine) -> list[GateWords]:
-    return [_gate(line, gate) for gate in line.gates]
+def gate_summaries(line: ParsedLine) -> list[GateSummary]:
+    return [_gate_summary(line, gate) for gate in line.gates]
 
 
 MODES = {
@@ -192,16 +192,18 @@ MODES = {
 }
 
 
-def _gate(line: ParsedLine, gate: Gate) -> GateWords:
+def _gate_summary(line: ParsedLine, gate: Gate) -> GateSummary:
     facts = [MODES.get(gate.mode, gate.mode)]
     if not gate.approval.requester_may:
         facts.append("not the requester")
     if not gate.approval.producer_may:
         facts.append("not the producer")
-    return GateWords(gate, ", ".join(_who(line, requirement) for requirement in gate.approval.who), facts)
+    return GateSummary(
+        gate, ", ".join(_requirement_text(line, requirement) for requirement in gate.approval.who), facts
+    )
 
 
-def _who(line: ParsedLine, need: Requirement) -> str:
+def _requirement_text(line: ParsedLine, need: Requirement) -> str:
     words = {"n": need.count, "name": need.name}
     if need.kind == "user":
         return need.name

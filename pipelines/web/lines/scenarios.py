@@ -20,15 +20,15 @@ from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, ScenarioSubject
 from pipelines.models import Line, Scenario, Task
-from pipelines.queries.recording import record_scenario
+from pipelines.queries.scenario_recording import record_scenario
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import part_names
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.scenario_generation import MissingScenario
-from pipelines.web.lines.findings import by_name
-from pipelines.web.shell.page import SignedIn, costly, on_line, on_task, show_line
+from pipelines.web.lines.findings import readable_problems
+from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line, task_required
 
 MAX_ROWS = 500
 """Scenarios on the page; the file has them all."""
@@ -37,7 +37,7 @@ MISSING_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RunWords:
+class RunView:
     """A cell: of which draft or version the last run was, and how it went."""
 
     run: LastRun
@@ -47,8 +47,8 @@ class RunWords:
 @dataclass(frozen=True, slots=True)
 class ScenarioRow:
     scenario: Scenario
-    live: RunWords | None
-    draft: RunWords | None
+    live: RunView | None
+    draft: RunView | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +60,19 @@ class RuleCoverageRow:
     state: str
 
 
-@on_line("view")
+@line_required("view")
 @costly
 @require_safe
-def tests(request: SignedIn, line: Line) -> HttpResponse:
+def tests(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?against=live` or `draft`: of which one the coverage is shown."""
     return _page(request, line, request.GET.get("against", ""))
 
 
-@on_line("view")
+@line_required("view")
 @partial(costly, saves=False)
 @require_POST
-def run(request: SignedIn, line: Line) -> HttpResponse:
-    against = _against(request)
+def run(request: SignedInRequest, line: Line) -> HttpResponse:
+    against = _requested_subject(request)
     try:
         report = scenarios.run(line, against, now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
@@ -87,16 +87,16 @@ def run(request: SignedIn, line: Line) -> HttpResponse:
         messages.warning(request, message % {"failed": failed, "all": len(report.results)})
     else:
         messages.success(request, "All scenarios passed")
-    return _back(line, against)
+    return _redirect_to_scenarios(line, against)
 
 
-@on_line("design")
+@line_required("design")
 @costly
 @require_POST
-def generate(request: SignedIn, line: Line) -> HttpResponse:
+def generate(request: SignedInRequest, line: Line) -> HttpResponse:
     """Generate scenarios in place of those generated before, and run them at once. Answers the page when
     rules are left out."""
-    against = _against(request)
+    against = _requested_subject(request)
     try:
         # Bounded in time; the rules that are left out are named.
         going = scenarios.time_limit()
@@ -110,13 +110,13 @@ def generate(request: SignedIn, line: Line) -> HttpResponse:
             request, line, against, missing=generated.missing, stopped=generated.stopped, message=message
         )
     messages.success(request, message)
-    return _back(line, against)
+    return _redirect_to_scenarios(line, against)
 
 
-@on_task("design")
+@task_required("design")
 @costly
 @require_POST
-def from_task(request: SignedIn, task: Task) -> HttpResponse:
+def record_task(request: SignedInRequest, task: Task) -> HttpResponse:
     """Record what happened to the task as a test of its line, opened on the canvas."""
     keys = (task.project.owner.key, task.project.key)
     if not request.POST.get("record"):
@@ -137,20 +137,20 @@ def from_task(request: SignedIn, task: Task) -> HttpResponse:
     return redirect(f"{address}?{urlencode({'test': row.key})}")
 
 
-@on_line("design")
+@line_required("design")
 @require_POST
-def delete(request: SignedIn, line: Line) -> HttpResponse:
+def delete(request: SignedInRequest, line: Line) -> HttpResponse:
     key = request.POST.get("key", "")
     if not key:
         return _page(request, line, refused=Invalid.at("key", "Choose a scenario."))
     scenarios.delete(line, key, request.user)
     messages.success(request, "Scenario deleted")
-    return _back(line, _against(request))
+    return _redirect_to_scenarios(line, _requested_subject(request))
 
 
-@on_line("view")
+@line_required("view")
 @require_safe
-def export(request: SignedIn, line: Line) -> HttpResponse:
+def export(request: SignedInRequest, line: Line) -> HttpResponse:
     """The file that `python -m pipelines.routing simulate` reads."""
     rows = line.scenarios.order_by("key").values_list("document", flat=True)
     response = HttpResponse(
@@ -161,18 +161,18 @@ def export(request: SignedIn, line: Line) -> HttpResponse:
     return response
 
 
-def _against(request: SignedIn) -> str:
+def _requested_subject(request: SignedInRequest) -> str:
     value = request.POST.get("against", "")
     return value if value in (DRAFT, LIVE) else ""
 
 
-def _back(line: Line, against: str) -> HttpResponse:
+def _redirect_to_scenarios(line: Line, against: str) -> HttpResponse:
     address = reverse("line-tests", args=[line.project.owner.key, line.project.key, line.key])
     return redirect(address + (f"?{urlencode({'against': against})}" if against else ""))
 
 
 def _page(
-    request: SignedIn,
+    request: SignedInRequest,
     line: Line,
     against: str = "",
     *,
@@ -181,7 +181,7 @@ def _page(
     stopped: bool = False,
     message: str = "",
 ) -> HttpResponse:
-    subject, problems = _subject(line, against)
+    subject, problems = _coverage_subject(line, against)
     rows = line.scenarios.select_related("made_by").order_by("key")
     live = line.live.number if line.live else None
     return show_line(
@@ -190,24 +190,24 @@ def _page(
         line,
         status=422 if refused else 200,
         rows=[
-            ScenarioRow(row, _run(row, LIVE, live), _run(row, DRAFT, line.draft_number))
+            ScenarioRow(row, _last_run_view(row, LIVE, live), _last_run_view(row, DRAFT, line.draft_number))
             for row in rows[:MAX_ROWS]
         ],
         total=rows.count(),
         subject=subject,
-        marks=_marks(line),
-        problems=by_name(problems, line.draft),
+        marks=_subject_choices(line),
+        problems=readable_problems(problems, line.draft),
         # The problems of an unreadable draft stand on the page already.
         refused="" if isinstance(refused, DraftUnreadable) else refused,
-        coverage=_coverage(line, subject),
-        missing=[_missing(gap, subject) for gap in missing[:MISSING_SHOWN]],
+        coverage=_coverage_context(line, subject),
+        missing=[_missing_row(gap, subject) for gap in missing[:MISSING_SHOWN]],
         more_missing=max(0, len(missing) - MISSING_SHOWN),
         stopped=stopped,
         said=message,
     )
 
 
-def _subject(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Problem]]:
+def _coverage_subject(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Problem]]:
     """Return the subject of the coverage; None where the draft cannot be read."""
     mark = LIVE if against == LIVE and line.live else DRAFT if against == DRAFT else ""
     try:
@@ -216,25 +216,25 @@ def _subject(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Pro
         return None, list(fault.problems)
 
 
-def _marks(line: Line) -> list[tuple[str, str]]:
+def _subject_choices(line: Line) -> list[tuple[str, str]]:
     """Return what scenarios can be run against: mark and words."""
     live = [(LIVE, f"live, v{line.live.number}")] if line.live else []
     return [*live, (DRAFT, f"draft {line.draft_number}")]
 
 
-def _run(row: Scenario, mark: str, number: int | None) -> RunWords | None:
+def _last_run_view(row: Scenario, mark: str, number: int | None) -> RunView | None:
     last_run = scenarios.last_run(row, mark, number)
-    return RunWords(last_run, datetime.fromisoformat(last_run.at)) if last_run else None
+    return RunView(last_run, datetime.fromisoformat(last_run.at)) if last_run else None
 
 
-def _coverage(line: Line, subject: ScenarioSubject | None) -> dict[str, object] | None:
+def _coverage_context(line: Line, subject: ScenarioSubject | None) -> dict[str, object] | None:
     if subject is None:
         return None
     coverage = scenarios.coverage(line, subject)
     totals = coverage.to_dict()
     stations = subject.parsed.stations_by_key
     return {
-        "rules": [_rule(rule, coverage, subject) for rule in coverage.rules],
+        "rules": [_rule_coverage_row(rule, coverage, subject) for rule in coverage.rules],
         "taken": len(totals["rules"]["taken"]),
         "all": totals["rules"]["all"],
         "percent": totals["percent"],
@@ -244,13 +244,13 @@ def _coverage(line: Line, subject: ScenarioSubject | None) -> dict[str, object] 
     }
 
 
-def _missing(missing: MissingScenario, subject: ScenarioSubject | None) -> dict[str, str]:
+def _missing_row(missing: MissingScenario, subject: ScenarioSubject | None) -> dict[str, str]:
     """A rule without a scenario, by its name, and why."""
     name = part_names.rules(subject.parsed, [missing.rule]).people_text() if subject else missing.rule
     return {"name": name, "why": people_text(missing.why)}
 
 
-def _rule(rule: str, coverage: Coverage, subject: ScenarioSubject) -> RuleCoverageRow:
+def _rule_coverage_row(rule: str, coverage: Coverage, subject: ScenarioSubject) -> RuleCoverageRow:
     station, parsed_rule = subject.parsed.rules_by_id[rule]
     covered = coverage.shown
     state = "taken" if rule in covered.taken else "tested" if rule in covered.tested else "never"

@@ -11,35 +11,35 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
-from pipelines.lines import settings as line_settings
+from pipelines.lines import line_operations as line_settings
 from pipelines.models import Line, StoredValue, Task
-from pipelines.queries.named_values import references
-from pipelines.web.lines.guarantees import guarded, reordered
-from pipelines.web.lines.lines import drawn
-from pipelines.web.shell.forms import OfferingForm
-from pipelines.web.shell.page import SignedIn, on_line, show_line
+from pipelines.queries.value_uses import references
+from pipelines.web.lines.guarantees import first_gate_guarantee, reorderable_station
+from pipelines.web.lines.lines import parsed_line
+from pipelines.web.shell.forms import ChoiceForm
+from pipelines.web.shell.page import SignedInRequest, line_required, show_line
 
 
 class LineNameForm(forms.Form):
     name = forms.CharField(max_length=line_settings.LONGEST_NAME)
 
 
-class SureForm(forms.Form):
+class ConfirmForm(forms.Form):
     """Confirmation that the button of a dialog sends; an empty request archives nothing."""
 
     sure = forms.BooleanField()
 
 
-class TargetProjectForm(OfferingForm):
+class TargetProjectForm(ChoiceForm):
     """Form for the target project. `to`: owner/project."""
 
     offered = "to"
     to = forms.ChoiceField()
 
 
-@on_line("design")
+@line_required("design")
 @require_http_methods(["GET", "HEAD", "POST"])
-def settings(request: SignedIn, line: Line) -> HttpResponse:
+def settings(request: SignedInRequest, line: Line) -> HttpResponse:
     form = LineNameForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -50,11 +50,11 @@ def settings(request: SignedIn, line: Line) -> HttpResponse:
             form.add_error("name", conflict.detail)
         else:
             messages.success(request, "Saved")
-            return _back(line)
+            return _redirect_to_settings(line)
     return _page(request, line, form, 422 if request.method == "POST" else 200)
 
 
-def _page(request: SignedIn, line: Line, form: forms.Form, status: int = 200) -> HttpResponse:
+def _page(request: SignedInRequest, line: Line, form: forms.Form, status: int = 200) -> HttpResponse:
     return show_line(
         request,
         "lines/settings.html",
@@ -62,14 +62,14 @@ def _page(request: SignedIn, line: Line, form: forms.Form, status: int = 200) ->
         status=status,
         form=form if isinstance(form, LineNameForm) else LineNameForm(),
         to_errors=form["to"].errors if isinstance(form, TargetProjectForm) else [],
-        places=_places(request),
+        places=_target_projects(request),
         running=Task.objects.filter(line=line, ended_at=None).count(),
         named=sorted({name for _kind, name in references(line.draft)}),
         own=StoredValue.objects.filter(line=line).order_by("name"),
     )
 
 
-def _places(request: SignedIn) -> list[tuple[str, str]]:
+def _target_projects(request: SignedInRequest) -> list[tuple[str, str]]:
     """The projects in which the person may draw lines."""
     projects = access.projects_where(request.user, "design").filter(archived_at=None)
     return [
@@ -78,34 +78,34 @@ def _places(request: SignedIn) -> list[tuple[str, str]]:
     ]
 
 
-def _back(line: Line) -> HttpResponse:
+def _redirect_to_settings(line: Line) -> HttpResponse:
     return redirect("line-settings", line.project.owner.key, line.project.key, line.key)
 
 
-@on_line("publish")
+@line_required("publish")
 @require_POST
-def archive(request: SignedIn, line: Line) -> HttpResponse:
-    form = SureForm(request.POST)
+def archive(request: SignedInRequest, line: Line) -> HttpResponse:
+    form = ConfirmForm(request.POST)
     if not form.is_valid():
         return _page(request, line, form, 422)
     line_settings.archive(line, True, by=request.user)
     messages.success(request, f"{line.name} is archived")
-    return _back(line)
+    return _redirect_to_settings(line)
 
 
-@on_line("publish")
+@line_required("publish")
 @require_POST
-def restore(request: SignedIn, line: Line) -> HttpResponse:
+def restore(request: SignedInRequest, line: Line) -> HttpResponse:
     line_settings.archive(line, False, by=request.user)
     messages.success(request, f"{line.name} is restored")
-    return _back(line)
+    return _redirect_to_settings(line)
 
 
-@on_line("design")
+@line_required("design")
 @require_POST
-def duplicate(request: SignedIn, line: Line) -> HttpResponse:
+def duplicate(request: SignedInRequest, line: Line) -> HttpResponse:
     # The choices are of this person, so nothing is copied into a project of others.
-    form = TargetProjectForm(_places(request), request.POST)
+    form = TargetProjectForm(_target_projects(request), request.POST)
     if not form.is_valid():
         return _page(request, line, form, 422)
     owner, _slash, key = form.cleaned_data["to"].partition("/")
@@ -117,12 +117,14 @@ def duplicate(request: SignedIn, line: Line) -> HttpResponse:
         form.add_error("to", conflict.detail)
         return _page(request, line, form, 422)
     messages.success(request, f"{line.name} is copied")
-    return HttpResponseRedirect(reverse("line-draw", args=[owner, key, made.key]) + _attempt(request, made))
+    return HttpResponseRedirect(
+        reverse("line-draw", args=[owner, key, made.key]) + _attempt_fragment(request, made)
+    )
 
 
-def _attempt(request: SignedIn, line: Line) -> str:
+def _attempt_fragment(request: SignedInRequest, line: Line) -> str:
     """Return the part of the address by which the canvas of a copy offers to try what its guarantees forbid."""
     if "attempt" not in request.POST:
         return ""
-    copied, _problems = drawn(line)
-    return f"#past={guarded(copied)}&rules={reordered(copied)}" if copied else ""
+    copied, _problems = parsed_line(line)
+    return f"#past={first_gate_guarantee(copied)}&rules={reorderable_station(copied)}" if copied else ""

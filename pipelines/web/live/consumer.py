@@ -10,8 +10,8 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from pipelines.ports.bus import bus_errors
-from pipelines.web.live.healing import healer
-from pipelines.web.live.hints import Row, group_of, group_of_person, room_of
+from pipelines.web.live.hint_repair import healer
+from pipelines.web.live.hints import Row, line_group_name, person_group_name, project_group_name
 from pipelines.web.live.presence import Presence
 from pipelines.web.live.subscriptions import Subscription, subscription_for
 
@@ -42,7 +42,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             log.warning("live: a socket ends, the bus is away: %s", str(error).strip())
             if hasattr(self, "subscription"):
                 # Its groups are not left: that needs the bus.
-                healer.leave(self)
+                healer.remove_socket(self)
             await send({"type": "websocket.close", "code": TRY_AGAIN})
 
     async def connect(self) -> None:
@@ -55,14 +55,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.subscription = subscription
         # Subscribed before it is accepted: the snapshot that the client takes then misses nothing.
         for project_id in subscription.project_ids:
-            await self.channel_layer.group_add(group_of(project_id), self.channel_name)
-        await self.channel_layer.group_add(group_of_person(subscription.user_id), self.channel_name)
+            await self.channel_layer.group_add(project_group_name(project_id), self.channel_name)
+        await self.channel_layer.group_add(person_group_name(subscription.user_id), self.channel_name)
         if subscription.draws and subscription.line_id is not None:
-            self.presence = Presence(subscription.user_id, self._tell_room)
-            await self.channel_layer.group_add(room_of(subscription.line_id), self.channel_name)
+            self.presence = Presence(subscription.user_id, self._send_to_room)
+            await self.channel_layer.group_add(line_group_name(subscription.line_id), self.channel_name)
         await self.accept()
         # After `accept`: nothing can be sent before.
-        healer.join(self)
+        healer.add_socket(self)
 
     async def disconnect(self, code: int) -> None:
         if hasattr(self, "subscription"):
@@ -71,7 +71,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Nothing is asked over a socket: a canvas says what is chosen on it, and whatever else is sent is ignored."""
         if self.presence is not None:
-            await self.presence.said(text_data)
+            await self.presence.receive(text_data)
 
     # -- from the layer ------------------------------------------------------------------------------------------
 
@@ -86,42 +86,42 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def live_hints(self, message: dict[str, Any]) -> None:
         rows = [(line_id, name, seq) for line_id, name, seq in message["hints"]]
-        healer.note(rows)
-        await self.tell(rows)
+        healer.note_sent_versions(rows)
+        await self.send_hints(rows)
 
     async def live_resync(self, message: dict[str, Any]) -> None:
-        await self.resync()
+        await self.send_resync()
 
     async def live_line(self, message: dict[str, Any]) -> None:
         if self.subscription.line_id is not None:
-            healer.note_line(self.subscription.line_id, message["what"], message["number"])
-        await self.tell_line(message["what"], message["number"])
+            healer.note_sent_revision(self.subscription.line_id, message["what"], message["number"])
+        await self.send_line_revision(message["what"], message["number"])
 
     async def live_person(self, message: dict[str, Any]) -> None:
         await self.send(text_data='{"notified":true}')
 
     async def live_who(self, message: dict[str, Any]) -> None:
         if self.presence is not None:
-            await self.presence.again()
+            await self.presence.announce()
 
     async def live_here(self, message: dict[str, Any]) -> None:
         await self.send(text_data=json.dumps({"here": message["here"]}, separators=(",", ":")))
 
     # -- to the client -------------------------------------------------------------------------------------------
 
-    async def tell(self, rows: list[Row]) -> None:
+    async def send_hints(self, rows: list[Row]) -> None:
         hints: list[dict[str, Any]] = [
             {"task": name, "version": seq, **({"of": line_id} if self.subscription.every else {})}
             for line_id, name, seq in rows
-            if self._concerns(line_id, name)
+            if self._is_relevant(line_id, name)
         ]
         if hints:
             await self.send(text_data=json.dumps({"hints": hints}, separators=(",", ":")))
 
-    async def tell_line(self, what: str, number: int) -> None:
+    async def send_line_revision(self, what: str, number: int) -> None:
         await self.send(text_data=json.dumps({"line": what, "number": number}, separators=(",", ":")))
 
-    async def resync(self) -> None:
+    async def send_resync(self) -> None:
         await self.send(text_data='{"resync":true}')
 
     async def dismiss(self, *, again: bool) -> None:
@@ -130,19 +130,23 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.close(code=TRY_AGAIN if again else NO_LONGER)
 
     async def _leave(self) -> None:
-        healer.leave(self)
+        healer.remove_socket(self)
         for project_id in self.subscription.project_ids:
-            await self.channel_layer.group_discard(group_of(project_id), self.channel_name)
-        await self.channel_layer.group_discard(group_of_person(self.subscription.user_id), self.channel_name)
+            await self.channel_layer.group_discard(project_group_name(project_id), self.channel_name)
+        await self.channel_layer.group_discard(
+            person_group_name(self.subscription.user_id), self.channel_name
+        )
         if self.presence is not None and self.subscription.line_id is not None:
-            await self.channel_layer.group_discard(room_of(self.subscription.line_id), self.channel_name)
+            await self.channel_layer.group_discard(
+                line_group_name(self.subscription.line_id), self.channel_name
+            )
             await self.presence.leave()
 
-    async def _tell_room(self, message: dict[str, Any]) -> None:
+    async def _send_to_room(self, message: dict[str, Any]) -> None:
         if self.subscription.line_id is not None:
-            await self.channel_layer.group_send(room_of(self.subscription.line_id), message)
+            await self.channel_layer.group_send(line_group_name(self.subscription.line_id), message)
 
-    def _concerns(self, line_id: int, name: str) -> bool:
+    def _is_relevant(self, line_id: int, name: str) -> bool:
         # None: every line, or every task
         return self.subscription.line_id in (None, line_id) and self.subscription.task in (None, name)
 

@@ -2,7 +2,7 @@
 
 `push` is the sink that `pipelines.ports.observers` calls (settings.HINT_SINK); it never waits and never fails a caller.
 A thread of its own sends, so that no move waits for the bus. What is lost on the way is healed by
-`pipelines.web.live.healing`.
+`pipelines.web.live.hint_repair`.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ PER_MESSAGE = 55  # hints; with the longest key and numbers one takes 130 bytes,
 Row = tuple[int, str, int]  # line id, task name, version
 
 
-def group_of(project_id: int) -> str:
+def project_group_name(project_id: int) -> str:
     return f"live.project.{project_id}"
 
 
-def room_of(line_id: int) -> str:
+def line_group_name(line_id: int) -> str:
     """The group of those who have the canvas of this line open."""
     return f"live.line.{line_id}"
 
 
-def room_message(what: str, number: int) -> dict[str, Any]:
+def line_message(what: str, number: int) -> dict[str, Any]:
     return {"type": "live.line", "what": what, "number": number}
 
 
-def group_of_person(user_id: int) -> str:
+def person_group_name(user_id: int) -> str:
     """The group of the sockets of one person."""
     return f"live.person.{user_id}"
 
 
-def message_of(rows: Sequence[Row]) -> dict[str, Any]:
+def hints_message(rows: Sequence[Row]) -> dict[str, Any]:
     return {"type": "live.hints", "hints": [list(row) for row in rows]}
 
 
-class Sender:
+class HintSender:
     """Merges hints (the highest version of a task wins) and hands them to the channel layer from its own thread."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Sender:
     def put(self, hints: Iterable[LiveHint]) -> None:
         with self._work:
             for hint in hints:
-                key = _subject(hint)
+                key = _merge_key(hint)
                 known = self._pending.get(key)
                 if known is None or _number(known) < _number(hint):
                     self._pending[key] = hint
@@ -73,7 +73,7 @@ class Sender:
                 # A daemon: a bus that is away keeps no process from ending.
                 self._thread = threading.Thread(target=self._run, name="live-hints", daemon=True)
                 self._thread.start()
-                atexit.register(self._end)
+                atexit.register(self._stop)
             self._work.notify_all()
 
     def drain(self, timeout: float) -> bool:
@@ -87,7 +87,7 @@ class Sender:
             not isinstance(layer, PostgresLayer) or layer.drain(max(0.0, deadline - time.monotonic()))
         )
 
-    def _end(self) -> None:
+    def _stop(self) -> None:
         """End the sender with the process: remaining hints go out, and the thread closes its loop, with its
         connections."""
         self.drain(1.0)
@@ -121,8 +121,11 @@ class Sender:
             log.warning("live: %d hints lost, healing will replace them: %s", len(batch), str(error).strip())
 
 
-def _subject(hint: LiveHint) -> tuple[int, str]:
-    """No name of a task has a space in it."""
+def _merge_key(hint: LiveHint) -> tuple[int, str]:
+    """Return the key by which pending hints are merged: only the newest of each key is sent. No task name
+
+    contains a space, so the texts for persons and lines cannot clash with one.
+    """
     if isinstance(hint, PersonHint):
         return hint.user_id, "a person"
     if isinstance(hint, LineHint):
@@ -141,17 +144,19 @@ async def _publish(batch: list[LiveHint]) -> None:
     rows: defaultdict[int, list[Row]] = defaultdict(list)
     for hint in batch:
         if isinstance(hint, PersonHint):
-            await layer.group_send(group_of_person(hint.user_id), {"type": "live.person"})
+            await layer.group_send(person_group_name(hint.user_id), {"type": "live.person"})
         elif isinstance(hint, LineHint):
-            await layer.group_send(room_of(hint.line_id), room_message(hint.what, hint.number))
+            await layer.group_send(line_group_name(hint.line_id), line_message(hint.what, hint.number))
         else:
             rows[hint.project_id].append((hint.line_id, hint.task, hint.seq))
     for project_id, of_project in rows.items():
         for start in range(0, len(of_project), PER_MESSAGE):
-            await layer.group_send(group_of(project_id), message_of(of_project[start : start + PER_MESSAGE]))
+            await layer.group_send(
+                project_group_name(project_id), hints_message(of_project[start : start + PER_MESSAGE])
+            )
 
 
-sender = Sender()
+sender = HintSender()
 
 
 def push(hints: Sequence[LiveHint]) -> None:

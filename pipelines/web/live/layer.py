@@ -14,8 +14,8 @@ from typing import Any
 from channels.layers import BaseChannelLayer
 
 from pipelines.models.plumbing.listener import Listener, default_conninfo
-from pipelines.web.live.postgres import Notifier
-from pipelines.web.live.wire import Parcel, decode
+from pipelines.web.live.notifier import Notifier
+from pipelines.web.live.wire_format import Parcel, decode
 
 RESYNC: dict[str, Any] = {"type": "live.resync"}
 HINTS = "live.hints"
@@ -38,7 +38,7 @@ class Mailbox:
         last version of every task."""
         waiting = self._waiting
         if waiting and waiting[-1]["type"] == message["type"] == HINTS:
-            waiting[-1] = _merged(waiting[-1], message)
+            waiting[-1] = _merge_hints(waiting[-1], message)
         elif len(waiting) < self._capacity:
             waiting.append(message)
         else:
@@ -54,7 +54,7 @@ class Mailbox:
         return self._waiting.popleft()
 
 
-def _merged(first: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+def _merge_hints(first: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
     newest = {(line, name): seq for line, name, seq in first["hints"]}
     for line, name, seq in then["hints"]:
         newest[line, name] = max(seq, newest.get((line, name), seq))
@@ -130,7 +130,7 @@ class PostgresLayer(BaseChannelLayer):
     # -- between threads and processes ---------------------------------------------------------------------------
 
     @property
-    def listening(self) -> bool:
+    def is_listening(self) -> bool:
         """Return whether messages of other processes arrive at this moment."""
         return self._listener is not None and self._listener.listening.is_set()
 
@@ -164,14 +164,14 @@ class PostgresLayer(BaseChannelLayer):
         """Deliver a parcel from any thread: each loop is woken once, however many of its channels are
         addressed."""
         of_loop: defaultdict[asyncio.AbstractEventLoop, list[Mailbox]] = defaultdict(list)
-        for mailbox in self._addressed(parcel.to):
+        for mailbox in self._mailboxes_of(parcel.to):
             of_loop[mailbox.loop].append(mailbox)
         for loop, mailboxes in of_loop.items():
             # That of a command, or of a test, may have ended with its channels left behind
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_put, mailboxes, parcel.message)
 
-    def _addressed(self, to: str) -> list[Mailbox]:
+    def _mailboxes_of(self, to: str) -> list[Mailbox]:
         with self._lock:
             if to == EVERYWHERE:
                 return list(self._mailboxes.values())
@@ -179,13 +179,13 @@ class PostgresLayer(BaseChannelLayer):
             channels = self._groups.get(to, {to})
             return [self._mailboxes[channel] for channel in channels if channel in self._mailboxes]
 
-    def _take(self, payload: str) -> None:
+    def _receive_payload(self, payload: str) -> None:
         parcel = decode(payload)
         # Messages of this process were delivered when they were sent.
         if parcel is not None and parcel.origin != self._origin:
             self._deliver(parcel)
 
-    def _connected(self, again: bool) -> None:
+    def _on_connected(self, again: bool) -> None:
         # What others sent while the connection was away is lost.
         if again:
             self._deliver(Parcel(self._origin, EVERYWHERE, RESYNC))
@@ -193,7 +193,9 @@ class PostgresLayer(BaseChannelLayer):
     def _listen(self) -> None:
         with self._lock:
             if self._listener is None:
-                self._listener = Listener(self._conninfo(), self._topic, self._take, self._connected)
+                self._listener = Listener(
+                    self._conninfo(), self._topic, self._receive_payload, self._on_connected
+                )
                 self._listener.start()
 
     def _conninfo(self) -> str:

@@ -12,7 +12,7 @@ Send = Callable[[Any], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[Any]]
 
 
-def same_origin(headers: Collection[tuple[bytes, bytes]], trusted: Collection[str]) -> bool:
+def is_same_origin(headers: Collection[tuple[bytes, bytes]], trusted: Collection[str]) -> bool:
     """Browsers always send an Origin with a socket; without one, or with another's, nothing is told."""
     header_values = {name.lower(): value for name, value in headers}
     origin = header_values.get(b"origin", b"").decode("latin-1")
@@ -25,14 +25,14 @@ def same_origin(headers: Collection[tuple[bytes, bytes]], trusted: Collection[st
         return False
 
 
-class SameOrigin:
+class SameOriginGuard:
     """Refuses before accept. `trusted`: origins that count as ours behind a proxy that rewrites Host."""
 
     def __init__(self, app: App, trusted: Collection[str]) -> None:
         self.app, self.trusted = app, frozenset(trusted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> Any:
-        if same_origin(scope["headers"], self.trusted):
+        if is_same_origin(scope["headers"], self.trusted):
             return await self.app(scope, receive, send)
         return await refuse(scope, receive, send)
 

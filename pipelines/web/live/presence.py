@@ -23,8 +23,11 @@ LONGEST_KEY: Final = 200
 Tell = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-def read(text: str | None) -> dict[str, Any] | None:
-    """`{"here": {"chosen": {"kind", "key"} | null, "away": bool}}`; None for anything else."""
+def parse_presence(text: str | None) -> dict[str, Any] | None:
+    """Parse a presence message of a page: `{"here": {"chosen": {"kind", "key"} | null, "away": bool}}`.
+
+    Returns None for anything else.
+    """
     if text is None or len(text) > MOST_BYTES:
         return None
     try:
@@ -35,14 +38,14 @@ def read(text: str | None) -> dict[str, Any] | None:
     if not isinstance(here, dict):
         return None
     chosen = here.get("chosen")
-    if chosen is not None and not _is_part(chosen):
+    if chosen is not None and not _is_canvas_part(chosen):
         return None
     # Made anew: nothing else of the message reaches other people.
     part = {"kind": chosen["kind"], "key": chosen["key"]} if chosen else None
     return {"chosen": part, "away": here.get("away") is True}
 
 
-def _is_part(chosen: object) -> bool:
+def _is_canvas_part(chosen: object) -> bool:
     if not isinstance(chosen, dict) or chosen.get("kind") not in KINDS:
         return False
     key = chosen.get("key")
@@ -60,22 +63,22 @@ class Presence:
         self._second, self._count = 0, 0
         self._beats: asyncio.Task[None] | None = None
 
-    async def said(self, text: str | None) -> None:
+    async def receive(self, text: str | None) -> None:
         """Receive a message of the page; anything but its own presence is ignored."""
-        here = read(text)
-        if here is None or self._floods():
+        here = parse_presence(text)
+        if here is None or self._is_flooding():
             return
         news = here != self._here or self._clock() - self._heard > LOST
         self._here, self._heard = here, self._clock()
         if self._beats is None:
-            self._beats = asyncio.create_task(self._beat())
+            self._beats = asyncio.create_task(self._announce_periodically())
             # Whoever is here already says so, and the newcomer need not wait for their next beat.
             await self._tell({"type": "live.who"})
         if news:
-            await self.again()
+            await self.announce()
 
-    async def again(self) -> None:
-        if self._here is not None and self._alive():
+    async def announce(self) -> None:
+        if self._here is not None and self._is_alive():
             here = {"socket": self._socket, "user": self._user_id, **self._here}
             await self._tell({"type": "live.here", "here": here})
 
@@ -86,17 +89,17 @@ class Presence:
             await self._tell({"type": "live.here", "here": {"socket": self._socket, "gone": True}})
         self._here = None
 
-    def _alive(self) -> bool:
+    def _is_alive(self) -> bool:
         away = self._here is not None and self._here["away"]
         return away or self._clock() - self._heard <= LOST
 
-    def _floods(self) -> bool:
+    def _is_flooding(self) -> bool:
         second = int(self._clock())
         self._count = self._count + 1 if second == self._second else 1
         self._second = second
         return self._count > BURST
 
-    async def _beat(self) -> None:
+    async def _announce_periodically(self) -> None:
         while True:
             await asyncio.sleep(EVERY)
-            await self.again()
+            await self.announce()

@@ -9,13 +9,13 @@ from django.conf import settings
 from django.urls import path
 
 from pipelines.web.live.consumer import LiveConsumer
-from pipelines.web.live.origin import SameOrigin, refuse
+from pipelines.web.live.origin import SameOriginGuard, refuse
 
 urlpatterns = [path("live/", LiveConsumer.as_asgi(), name="live")]
 
 # Channels takes an ASGI application where Django wants a view.
 _routes = URLRouter([*urlpatterns, path("<path:_>", refuse)])  # type: ignore[arg-type]
 # The same origin first: the library's guard fails at an origin that is no address.
-sockets = SameOrigin(
+sockets = SameOriginGuard(
     AllowedHostsOriginValidator(AuthMiddlewareStack(_routes)), trusted=settings.CSRF_TRUSTED_ORIGINS
 )

@@ -34,7 +34,7 @@ class Subscription:
     every: bool = False
 
 
-def parse(query: bytes) -> dict[str, str] | None:
+def parse_query(query: bytes) -> dict[str, str] | None:
     """`project=owner/key[&line=…][&task=WI-…][&draw=1]`, or `project=*`; None when it cannot name anything."""
     try:
         values = parse_qs(query.decode("ascii"), max_num_fields=5, errors="strict")
@@ -55,7 +55,7 @@ def parse(query: bytes) -> dict[str, str] | None:
 
 def subscription_for(user: Any, session: Any, query: bytes) -> Subscription | None:
     """None for whoever is signed out, not a member, lacks a required second factor, or asks for what is not there."""
-    words = parse(query)
+    words = parse_query(query)
     if words is None or not user.is_authenticated:
         return None
     if words["project"] == EVERY:
@@ -119,7 +119,9 @@ def entitlement(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
         and constant_time_compare(hashes.get(subscription.user_id, ""), subscription.session_hash)
     }
     valid = frozenset(
-        subscription for subscription in signed_in if _sees(subscription, projects[subscription.user_id])
+        subscription
+        for subscription in signed_in
+        if _has_project_access(subscription, projects[subscription.user_id])
     )
     return SubscriptionCheck(
         valid,
@@ -131,7 +133,7 @@ def entitlement(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
     )
 
 
-def _sees(subscription: Subscription, projects: set[int]) -> bool:
+def _has_project_access(subscription: Subscription, projects: set[int]) -> bool:
     return (
         # Of all projects: one more or one less makes it another subscription.
         subscription.project_ids == projects if subscription.every else subscription.project_ids <= projects

@@ -15,23 +15,23 @@ from pipelines import engine
 from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.values import Actor
 from pipelines.models import Agent, Job, Project, User
-from pipelines.queries import people
-from pipelines.web.shell.forms import AgentForm, NewAgent, Reason
-from pipelines.web.shell.page import SignedIn, in_project, require, show, tab_trail
+from pipelines.queries import actor_names
+from pipelines.web.shell.forms import AgentForm, NewAgentForm, ReasonForm
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, require, show
 
 LISTS = ("allowed_inputs", "allowed_outputs", "forbidden_actions", "required_checks")
 
 
-@in_project("view")
+@project_required("view")
 @require_http_methods(["GET", "HEAD", "POST"])
-def agents(request: SignedIn, project: Project) -> HttpResponse:
+def agents(request: SignedInRequest, project: Project) -> HttpResponse:
     """Members see who works here; only admins change it."""
-    form = NewAgent(project, request.POST or None)
+    form = NewAgentForm(project, request.POST or None)
     if request.method == "POST":
         require(request, "admin", project)
         if form.is_valid():
             actor = Actor.person(request.user)
-            engine.register_agent(project, form.cleaned_data["key"], form.values(), actor=actor)
+            engine.register_agent(project, form.cleaned_data["key"], form.model_fields(), actor=actor)
             messages.success(request, "Agent added")
             return redirect("project-agents", project.owner.key, project.key)
     return show(
@@ -39,40 +39,40 @@ def agents(request: SignedIn, project: Project) -> HttpResponse:
         "project/agents.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Agents"),
+        trail=project_breadcrumb(project, "Agents"),
         status=422 if request.method == "POST" else 200,
         form=form,
-        fields=_given(form),
-        owners=_owners(project),
-        agents=[_row(agent, open_jobs) for agent, open_jobs in _listed(project)],
+        fields=_form_values(form),
+        owners=_owner_choices(project),
+        agents=[_agent_row(agent, open_jobs) for agent, open_jobs in _agents_with_open_jobs(project)],
     )
 
 
-def _listed(project: Project) -> list[tuple[Agent, int]]:
+def _agents_with_open_jobs(project: Project) -> list[tuple[Agent, int]]:
     counted = Job.objects.filter(task__project=project).exclude(Q(state=Job.State.DONE) | Q(agent=""))
     open_jobs = dict(counted.values_list("agent").annotate(n=Count("pk")).order_by())
     project_agents = Agent.objects.filter(project=project).select_related("owner").order_by("key")
     return [(agent, open_jobs.get(agent.key, 0)) for agent in project_agents]
 
 
-def _row(agent: Agent, open_jobs: int) -> dict[str, Any]:
+def _agent_row(agent: Agent, open_jobs: int) -> dict[str, Any]:
     return {"agent": agent, "open": open_jobs, "contract": agent.has_contract(timezone.now())}
 
 
-def _owners(project: Project) -> list[tuple[str, str]]:
+def _owner_choices(project: Project) -> list[tuple[str, str]]:
     people = User.objects.filter(memberships__project=project).order_by("username")
     return [("", "Choose a member"), *((str(user.pk), str(user)) for user in people)]
 
 
-@in_project("view")
+@project_required("view")
 @require_http_methods(["GET", "HEAD", "POST"])
-def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
-    project_agent = _found(project, agent)
+def agent(request: SignedInRequest, project: Project, agent: int) -> HttpResponse:
+    project_agent = _get_agent(project, agent)
     form = AgentForm(project, request.POST or None)
     if request.method == "POST":
         require(request, "admin", project)
         if form.is_valid():
-            engine.change_agent(project_agent.pk, form.values(), actor=Actor.person(request.user))
+            engine.change_agent(project_agent.pk, form.model_fields(), actor=Actor.person(request.user))
             messages.success(request, "Saved")
             return redirect("project-agents", project.owner.key, project.key)
     return show(
@@ -80,14 +80,14 @@ def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
         "project/agent.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, str(project_agent)),
+        trail=project_breadcrumb(project, str(project_agent)),
         status=422 if request.method == "POST" else 200,
         form=form,
-        fields=_given(form) if form.is_bound else _kept(project_agent),
-        owners=_owners(project),
+        fields=_form_values(form) if form.is_bound else _agent_values(project_agent),
+        owners=_owner_choices(project),
         agent=project_agent,
         contract=project_agent.has_contract(timezone.now()),
-        events=_told(project_agent),
+        events=_event_rows(project_agent),
     )
 
 
@@ -99,10 +99,10 @@ KINDS = {
 }
 
 
-def _told(agent: Agent) -> list[dict[str, Any]]:
+def _event_rows(agent: Agent) -> list[dict[str, Any]]:
     """Return the changes of an agent, the latest first, each with the name of its author."""
     events = list(agent.events.all()[:50])
-    who = people.names(event.actor for event in events)
+    who = actor_names.names(event.actor for event in events)
     return [
         {
             "at": event.at,
@@ -114,15 +114,15 @@ def _told(agent: Agent) -> list[dict[str, Any]]:
     ]
 
 
-def _found(project: Project, agent: int) -> Agent:
+def _get_agent(project: Project, agent: int) -> Agent:
     return get_object_or_404(Agent.objects.filter(project=project, pk=agent).select_related("owner"))
 
 
-def _given(form: AgentForm) -> dict[str, str]:
+def _form_values(form: AgentForm) -> dict[str, str]:
     return {name: form[name].value() or "" for name in form.fields}
 
 
-def _kept(agent: Agent) -> dict[str, str]:
+def _agent_values(agent: Agent) -> dict[str, str]:
     """Return the values of an agent for the fields of the form."""
     return {
         "name": agent.name,
@@ -137,14 +137,14 @@ def _kept(agent: Agent) -> dict[str, str]:
     }
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def suspend(request: SignedIn, project: Project, agent: int) -> HttpResponse:
-    project_agent, form = _found(project, agent), Reason(request.POST)
+def suspend(request: SignedInRequest, project: Project, agent: int) -> HttpResponse:
+    project_agent, form = _get_agent(project, agent), ReasonForm(request.POST)
     if not form.is_valid():
         messages.error(request, "Enter a reason for the suspension. It is stored and shown.")
     else:
-        _said(
+        _run_and_report(
             request,
             lambda: engine.suspend(
                 project_agent.pk, actor=Actor.person(request.user), reason=form.cleaned_data["reason"]
@@ -154,11 +154,11 @@ def suspend(request: SignedIn, project: Project, agent: int) -> HttpResponse:
     return redirect("project-agent", project.owner.key, project.key, project_agent.pk)
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def restore(request: SignedIn, project: Project, agent: int) -> HttpResponse:
-    project_agent = _found(project, agent)
-    _said(
+def restore(request: SignedInRequest, project: Project, agent: int) -> HttpResponse:
+    project_agent = _get_agent(project, agent)
+    _run_and_report(
         request,
         lambda: engine.restore(project_agent.pk, actor=Actor.person(request.user)),
         "It gets work again, and tasks that waited for it continue.",
@@ -166,7 +166,7 @@ def restore(request: SignedIn, project: Project, agent: int) -> HttpResponse:
     return redirect("project-agent", project.owner.key, project.key, project_agent.pk)
 
 
-def _said(request: SignedIn, do: Any, done: str) -> None:
+def _run_and_report(request: SignedInRequest, do: Any, done: str) -> None:
     try:
         do()
     except Conflict as conflict:

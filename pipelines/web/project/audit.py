@@ -13,15 +13,15 @@ from django.views.decorators.http import require_safe
 
 from pipelines.models import ApiToken, Project, Role
 from pipelines.ports.audit import KINDS
-from pipelines.queries import people
+from pipelines.queries import actor_names
 from pipelines.queries.audit import ActFilter, acts, exported
-from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
-from pipelines.web.shell.streaming import ndjson
+from pipelines.web.shell.ndjson import ndjson_response
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
 
 ON_A_PAGE = 50
 
 
-class ActSearch(forms.Form):
+class AuditSearchForm(forms.Form):
     """A value that is none narrows nothing: addresses are kept, words change."""
 
     kind = forms.CharField(required=False)
@@ -30,7 +30,7 @@ class ActSearch(forms.Form):
     until = forms.DateField(required=False)
 
     @property
-    def filter(self) -> ActFilter:
+    def act_filter(self) -> ActFilter:
         # Not `is_valid`: what is faulty is left out, the other fields count.
         self.full_clean()
         form_data = self.cleaned_data
@@ -42,39 +42,41 @@ class ActSearch(forms.Form):
         )
 
 
-@in_project("admin")
+@project_required("admin")
 @require_safe
-def audit_log(request: SignedIn, project: Project) -> HttpResponse:
-    act_filter = ActSearch(request.GET).filter
+def audit_log(request: SignedInRequest, project: Project) -> HttpResponse:
+    act_filter = AuditSearchForm(request.GET).act_filter
     page = Paginator(acts(project, act_filter), ON_A_PAGE).get_page(request.GET.get("page"))
-    who = people.names(act.actor for act in page)
-    parameters = {name: request.GET[name] for name in ActSearch.base_fields if request.GET.get(name)}
+    who = actor_names.names(act.actor for act in page)
+    parameters = {name: request.GET[name] for name in AuditSearchForm.base_fields if request.GET.get(name)}
     return show(
         request,
         "project/audit.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Audit log"),
+        trail=project_breadcrumb(project, "Audit log"),
         page=page,
-        rows=[(act, KINDS.get(act.kind, act.kind), who[act.actor], details(act.data)) for act in page],
+        rows=[(act, KINDS.get(act.kind, act.kind), who[act.actor], change_text(act.data)) for act in page],
         kinds=sorted(KINDS.items(), key=lambda entry: str(entry[1])),
         search=act_filter,
         query=urlencode(parameters),
     )
 
 
-@in_project("admin")
+@project_required("admin")
 @require_safe
-def export(request: SignedIn, project: Project) -> StreamingHttpResponse:
+def export(request: SignedInRequest, project: Project) -> StreamingHttpResponse:
     """Export all entries of the page as JSON lines."""
-    return ndjson(exported(acts(project, ActSearch(request.GET).filter)), f"{project.key}-audit.jsonl")
+    return ndjson_response(
+        exported(acts(project, AuditSearchForm(request.GET).act_filter)), f"{project.key}-audit.jsonl"
+    )
 
 
-def details(data: Mapping[str, Any]) -> str:
+def change_text(data: Mapping[str, Any]) -> str:
     """The change in a line: “Viewer → Operator”, or what was given."""
     if "before" in data and "after" in data:
-        return f"{_given(data['before'])} → {_given(data['after'])}"
-    parts = [_given(data)]
+        return f"{_roles_text(data['before'])} → {_roles_text(data['after'])}"
+    parts = [_roles_text(data)]
     parts += [f"added: {', '.join(data['added'])}"] if data.get("added") else []
     parts += [f"removed: {', '.join(data['removed'])}"] if data.get("removed") else []
     scopes = dict(ApiToken.Scope.choices)
@@ -88,7 +90,7 @@ def details(data: Mapping[str, Any]) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _given(data: Mapping[str, Any]) -> str:
+def _roles_text(data: Mapping[str, Any]) -> str:
     labels = dict(Role.choices)
     words = [str(labels.get(role, role)) for role in data.get("roles", ())]
     words += [str(data["name"])] if data.get("name") else []

@@ -18,15 +18,22 @@ from pipelines.models.people import slug
 from pipelines.people import projects
 from pipelines.queries import members as members_in
 from pipelines.queries import usage
-from pipelines.queries.named_values import uses
-from pipelines.web.shell.forms import OfferingForm
-from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
+from pipelines.queries.value_uses import uses
+from pipelines.web.shell.forms import ChoiceForm
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    crumbs,
+    project_breadcrumb,
+    project_required,
+    show,
+    sign_in_required,
+)
 
 # No key of an owner has this sign.
 NEW_OWNER = "+"
 
 
-class NewProjectForm(OfferingForm):
+class NewProjectForm(ChoiceForm):
     """`owner`: the key of one of `owners`, or `+` with a key of its own."""
 
     name = forms.CharField(max_length=projects.LONGEST_NAME)
@@ -79,12 +86,12 @@ class TransferForm(TypedKeyForm):
     owner = forms.CharField(max_length=64)
 
 
-@signed_in
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def index(request: SignedIn) -> HttpResponse:
-    owners = _owners(request)
+def project_list(request: SignedInRequest) -> HttpResponse:
+    owners = _owner_choices(request)
     form = NewProjectForm(owners, request.POST or None)
-    made = _made(request, form) if request.method == "POST" and form.is_valid() else None
+    made = _create_project(request, form) if request.method == "POST" and form.is_valid() else None
     if made is not None:
         messages.success(request, f"{made.name} is created")
         return redirect("project-setup", made.owner.key, made.key)
@@ -102,12 +109,12 @@ def index(request: SignedIn) -> HttpResponse:
     )
 
 
-def _owners(request: SignedIn) -> list[tuple[str, str]]:
+def _owner_choices(request: SignedInRequest) -> list[tuple[str, str]]:
     owners = [(owner.key, owner.name) for owner in access.owners_to_create_in(request.user)]
     return [*owners, (NEW_OWNER, "A new owner")] if request.user.is_staff else owners
 
 
-def _made(request: SignedIn, form: NewProjectForm) -> Project | None:
+def _create_project(request: SignedInRequest, form: NewProjectForm) -> Project | None:
     """None where it is refused; then the form says why."""
     form_data, field = form.cleaned_data, "new_owner"
     try:
@@ -125,40 +132,40 @@ def _made(request: SignedIn, form: NewProjectForm) -> Project | None:
     return None
 
 
-@in_project("settings")
+@project_required("settings")
 @require_http_methods(["GET", "HEAD", "POST"])
-def general(request: SignedIn, project: Project) -> HttpResponse:
+def general(request: SignedInRequest, project: Project) -> HttpResponse:
     form = ProjectNameForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         projects.rename(project, form.cleaned_data["name"], by=request.user)
         messages.success(request, "Saved")
-        return _back(project)
+        return _redirect_to_general(project)
     return _page(request, project, form, 422 if request.method == "POST" else 200)
 
 
-@in_project("settings")
+@project_required("settings")
 @require_POST
-def second_factor(request: SignedIn, project: Project) -> HttpResponse:
+def change_second_factor(request: SignedInRequest, project: Project) -> HttpResponse:
     form = SecondFactorForm(request.POST)
     if not form.is_valid():
         return _page(request, project, form, 422)
     projects.require_second_factor(project, form.cleaned_data["second_factor"], by=request.user)
     messages.success(request, "Saved")
-    return _back(project)
+    return _redirect_to_general(project)
 
 
-@in_project("settings")
+@project_required("settings")
 @require_POST
-def cost_limit(request: SignedIn, project: Project) -> HttpResponse:
+def change_cost_limit(request: SignedInRequest, project: Project) -> HttpResponse:
     form = CostLimitForm(request.POST)
     if not form.is_valid():
         return _page(request, project, form, 422)
     projects.limit_cost(project, form.cleaned_data["month_cost_usd"], by=request.user)
     messages.success(request, "Saved")
-    return _back(project)
+    return _redirect_to_general(project)
 
 
-def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 200) -> HttpResponse:
+def _page(request: SignedInRequest, project: Project, form: forms.Form, status: int = 200) -> HttpResponse:
     """The form that was sent stands in its place with what is wrong with it; the others are fresh."""
     owners = access.owners_to_create_in(request.user).exclude(pk=project.owner_id)
     of_owner = list(StoredValue.objects.filter(owner=project.owner_id))
@@ -169,7 +176,7 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
         "project/general.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "General"),
+        trail=project_breadcrumb(project, "General"),
         status=status,
         form=form if isinstance(form, ProjectNameForm) else ProjectNameForm(),
         limited=form if isinstance(form, CostLimitForm) else CostLimitForm(initial=limit),
@@ -184,32 +191,32 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
     )
 
 
-def _back(project: Project) -> HttpResponse:
+def _redirect_to_general(project: Project) -> HttpResponse:
     return redirect("project-general", project.owner.key, project.key)
 
 
-@in_project("settings")
+@project_required("settings")
 @require_POST
-def archive(request: SignedIn, project: Project) -> HttpResponse:
+def archive(request: SignedInRequest, project: Project) -> HttpResponse:
     form = TypedKeyForm(project, request.POST)
     if not form.is_valid():
         return _page(request, project, form, 422)
     projects.archive(project, True, by=request.user)
     messages.success(request, f"{project.name} is archived")
-    return _back(project)
+    return _redirect_to_general(project)
 
 
-@in_project("settings")
+@project_required("settings")
 @require_POST
-def restore(request: SignedIn, project: Project) -> HttpResponse:
+def restore(request: SignedInRequest, project: Project) -> HttpResponse:
     projects.archive(project, False, by=request.user)
     messages.success(request, f"{project.name} is restored")
-    return _back(project)
+    return _redirect_to_general(project)
 
 
-@in_project("settings")
+@project_required("settings")
 @require_POST
-def transfer(request: SignedIn, project: Project) -> HttpResponse:
+def transfer(request: SignedInRequest, project: Project) -> HttpResponse:
     form = TransferForm(project, request.POST)
     if form.is_valid():
         try:
@@ -220,5 +227,5 @@ def transfer(request: SignedIn, project: Project) -> HttpResponse:
             form.add_error("owner", conflict.detail)
         else:
             messages.success(request, f"The project now belongs to {project.owner.name}.")
-            return _back(project)
+            return _redirect_to_general(project)
     return _page(request, project, form, 422)

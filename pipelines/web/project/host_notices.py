@@ -12,24 +12,24 @@ from django.views.decorators.http import require_POST
 
 from pipelines.errors import Conflict
 from pipelines.models import HostNotice, Project
-from pipelines.people import host_notices
-from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.people import code_host_notices
+from pipelines.web.shell.page import SignedInRequest, project_required
 
 
-@in_project("repositories")
+@project_required("repositories")
 @require_POST
-def send_again(request: SignedIn, project: Project, notice: int) -> HttpResponse:
-    return _settled(request, project, notice, host_notices.send_again, "It is sent again")
+def send_again(request: SignedInRequest, project: Project, notice: int) -> HttpResponse:
+    return _act_on_notice(request, project, notice, code_host_notices.send_again, "It is sent again")
 
 
-@in_project("repositories")
+@project_required("repositories")
 @require_POST
-def drop(request: SignedIn, project: Project, notice: int) -> HttpResponse:
-    return _settled(request, project, notice, host_notices.drop, "Dropped")
+def drop(request: SignedInRequest, project: Project, notice: int) -> HttpResponse:
+    return _act_on_notice(request, project, notice, code_host_notices.drop, "Dropped")
 
 
-def _settled(
-    request: SignedIn, project: Project, notice: int, act: Callable[..., None], done: str
+def _act_on_notice(
+    request: SignedInRequest, project: Project, notice: int, act: Callable[..., None], done: str
 ) -> HttpResponse:
     rows = HostNotice.objects.select_related("link__task__project", "link__repository")
     row = rows.filter(link__repository__project=project, pk=notice).first()

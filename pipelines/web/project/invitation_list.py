@@ -40,7 +40,7 @@ class InviteForm(RolesForm):
         if len(emails) > MOST_AT_ONCE:
             raise forms.ValidationError(f"Invite at most {MOST_AT_ONCE} people at once.")
         for email in emails:
-            self._check(email)
+            self._check_email(email)
         return emails
 
     def clean(self) -> dict[str, Any]:
@@ -55,19 +55,19 @@ class InviteForm(RolesForm):
             )
         return cleaned
 
-    def _check(self, email: str) -> None:
+    def _check_email(self, email: str) -> None:
         try:
             validate_email(email)
         except forms.ValidationError as wrong:
             raise forms.ValidationError(f"“{email}” is not an e-mail address.") from wrong
         if Membership.objects.filter(project=self.project, user__email__iexact=email).exists():
             raise forms.ValidationError(f"{email} is already a member.")
-        if invitations.pending(self.project).filter(email__iexact=email).exists():
+        if invitations.pending_invitations(self.project).filter(email__iexact=email).exists():
             raise forms.ValidationError(f"{email} is already invited. Renew the invitation instead.")
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class InvitationRow:
     """An invitation as its row in the list shows it."""
 
     invitation: Invitation
@@ -75,25 +75,27 @@ class Pending:
     expired: bool
 
 
-def listed(project: Project, now: datetime) -> list[Pending]:
+def invitation_rows(project: Project, now: datetime) -> list[InvitationRow]:
     return [
-        Pending(invitation, link_of(invitation), invitation.state(now) == Invitation.State.EXPIRED)
-        for invitation in invitations.pending(project)
+        InvitationRow(
+            invitation, invitation_link(invitation), invitation.state(now) == Invitation.State.EXPIRED
+        )
+        for invitation in invitations.pending_invitations(project)
     ]
 
 
-def link_of(invitation: Invitation) -> str:
+def invitation_link(invitation: Invitation) -> str:
     return absolute("join", invitations.secret_of(invitation))
 
 
-def context(project: Project, form: InviteForm | None = None) -> dict[str, Any]:
+def invitation_context(project: Project, form: InviteForm | None = None) -> dict[str, Any]:
     """Return the context of the page of members for those who may invite."""
     form = form or InviteForm(project)
     return {
         "invite": form,
         "invite_roles": role_boxes(form["roles"].value() or ["operator"]),
         "invite_groups": Group.objects.filter(project=project).order_by("key"),
-        "invitations": listed(project, timezone.now()),
+        "invitations": invitation_rows(project, timezone.now()),
         "mail_stays_here": bool(settings.EMAIL_FILE_PATH),
         "opens_only_here": is_base_url_local(),
     }

@@ -13,16 +13,16 @@ from pipelines.people import invitations
 from pipelines.routing.basics.plural import plural
 from pipelines.web.project.invitation_list import InviteForm
 from pipelines.web.project.settings import members_page
-from pipelines.web.shell.forms import AddMember
-from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.web.shell.forms import AddMemberForm
+from pipelines.web.shell.page import SignedInRequest, project_required
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def invite(request: SignedIn, project: Project) -> HttpResponse:
+def invite(request: SignedInRequest, project: Project) -> HttpResponse:
     form = InviteForm(project, request.POST)
     if not form.is_valid():
-        return members_page(request, project, AddMember(project, request.user), status=422, invite=form)
+        return members_page(request, project, AddMemberForm(project, request.user), status=422, invite=form)
     form_data = form.cleaned_data
     made = invitations.invite(
         project,
@@ -40,9 +40,9 @@ def invite(request: SignedIn, project: Project) -> HttpResponse:
     return redirect("project-settings", project.owner.key, project.key)
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def change(request: SignedIn, project: Project, invitation: int) -> HttpResponse:
+def change(request: SignedInRequest, project: Project, invitation: int) -> HttpResponse:
     """Renew it, or revoke it (`revoke` in the form)."""
     stored_invitation = get_object_or_404(Invitation.objects.filter(project=project, pk=invitation))
     revoking = "revoke" in request.POST

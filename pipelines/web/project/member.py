@@ -14,21 +14,21 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.errors import Forbidden
 from pipelines.models import Membership, Project, User
-from pipelines.people import accounts, authority, leaving
+from pipelines.people import accounts, authority, departures
 from pipelines.people import members as members_of
-from pipelines.people.named import named_at
+from pipelines.people.gate_mentions import gate_mentions_of
 from pipelines.queries.addresses import absolute, is_base_url_local
 from pipelines.web.project.roles import role_boxes
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import RolesForm
-from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
+from pipelines.web.shell.page import SignedInRequest, crumbs, project_required, show
 
-REFUSALS = (members_of.LastAdmin, leaving.NeedsHeir, leaving.NoHeir)
+REFUSALS = (members_of.LastAdmin, departures.NeedsHeir, departures.NoHeir)
 
 
-@in_project("admin")
+@project_required("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
-def member(request: SignedIn, project: Project, member: int) -> HttpResponse:
+def member(request: SignedInRequest, project: Project, member: int) -> HttpResponse:
     """Change the roles, or remove somebody (`remove` in the form). A project always keeps an admin."""
     membership = _member(project, member)
     if request.method != "POST":
@@ -38,52 +38,52 @@ def member(request: SignedIn, project: Project, member: int) -> HttpResponse:
         return _remove(request, membership)
     if not form.is_valid():
         messages.error(request, str(next(iter(form.errors.values()))[0]))
-        return _back(membership)
+        return _redirect_to_member(membership)
     roles, execute = form.cleaned_data["roles"], form.cleaned_data["execute"]
     try:
         members_of.change(
             project, membership.pk, roles=roles, execute=execute, by=request.user, now=timezone.now()
         )
     except members_of.LastAdmin as refused:
-        messages.error(request, _why(refused))
+        messages.error(request, _refusal_message(refused))
     else:
         messages.success(request, "Saved")
-    return _back(membership)
+    return _redirect_to_member(membership)
 
 
-def _remove(request: SignedIn, membership: Membership) -> HttpResponse:
+def _remove(request: SignedInRequest, membership: Membership) -> HttpResponse:
     """Unless another heir is chosen, who removes somebody takes over their agents."""
     is_self = membership.user_id == request.user.pk
     heir = _heir(request, membership.project) or (None if is_self else request.user)
     try:
-        leaving.leave(membership.project, membership.user, heir=heir, by=request.user, now=timezone.now())
+        departures.leave(membership.project, membership.user, heir=heir, by=request.user, now=timezone.now())
     except REFUSALS as refused:
-        messages.error(request, _why(refused))
-        return _back(membership)
+        messages.error(request, _refusal_message(refused))
+        return _redirect_to_member(membership)
     messages.success(request, f"{membership.user} is no longer a member.")
-    return redirect("home") if is_self else _to_list(membership.project)
+    return redirect("home") if is_self else _redirect_to_members(membership.project)
 
 
-@in_project("view")
+@project_required("view")
 @require_POST
-def leave(request: SignedIn, project: Project) -> HttpResponse:
+def leave(request: SignedInRequest, project: Project) -> HttpResponse:
     """Leave the project of one's own accord (`leave` in the form); whoever answers for agents names who takes
     them over."""
     if "leave" not in request.POST:
         return errors.bad_request(request)
     heir = _heir(request, project)
     try:
-        leaving.leave(project, request.user, heir=heir, by=request.user, now=timezone.now())
+        departures.leave(project, request.user, heir=heir, by=request.user, now=timezone.now())
     except REFUSALS as refused:
-        messages.error(request, _why(refused))
-        return _to_list(project)
+        messages.error(request, _refusal_message(refused))
+        return _redirect_to_members(project)
     messages.success(request, f"You have left {project.name or project.key}.")
     return redirect("home")
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def account(request: SignedIn, project: Project, member: int) -> HttpResponse:
+def change_account(request: SignedInRequest, project: Project, member: int) -> HttpResponse:
     """Deactivate the account (`deactivate` in the form), or activate it again (`again`)."""
     membership = _member(project, member)
     has_action = "again" in request.POST or "deactivate" in request.POST
@@ -91,28 +91,28 @@ def account(request: SignedIn, project: Project, member: int) -> HttpResponse:
         return errors.bad_request(request)
     now = timezone.now()
     if "again" in request.POST:
-        leaving.reactivate(membership.user, by=request.user, now=now)
+        departures.reactivate(membership.user, by=request.user, now=now)
         messages.success(request, f"{membership.user} can sign in again.")
-        return _back(membership)
+        return _redirect_to_member(membership)
     heir = _heir(request, project) or request.user
     try:
-        leaving.deactivate(membership.user, heir=heir, by=request.user, now=now)
+        departures.deactivate(membership.user, heir=heir, by=request.user, now=now)
     except REFUSALS as refused:
-        messages.error(request, _why(refused))
+        messages.error(request, _refusal_message(refused))
     else:
         messages.success(request, "The account is deactivated.")
-    return _back(membership)
+    return _redirect_to_member(membership)
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def reset_link(request: SignedIn, project: Project, member: int) -> HttpResponse:
+def reset_link(request: SignedInRequest, project: Project, member: int) -> HttpResponse:
     """Shows the link (`link` in the form), once: only what it is made from is kept."""
     membership = _member(project, member)
     if "link" not in request.POST:
         return errors.bad_request(request)
     try:
-        uid, key = authority.reset_key(membership.user, by=request.user, now=timezone.now())
+        uid, key = authority.create_reset_key(membership.user, by=request.user, now=timezone.now())
     except Forbidden:
         return errors.bad_request(request)
     return _page(request, membership, reset_link=absolute("account_reset_password_from_key", uid, key))
@@ -122,15 +122,15 @@ def leaving_context(project: Project, user: User) -> dict[str, Any]:
     """Return what somebody leaves behind, as it is listed before they go."""
     others = Membership.objects.filter(project=project, user__is_active=True).exclude(user=user)
     return {
-        "agents": leaving.agents_of(user, project),
+        "agents": departures.agents_of(user, project),
         "heirs": [
             (str(membership.user_id), str(membership.user)) for membership in others.select_related("user")
         ],
-        "named": named_at(user, project),
+        "named": gate_mentions_of(user, project),
     }
 
 
-def _page(request: SignedIn, membership: Membership, **more: Any) -> HttpResponse:
+def _page(request: SignedInRequest, membership: Membership, **more: Any) -> HttpResponse:
     project, user = membership.project, membership.user
     settings_ = reverse("project-settings", args=[project.owner.key, project.key])
     return show(
@@ -160,7 +160,7 @@ def _member(project: Project, member: int) -> Membership:
     return membership
 
 
-def _heir(request: SignedIn, project: Project) -> User | None:
+def _heir(request: SignedInRequest, project: Project) -> User | None:
     """Chosen in the form. A stranger to the project is nobody."""
     heir_id = request.POST.get("heir", "")
     # 18 digits fit into a bigint; more would be an error of the database.
@@ -168,17 +168,17 @@ def _heir(request: SignedIn, project: Project) -> User | None:
     return User.objects.filter(pk=pk, memberships__project=project).first()
 
 
-def _back(membership: Membership) -> HttpResponse:
+def _redirect_to_member(membership: Membership) -> HttpResponse:
     return redirect("member-change", membership.project.owner.key, membership.project.key, membership.pk)
 
 
-def _to_list(project: Project) -> HttpResponse:
+def _redirect_to_members(project: Project) -> HttpResponse:
     return redirect("project-settings", project.owner.key, project.key)
 
 
-def _why(refused: Exception) -> str:
-    if isinstance(refused, leaving.NeedsHeir):
+def _refusal_message(refused: Exception) -> str:
+    if isinstance(refused, departures.NeedsHeir):
         return "You are responsible for agents of this project. Choose another owner for each first."
-    if isinstance(refused, leaving.NoHeir):
+    if isinstance(refused, departures.NoHeir):
         return "The new owner of the agents must be an active member of each of their projects."
     return "A project needs at least one admin. Make somebody else an admin first."

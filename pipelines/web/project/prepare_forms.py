@@ -9,7 +9,7 @@ from django import forms
 
 from pipelines.errors import Invalid
 from pipelines.models import Repository
-from pipelines.people.preparing import MOST_SERVICES, ServiceText
+from pipelines.people.environment_settings import MOST_SERVICES, ServiceText
 from pipelines.work.spec.preparation import Preparation
 
 PREFIX = "services"
@@ -38,17 +38,17 @@ else:
     _FormSet = forms.BaseFormSet
 
 
-class Services(_FormSet):
+class ServiceFormSet(_FormSet):
     """Rows that are left empty are none."""
 
-    def said(self) -> list[ServiceText]:
+    def service_texts(self) -> list[ServiceText]:
         rows = [ServiceText(**{"port": None, **service_form.cleaned_data}) for service_form in self.forms]
         return [row for row in rows if row != ServiceText()]
 
 
 ServiceForms = forms.formset_factory(
     ServiceForm,
-    formset=Services,
+    formset=ServiceFormSet,
     extra=1,
     max_num=MOST_SERVICES,
     # One row more is read, so that the form can refuse it.
@@ -57,7 +57,7 @@ ServiceForms = forms.formset_factory(
 )
 
 
-def private_of(definition: Preparation) -> dict[str, Any]:
+def private_initial(definition: Preparation) -> dict[str, Any]:
     """The tick for private addresses as it is shown: set where it holds for every host, so that who saves something
     else allows none that was added since. `allowed` names the hosts for which it holds then."""
     for_all = bool(definition.private) and definition.private == definition.hosts
@@ -72,7 +72,7 @@ def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
         "command": shlex.join(definition.argv),
         "cache": definition.cache,
         "hosts": "\n".join(definition.hosts),
-        **private_of(definition),
+        **private_initial(definition),
     }
     rows = [
         {
@@ -90,7 +90,7 @@ def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
     }
 
 
-def place(form: PrepareForm, services: Services, fault: Invalid) -> None:
+def add_fault(form: PrepareForm, services: ServiceFormSet, fault: Invalid) -> None:
     """Add the fault to its field. Rows that are left empty do not count."""
     # `services-0-image` is a field of a row.
     prefix, _sign, rest = fault.path.partition(f"{PREFIX}-")
@@ -98,6 +98,6 @@ def place(form: PrepareForm, services: Services, fault: Invalid) -> None:
         form.add_error(fault.path if fault.path in form.fields else None, fault.message)
         return
     index, _sign, field = rest.partition("-")
-    # The fault counts the rows as `said` gave them: without empty ones.
+    # The fault counts the rows as `service_texts` gave them: without empty ones.
     filled = [service_form for service_form in services.forms if any(service_form.cleaned_data.values())]
     filled[int(index)].add_error(field, fault.message)

@@ -17,13 +17,13 @@ from pipelines.models import Project
 from pipelines.people import protections
 from pipelines.web.project import repositories
 from pipelines.web.project.protection_forms import ALL, ProtectionForm
-from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.web.shell.page import SignedInRequest, project_required
 
 
-@in_project("repositories")
+@project_required("repositories")
 @require_POST
-def protect(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    chosen = repositories.of_project(project, repository)
+def protect(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
+    chosen = repositories.get_repository(project, repository)
     form = ProtectionForm(request.POST)
     if form.is_valid():
         of_owner = access.can_in_owner(request.user, "repositories", project.owner)
@@ -41,4 +41,4 @@ def protect(request: SignedIn, project: Project, repository: int) -> HttpRespons
         else:
             messages.success(request, f"The protection of {chosen.name} is saved")
             return redirect("project-repository", project.owner.key, project.key, chosen.pk)
-    return repositories.shown(request, chosen, 422, protection_form=form)
+    return repositories.repository_page(request, chosen, 422, protection_form=form)

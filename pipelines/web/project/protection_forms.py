@@ -32,11 +32,11 @@ class ProtectionForm(forms.Form):
         return Protection(data["approvals"] or 0, groups, gates, changed_by, data["four_eyes"])
 
 
-def protection_facts(repository: Repository, person: User) -> dict[str, Any]:
+def protection_context(repository: Repository, person: User) -> dict[str, Any]:
     """Return what the page shows: what holds, and the form with what this person may change."""
     owner = repository.project.owner
     of_owner = access.can_in_owner(person, "repositories", owner)
-    own = protections.own(repository, of_owner=of_owner)
+    own = protections.own_protection(repository, of_owner=of_owner)
     lists = {"groups": " ".join(own.groups), "gates": " ".join(own.gates)}
     scopes = [(ADMIN, "This repository in this project, changed by its administrators")]
     if of_owner:

@@ -20,18 +20,26 @@ from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import issue_tasks
 from pipelines.models import AllowedFolder, IssueTrigger, Line, Project, Repository, User
-from pipelines.people import allowed_folders, host_notices, repositories
+from pipelines.people import allowed_folders, code_host_notices, repositories
 from pipelines.people.allowed_folders import FolderToAllow
-from pipelines.people.programs import serving
+from pipelines.people.program_requirements import serving_runners
 from pipelines.people.repositories import RepositorySettings
-from pipelines.ports.vault import finding
+from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import displayed_address as shown_address
 from pipelines.queries.allowed_folders import may_see_paths
 from pipelines.routing.basics.plural import plural
 from pipelines.web.project.prepare_forms import forms_of
-from pipelines.web.project.protection_forms import protection_facts
-from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
+from pipelines.web.project.protection_forms import protection_context
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    costly,
+    costly_to_post,
+    project_breadcrumb,
+    project_required,
+    require,
+    show,
+)
 from pipelines.work.hosts.table import NAMES, NONE
 from pipelines.work.spec.preparation import Preparation
 
@@ -61,13 +69,13 @@ class RepositoryForm(forms.Form):
     question: FolderToAllow | None = None
 
     @property
-    def said(self) -> RepositorySettings:
+    def repository_settings(self) -> RepositorySettings:
         return RepositorySettings(
             **{key: value for key, value in self.cleaned_data.items() if key != "allow"}
         )
 
     @property
-    def allowed(self) -> str:
+    def allowed_folder(self) -> str:
         return str(self.cleaned_data["allow"])
 
 
@@ -110,15 +118,15 @@ class RepositoryRow:
         return self.repository.tested_at
 
 
-@in_project("design")
+@project_required("design")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def index(request: SignedIn, project: Project) -> HttpResponse:
+def index(request: SignedInRequest, project: Project) -> HttpResponse:
     """Designers see what is connected; only admins change it."""
     form = RepositoryForm(request.POST or None, initial={"pushing": Repository.Pushing.EXECUTE})
     if request.method == "POST":
         require(request, "repositories", project)
-        made = connected(request, project, form) if form.is_valid() else None
+        made = connect_repository(request, project, form) if form.is_valid() else None
         if made is not None:
             return redirect("project-repositories", project.owner.key, project.key)
     return show(
@@ -126,39 +134,41 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         "project/repositories.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Repositories"),
+        trail=project_breadcrumb(project, "Repositories"),
         status=422 if request.method == "POST" else 200,
         form=form,
-        rows=rows_of(project),
-        folders=folders_allowed(request, project),
-        **offered(request, project),
+        rows=repository_rows(project),
+        folders=owner_folders(request, project),
+        **form_choices(request, project),
     )
 
 
-@in_project("repositories")
+@project_required("repositories")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
+def edit(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
     """Setup leads here, and whoever came from there goes on there."""
-    project_repository = of_project(project, repository)
-    form = RepositoryForm(request.POST or None, initial=stored(project_repository, request.user))
-    if request.method == "POST" and form.is_valid() and _changed(request, project_repository, form):
+    project_repository = get_repository(project, repository)
+    form = RepositoryForm(request.POST or None, initial=initial_values(project_repository, request.user))
+    if request.method == "POST" and form.is_valid() and _change_repository(request, project_repository, form):
         page = "project-setup" if request.GET.get("from") == "setup" else "project-repositories"
         return redirect(page, project.owner.key, project.key)
-    return shown(request, project_repository, 422 if request.method == "POST" else 200, form=form)
+    return repository_page(request, project_repository, 422 if request.method == "POST" else 200, form=form)
 
 
-def stored(repository: Repository, person: User) -> dict[str, Any]:
+def initial_values(repository: Repository, person: User) -> dict[str, Any]:
     """A folder of the server is named by its path for administrators of the installation alone."""
     fields = {key: getattr(repository, key) for key in RepositoryForm.base_fields if key != "allow"}
     return {**fields, "address": shown_address(repository, person)}
 
 
-def shown(request: SignedIn, repository: Repository, status: int, **forms: Any) -> HttpResponse:
+def repository_page(
+    request: SignedInRequest, repository: Repository, status: int, **forms: Any
+) -> HttpResponse:
     """The page with its three forms. `forms`: those in which something was typed."""
     project, place = repository.project, "/owners/{}/projects/{}/repositories/{}/hook"
     defaults = {
-        "form": RepositoryForm(initial=stored(repository, request.user)),
+        "form": RepositoryForm(initial=initial_values(repository, request.user)),
         "trigger_form": TriggerForm(),
         **forms_of(repository),
     }
@@ -167,7 +177,7 @@ def shown(request: SignedIn, repository: Repository, status: int, **forms: Any) 
         "project/repository.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Repositories"),
+        trail=project_breadcrumb(project, "Repositories"),
         status=status,
         repository=repository,
         may_prepare=access.can(request.user, "execute", project),
@@ -178,17 +188,17 @@ def shown(request: SignedIn, repository: Repository, status: int, **forms: Any) 
             for line in project.lines.filter(live__isnull=False, archived_at=None).order_by("name")
         ],
         hook=f"{settings.BASE_URL}/api{place.format(project.owner.key, project.key, repository.name)}",
-        notices=host_notices.unsent(repository)[:NOTICES],
+        notices=code_host_notices.unsent_notices(repository)[:NOTICES],
         receipts=repository.hook_receipts.select_related("task").order_by("-at")[:5],
-        **{**defaults, **protection_facts(repository, request.user), **forms},
-        **offered(request, project),
+        **{**defaults, **protection_context(repository, request.user), **forms},
+        **form_choices(request, project),
     )
 
 
-@in_project("repositories")
+@project_required("repositories")
 @require_POST
-def add_trigger(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    project_repository = of_project(project, repository)
+def add_trigger(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
+    project_repository = get_repository(project, repository)
     form = TriggerForm(request.POST)
     if form.is_valid():
         form_data = form.cleaned_data
@@ -208,42 +218,42 @@ def add_trigger(request: SignedIn, project: Project, repository: int) -> HttpRes
         else:
             messages.success(request, f"Issues of {project_repository.name} start tasks")
             return redirect("project-repository", project.owner.key, project.key, project_repository.pk)
-    return shown(request, project_repository, 422, trigger_form=form)
+    return repository_page(request, project_repository, 422, trigger_form=form)
 
 
-@in_project("repositories")
+@project_required("repositories")
 @require_POST
-def delete_trigger(request: SignedIn, project: Project, trigger: int) -> HttpResponse:
+def delete_trigger(request: SignedInRequest, project: Project, trigger: int) -> HttpResponse:
     triggers = IssueTrigger.objects.select_related("repository__project", "line")
     issue_trigger = get_object_or_404(triggers.filter(repository__project=project, pk=trigger))
     issue_tasks.remove(issue_trigger, by=request.user, now=timezone.now())
     return redirect("project-repository", project.owner.key, project.key, issue_trigger.repository_id)
 
 
-@in_project("repositories")
+@project_required("repositories")
 @costly
 @require_POST
-def test(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    told(request, of_project(project, repository))
+def test(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
+    test_and_report(request, get_repository(project, repository))
     return redirect("project-repositories", project.owner.key, project.key)
 
 
-@in_project("repositories")
+@project_required("repositories")
 @require_POST
-def delete(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    project_repository = of_project(project, repository)
+def delete(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
+    project_repository = get_repository(project, repository)
     name = project_repository.name
     repositories.disconnect(project_repository, by=request.user, now=timezone.now())
     messages.success(request, f"{name} is disconnected")
     return redirect("project-repositories", project.owner.key, project.key)
 
 
-@in_project("repositories")
+@project_required("repositories")
 @require_POST
-def revoke_folder(request: SignedIn, project: Project, folder: int) -> HttpResponse:
+def revoke_folder(request: SignedInRequest, project: Project, folder: int) -> HttpResponse:
     """Revoke a folder of this owner, by an administrator of the installation; for anybody else there is no
     such page."""
-    row = next((row for row in folders_allowed(request, project) if row.pk == folder), None)
+    row = next((row for row in owner_folders(request, project) if row.pk == folder), None)
     if row is None:
         raise Http404
     allowed_folders.revoke(row, by=request.user, now=timezone.now())
@@ -251,7 +261,7 @@ def revoke_folder(request: SignedIn, project: Project, folder: int) -> HttpRespo
     return redirect("project-repositories", project.owner.key, project.key)
 
 
-def folders_allowed(request: SignedIn, project: Project) -> list[AllowedFolder]:
+def owner_folders(request: SignedInRequest, project: Project) -> list[AllowedFolder]:
     """Return the allowed folders of the owner, for administrators of the installation."""
     if not may_see_paths(request.user):
         return []
@@ -259,16 +269,16 @@ def folders_allowed(request: SignedIn, project: Project) -> list[AllowedFolder]:
     return list(rows.select_related("owner", "allowed_by").order_by("path"))
 
 
-def of_project(project: Project, repository: int) -> Repository:
+def get_repository(project: Project, repository: int) -> Repository:
     project_repository = get_object_or_404(Repository.objects.filter(project=project, pk=repository))
     # Loaded already, with its owner
     project_repository.project = project
     return project_repository
 
 
-def offered(request: SignedIn, project: Project) -> dict[str, Any]:
+def form_choices(request: SignedInRequest, project: Project) -> dict[str, Any]:
     """Names of secrets only for who may store them."""
-    reach = finding.ValueScope(project.owner_id, project.pk)
+    reach = value_lookup.ValueScope(project.owner_id, project.pk)
     names = reach.names(SECRET) if access.can(request.user, "repositories", project) else []
     return {
         "secrets": [("", "None"), *((name, name) for name in names)],
@@ -281,41 +291,47 @@ def offered(request: SignedIn, project: Project) -> dict[str, Any]:
     }
 
 
-def connected(request: SignedIn, project: Project, form: RepositoryForm) -> Repository | None:
+def connect_repository(request: SignedInRequest, project: Project, form: RepositoryForm) -> Repository | None:
     """None where it is refused; then the form says why."""
     try:
         made = repositories.connect(
-            project, form.said, by=request.user, now=timezone.now(), allow=form.allowed
+            project, form.repository_settings, by=request.user, now=timezone.now(), allow=form.allowed_folder
         )
     except Forbidden as fault:
         raise PermissionDenied from fault
     except (Invalid, Conflict) as fault:
-        _refused(form, fault)
+        _add_refusal(form, fault)
         return None
-    told(request, made)
+    test_and_report(request, made)
     return made
 
 
-def _changed(request: SignedIn, repository: Repository, form: RepositoryForm) -> bool:
+def _change_repository(request: SignedInRequest, repository: Repository, form: RepositoryForm) -> bool:
     try:
-        repositories.change(repository, form.said, by=request.user, now=timezone.now(), allow=form.allowed)
+        repositories.change(
+            repository,
+            form.repository_settings,
+            by=request.user,
+            now=timezone.now(),
+            allow=form.allowed_folder,
+        )
     except Forbidden as fault:
         raise PermissionDenied from fault
     except (Invalid, Conflict) as fault:
-        _refused(form, fault)
+        _add_refusal(form, fault)
         return False
-    told(request, repository)
+    test_and_report(request, repository)
     return True
 
 
-def told(request: SignedIn, repository: Repository) -> None:
+def test_and_report(request: SignedInRequest, repository: Repository) -> None:
     """Test it; what failed stands with the repository."""
-    checks = repositories.test(repository, by=request.user, now=timezone.now())
+    checks = repositories.test_connection(repository, by=request.user, now=timezone.now())
     if all(check["ok"] for check in checks):
         messages.success(request, f"{repository.name} is connected")
 
 
-def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
+def _add_refusal(form: RepositoryForm, fault: Invalid | Conflict) -> None:
     if isinstance(fault, Conflict):
         form.add_error("name", fault.detail)
     elif isinstance(fault, FolderToAllow):
@@ -328,7 +344,7 @@ def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
         )
 
 
-def rows_of(project: Project) -> list[RepositoryRow]:
+def repository_rows(project: Project) -> list[RepositoryRow]:
     lines = repositories.lines_of(project)
     chosen = [
         # `input.repository`: whoever starts a task chooses.
@@ -337,7 +353,7 @@ def rows_of(project: Project) -> list[RepositoryRow]:
         if name.startswith("input.")
         for line in input_lines
     ]
-    workers = serving(timezone.now(), project)
+    workers = serving_runners(timezone.now(), project)
     return [
         RepositoryRow(
             repository,
@@ -364,11 +380,16 @@ def check_row(check: dict[str, Any]) -> CheckRow:
     took = check["seconds"]
     seconds = "" if check["ok"] is None else "under 0.1 s" if took < 0.1 else f"{took} s"
     return CheckRow(
-        labels.get(check["check"], check["check"]), _fact(check), check["commit"][:7], seconds, tone, icon
+        labels.get(check["check"], check["check"]),
+        _check_fact(check),
+        check["commit"][:7],
+        seconds,
+        tone,
+        icon,
     )
 
 
-def _fact(check: dict[str, Any]) -> str:
+def _check_fact(check: dict[str, Any]) -> str:
     if check["ok"] is None:
         return "not checked"
     if not check["ok"]:

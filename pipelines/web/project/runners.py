@@ -19,16 +19,16 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.models import ApiToken, Project, User
 from pipelines.people import runners as people_runners
-from pipelines.queries import unoffered, workers
+from pipelines.queries import unclaimable_jobs, workers
 from pipelines.queries.runners import runners as listed
 from pipelines.web.shell.forms import DAYS
-from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
 
 LABEL = re.compile(r"[\w.:-]{1,64}")
 MOST_LABELS = 20
 
 
-class NewRunner(forms.Form):
+class NewRunnerForm(forms.Form):
     """A token for one machine."""
 
     name = forms.RegexField(
@@ -52,33 +52,33 @@ class NewRunner(forms.Form):
         return words
 
 
-@in_project("view")
+@project_required("view")
 @require_http_methods(["GET", "HEAD", "POST"])
-def runners(request: SignedIn, project: Project) -> HttpResponse:
+def runners(request: SignedInRequest, project: Project) -> HttpResponse:
     """Members see where their work is done; changing it is for whoever may run programs there."""
-    form, now = NewRunner(request.POST or None), timezone.now()
+    form, now = NewRunnerForm(request.POST or None), timezone.now()
     manages = people_runners.may_manage(request.user, project)
     if request.method == "POST":
-        _check(request.user, project)
+        _require_management(request.user, project)
         if form.is_valid():
             form_data: dict[str, Any] = form.cleaned_data
             lasts = timedelta(days=form_data["days"])
             token, secret = people_runners.add(
                 project, form_data["name"], form_data["labels"], lasts, request.user, now
             )
-            return _added(request, project, token, secret)
+            return _runner_added_page(request, project, token, secret)
     rows = listed(project, now)
     return show(
         request,
         "project/runners.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Runners"),
+        trail=project_breadcrumb(project, "Runners"),
         status=422 if request.method == "POST" else 200,
         form=form,
         manages=manages,
         unprotected=workers.protection_gaps(now, project.pk),
-        unclaimed=unoffered.in_project(project.pk),
+        unclaimed=unclaimable_jobs.in_project(project.pk),
         own=[row for row in rows if row.token],
         # Workers of the installation itself have no token.
         beside=(without_token := [row for row in rows if not row.token]),
@@ -86,51 +86,53 @@ def runners(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-def _added(request: SignedIn, project: Project, token: ApiToken, secret: str) -> HttpResponse:
+def _runner_added_page(
+    request: SignedInRequest, project: Project, token: ApiToken, secret: str
+) -> HttpResponse:
     return show(
         request,
         "project/runner_added.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Runners"),
+        trail=project_breadcrumb(project, "Runners"),
         token=token,
-        command=command(token.name, secret),
+        command=runner_command(token.name, secret),
     )
 
 
-def command(name: str, secret: str) -> str:
+def runner_command(name: str, secret: str) -> str:
     """Return the command that starts the runner, in a copy of the repository on its machine."""
     words = f"--server {settings.BASE_URL} --name {shlex.quote(name)}"
     return f'GATELINE_TOKEN={secret} make runner ARGS="{words}"'
 
 
-@in_project("view")
+@project_required("view")
 @require_POST
-def drain(request: SignedIn, project: Project, token: int) -> HttpResponse:
-    return _act(request, project, token, people_runners.drain, "“%(name)s” gets no new work.")
+def drain(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
+    return _act_on_runner(request, project, token, people_runners.drain, "“%(name)s” gets no new work.")
 
 
-@in_project("view")
+@project_required("view")
 @require_POST
-def resume(request: SignedIn, project: Project, token: int) -> HttpResponse:
-    return _act(request, project, token, people_runners.resume, "“%(name)s” gets work again.")
+def resume(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
+    return _act_on_runner(request, project, token, people_runners.resume, "“%(name)s” gets work again.")
 
 
-@in_project("view")
+@project_required("view")
 @require_POST
-def revoke(request: SignedIn, project: Project, token: int) -> HttpResponse:
-    return _act(request, project, token, people_runners.revoke, "“%(name)s” is revoked.")
+def revoke(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
+    return _act_on_runner(request, project, token, people_runners.revoke, "“%(name)s” is revoked.")
 
 
-def _act(
-    request: SignedIn,
+def _act_on_runner(
+    request: SignedInRequest,
     project: Project,
     token: int,
     do: Callable[[ApiToken, User, datetime], None],
     done: str,
 ) -> HttpResponse:
     # The pages are open to members; to act takes more than to look.
-    _check(request.user, project)
+    _require_management(request.user, project)
     runner_token = get_object_or_404(
         ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.RUNNER)
     )
@@ -139,6 +141,6 @@ def _act(
     return redirect("project-runners", project.owner.key, project.key)
 
 
-def _check(user: User, project: Project) -> None:
+def _require_management(user: User, project: Project) -> None:
     if not people_runners.may_manage(user, project):
         raise PermissionDenied

@@ -18,32 +18,32 @@ from pipelines.web.project import invitation_list
 from pipelines.web.project.member import leaving_context
 from pipelines.web.project.roles import role_boxes, role_table
 from pipelines.web.shell import errors
-from pipelines.web.shell.forms import AddMember, GroupPeople, NewGroup
-from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+from pipelines.web.shell.forms import AddMemberForm, GroupMembersForm, NewGroupForm
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
 
 
-@in_project("view")
+@project_required("view")
 @require_safe
-def start(request: SignedIn, project: Project) -> HttpResponse:
+def redirect_to_lines(request: SignedInRequest, project: Project) -> HttpResponse:
     """The address of a project leads to its lines."""
     return redirect("lines", project.owner.key, project.key)
 
 
-def _address(project: Project, name: str) -> str:
+def _project_url(project: Project, name: str) -> str:
     return reverse(name, args=[project.owner.key, project.key])
 
 
-@in_project("view")
+@project_required("view")
 @require_safe
-def members(request: SignedIn, project: Project) -> HttpResponse:
+def members(request: SignedInRequest, project: Project) -> HttpResponse:
     """Members see who else is one; only admins change it."""
-    return members_page(request, project, AddMember(project, request.user))
+    return members_page(request, project, AddMemberForm(project, request.user))
 
 
 def members_page(
-    request: SignedIn,
+    request: SignedInRequest,
     project: Project,
-    form: AddMember,
+    form: AddMemberForm,
     status: int = 200,
     invite: invitation_list.InviteForm | None = None,
 ) -> HttpResponse:
@@ -53,7 +53,7 @@ def members_page(
         "project/members.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Settings"),
+        trail=project_breadcrumb(project, "Settings"),
         status=status,
         form=form,
         members=listed,
@@ -63,14 +63,18 @@ def members_page(
         active=sum(member.membership.user.is_active for member in listed),
         unprotected_people=sum(member.unprotected for member in listed),
         **leaving_context(project, request.user),
-        **(invitation_list.context(project, invite) if access.can(request.user, "admin", project) else {}),
+        **(
+            invitation_list.invitation_context(project, invite)
+            if access.can(request.user, "admin", project)
+            else {}
+        ),
     )
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def add_member(request: SignedIn, project: Project) -> HttpResponse:
-    form = AddMember(project, request.user, request.POST)
+def add_member(request: SignedInRequest, project: Project) -> HttpResponse:
+    form = AddMemberForm(project, request.user, request.POST)
     if not form.is_valid():
         return members_page(request, project, form, status=422)
     members_of.add(
@@ -82,25 +86,25 @@ def add_member(request: SignedIn, project: Project) -> HttpResponse:
         now=timezone.now(),
     )
     messages.success(request, f"{form.user} is now a member.")
-    return redirect(_address(project, "project-settings"))
+    return redirect(_project_url(project, "project-settings"))
 
 
-@in_project("admin")
+@project_required("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
-def groups(request: SignedIn, project: Project) -> HttpResponse:
-    form = NewGroup(project, request.POST or None)
+def groups(request: SignedInRequest, project: Project) -> HttpResponse:
+    form = NewGroupForm(project, request.POST or None)
     if request.method == "POST" and form.is_valid():
         key, name = form.cleaned_data["key"], form.cleaned_data["name"]
         groups_of.create(project, key, name, by=request.user, now=timezone.now())
         messages.success(request, "Group added")
-        return redirect(_address(project, "project-groups"))
+        return redirect(_project_url(project, "project-groups"))
     project_groups = Group.objects.filter(project=project).prefetch_related("members").order_by("key")
     return show(
         request,
         "project/groups.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Groups"),
+        trail=project_breadcrumb(project, "Groups"),
         status=422 if form.is_bound else 200,
         form=form,
         groups=[(group, {user.pk for user in group.members.all()}) for group in project_groups],
@@ -108,17 +112,17 @@ def groups(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def change_group(request: SignedIn, project: Project, group: int) -> HttpResponse:
+def change_group(request: SignedInRequest, project: Project, group: int) -> HttpResponse:
     project_group = get_object_or_404(Group.objects.filter(project=project, pk=group))
     if "delete" in request.POST:
         groups_of.delete(project_group, by=request.user, now=timezone.now())
         messages.success(request, "Group deleted")
-        return redirect(_address(project, "project-groups"))
-    form = GroupPeople(project, request.POST)
+        return redirect(_project_url(project, "project-groups"))
+    form = GroupMembersForm(project, request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
-    groups_of.set_people(project_group, form.cleaned_data["members"], by=request.user, now=timezone.now())
+    groups_of.set_members(project_group, form.cleaned_data["members"], by=request.user, now=timezone.now())
     messages.success(request, "Saved")
-    return redirect(_address(project, "project-groups"))
+    return redirect(_project_url(project, "project-groups"))

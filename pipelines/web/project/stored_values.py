@@ -17,14 +17,14 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import Owner, Project, StoredValue, User
 from pipelines.ports.vault import store
 from pipelines.ports.vault.credentials import credentials_of
-from pipelines.queries.named_values import ValueUse, uses
-from pipelines.web.shell.forms import OfferingForm
-from pipelines.web.shell.page import SignedIn, in_project, require, show, tab_trail
+from pipelines.queries.value_uses import ValueUse, uses
+from pipelines.web.shell.forms import ChoiceForm
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, require, show
 
 PROJECT, OWNER, LINE = "project", "owner", "line:"
 
 
-class ValueForm(OfferingForm):
+class ValueForm(ChoiceForm):
     """`place`: project, owner, or line:<key>. Which places there are depends on who asks."""
 
     name = forms.CharField(max_length=64)
@@ -36,7 +36,7 @@ class ValueForm(OfferingForm):
 
 
 @dataclass(frozen=True)
-class Row:
+class StoredValueRow:
     value: StoredValue
     place: str
     uses: list[ValueUse]
@@ -50,15 +50,15 @@ class Row:
 
 
 @sensitive_post_parameters("value")
-@in_project("design")
+@project_required("design")
 @require_http_methods(["GET", "HEAD", "POST"])
-def index(request: SignedIn, project: Project) -> HttpResponse:
+def index(request: SignedInRequest, project: Project) -> HttpResponse:
     """Designers see which names there are; only admins change what is behind them."""
-    places = places_of(request.user, project)
+    places = place_choices(request.user, project)
     form = ValueForm(places, request.POST or None)
     if request.method == "POST":
         require(request, "secrets", project)
-        if form.is_valid() and _stored(request, project, form):
+        if form.is_valid() and _store_value(request, project, form):
             messages.success(request, f"{form.cleaned_data['name']} is saved")
             return redirect("project-secrets", project.owner.key, project.key)
     return show(
@@ -66,7 +66,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         "project/secrets.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Secrets and variables"),
+        trail=project_breadcrumb(project, "Secrets and variables"),
         status=422 if request.method == "POST" else 200,
         form=form,
         value_help="Enter the value again: it is not kept on this page."
@@ -74,11 +74,11 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         else "A secret needs at least 8 characters. You cannot view it again after saving.",
         kinds=StoredValue.ValueKind.choices,
         places=places,
-        rows=rows_of(request.user, project),
+        rows=value_rows(request.user, project),
     )
 
 
-def _stored(request: SignedIn, project: Project, form: ValueForm) -> bool:
+def _store_value(request: SignedInRequest, project: Project, form: ValueForm) -> bool:
     """False where it is refused; then the form says why."""
     form_data = form.cleaned_data
     place = _place(project, form_data["place"])
@@ -95,15 +95,19 @@ def _stored(request: SignedIn, project: Project, form: ValueForm) -> bool:
     return form.is_valid()
 
 
-def places_of(user: User, project: Project) -> list[tuple[str, str]]:
+def place_choices(user: User, project: Project) -> list[tuple[str, str]]:
     """Return the places where this person may store a value. A value of the owner reaches every project of
     it."""
     lines = [(f"{LINE}{line.key}", f"Line: {line.name}") for line in project.lines.order_by("name")]
     owner_option = [(OWNER, f"All projects of {project.owner.name}")]
-    return [(PROJECT, "This project"), *lines, *(owner_option if _may_in_owner(user, project.owner) else [])]
+    return [
+        (PROJECT, "This project"),
+        *lines,
+        *(owner_option if _may_store_in_owner(user, project.owner) else []),
+    ]
 
 
-def _may_in_owner(user: User, owner: Owner) -> bool:
+def _may_store_in_owner(user: User, owner: Owner) -> bool:
     return access.can_in_owner(user, "secrets", owner)
 
 
@@ -113,15 +117,15 @@ def _place(project: Project, place_key: str) -> store.ValuePlace:
     return store.ValuePlace(project.owner if place_key == OWNER else project)
 
 
-def rows_of(user: User, project: Project) -> list[Row]:
+def value_rows(user: User, project: Project) -> list[StoredValueRow]:
     values = list(store.of_project(project))
-    lines, owners = uses(project, values), _may_in_owner(user, project.owner)
+    lines, owners = uses(project, values), _may_store_in_owner(user, project.owner)
     credentials = credentials_of(project, values)
     may_store = access.can(user, "secrets", project)
     return [
-        Row(
+        StoredValueRow(
             value,
-            _words(value, project),
+            _place_label(value, project),
             lines[value.pk],
             # A value of the owner reaches all its projects, so a role in this one is not enough.
             may_store and (owners or value.owner_id is None),
@@ -131,17 +135,17 @@ def rows_of(user: User, project: Project) -> list[Row]:
     ]
 
 
-def _words(value: StoredValue, project: Project) -> str:
+def _place_label(value: StoredValue, project: Project) -> str:
     if value.line is not None:
         return f"Line: {value.line.name}"
     return "This project" if value.project_id else f"All projects of {project.owner.name}"
 
 
-@in_project("secrets")
+@project_required("secrets")
 @require_POST
-def delete(request: SignedIn, project: Project, value: int) -> HttpResponse:
+def delete(request: SignedInRequest, project: Project, value: int) -> HttpResponse:
     stored_value = get_object_or_404(store.of_project(project).filter(pk=value))
-    if stored_value.owner is not None and not _may_in_owner(request.user, stored_value.owner):
+    if stored_value.owner is not None and not _may_store_in_owner(request.user, stored_value.owner):
         raise Http404
     of = stored_value.line or stored_value.project or stored_value.owner
     assert of is not None

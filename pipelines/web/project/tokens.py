@@ -14,16 +14,23 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines.models import ApiToken, Project
 from pipelines.people import accounts
 from pipelines.web.account import account
-from pipelines.web.shell.forms import NewMachineToken, NewToken
-from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
+from pipelines.web.shell.forms import NewMachineTokenForm, NewTokenForm
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    crumbs,
+    project_breadcrumb,
+    project_required,
+    show,
+    sign_in_required,
+)
 
 
-@signed_in
+@sign_in_required
 @require_POST
-def mine_new(request: SignedIn) -> HttpResponse:
-    form = NewToken(request.POST)
+def create_personal_token(request: SignedInRequest) -> HttpResponse:
+    form = NewTokenForm(request.POST)
     if not form.is_valid():
-        return account.page(request, new_token=form, status=422)
+        return account.account_page(request, new_token=form, status=422)
     token, secret = accounts.mint_token(
         kind=ApiToken.TokenKind.PERSON,
         name=form.cleaned_data["name"],
@@ -33,19 +40,19 @@ def mine_new(request: SignedIn) -> HttpResponse:
         user=request.user,
         lasts=timedelta(days=form.cleaned_data["days"]),
     )
-    return _shown_once(request, token, secret)
+    return _token_page(request, token, secret)
 
 
-@signed_in
+@sign_in_required
 @require_POST
-def mine_revoke(request: SignedIn, token: int) -> HttpResponse:
+def revoke_personal_token(request: SignedInRequest, token: int) -> HttpResponse:
     _revoke(request, ApiToken.objects.filter(pk=token, user=request.user).first())
     return redirect("account")
 
 
-@signed_in
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def command_line(request: SignedIn, port: int, state: str) -> HttpResponse:
+def create_command_line_token(request: SignedInRequest, port: int, state: str) -> HttpResponse:
     """Make a token for `gateline login`, which waits at this port of the person's own machine. `state` goes back with
     it: by that the program knows that it asked."""
     # A program without rights of its own cannot listen below 1024.
@@ -66,10 +73,10 @@ def command_line(request: SignedIn, port: int, state: str) -> HttpResponse:
     return show(request, "account/command_line.html", trail=crumbs("Command line"), answer=answer)
 
 
-@in_project("admin")
+@project_required("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
-def machines(request: SignedIn, project: Project) -> HttpResponse:
-    form = NewMachineToken(request.POST or None)
+def machine_tokens(request: SignedInRequest, project: Project) -> HttpResponse:
+    form = NewMachineTokenForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         token, secret = accounts.mint_token(
             kind=ApiToken.TokenKind.MACHINE,
@@ -81,13 +88,13 @@ def machines(request: SignedIn, project: Project) -> HttpResponse:
             role=form.cleaned_data["role"],
             lasts=timedelta(days=form.cleaned_data["days"]),
         )
-        return _shown_once(request, token, secret, project)
+        return _token_page(request, token, secret, project)
     return show(
         request,
         "project/tokens.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Machine tokens"),
+        trail=project_breadcrumb(project, "Machine tokens"),
         status=422 if form.is_bound else 200,
         form=form,
         tokens=ApiToken.objects.filter(project=project, kind=ApiToken.TokenKind.MACHINE).order_by(
@@ -97,24 +104,24 @@ def machines(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-@in_project("admin")
+@project_required("admin")
 @require_POST
-def machine_revoke(request: SignedIn, project: Project, token: int) -> HttpResponse:
+def revoke_machine_token(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
     _revoke(
         request, ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.MACHINE).first()
     )
     return redirect("project-tokens", project.owner.key, project.key)
 
 
-def _revoke(request: SignedIn, token: ApiToken | None) -> None:
+def _revoke(request: SignedInRequest, token: ApiToken | None) -> None:
     if token is None:
         raise Http404
-    accounts.revoke(token, timezone.now(), request.user)
+    accounts.revoke_token(token, timezone.now(), request.user)
     messages.success(request, f"“{token.name}” is revoked.")
 
 
-def _shown_once(
-    request: SignedIn, token: ApiToken, secret: str, project: Project | None = None
+def _token_page(
+    request: SignedInRequest, token: ApiToken, secret: str, project: Project | None = None
 ) -> HttpResponse:
     return show(
         request,

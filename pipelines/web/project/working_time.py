@@ -16,7 +16,7 @@ from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.people import working_time
 from pipelines.people.working_time import WorkingHours
-from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
 
 
 class DatesField(forms.CharField):
@@ -33,7 +33,7 @@ class DatesField(forms.CharField):
 
 
 class WorkingTimeForm(forms.Form):
-    time_zone = forms.ChoiceField(choices=lambda: [(zone, zone) for zone in working_time.zones()])
+    time_zone = forms.ChoiceField(choices=lambda: [(zone, zone) for zone in working_time.time_zone_names()])
     work_days = forms.TypedMultipleChoiceField(
         choices=lambda: [(str(number + 1), WEEKDAYS[number]) for number in range(7)], coerce=int
     )
@@ -41,17 +41,17 @@ class WorkingTimeForm(forms.Form):
     work_until = forms.TimeField()
     days_off = DatesField(required=False, max_length=4_000)
 
-    def said(self) -> WorkingHours:
+    def working_hours(self) -> WorkingHours:
         return WorkingHours(**self.cleaned_data)
 
 
-@in_project("settings")
+@project_required("settings")
 @require_http_methods(["GET", "HEAD", "POST"])
-def page(request: SignedIn, project: Project) -> HttpResponse:
-    form = WorkingTimeForm(request.POST or None, initial=_shown(project))
+def page(request: SignedInRequest, project: Project) -> HttpResponse:
+    form = WorkingTimeForm(request.POST or None, initial=_initial_values(project))
     if request.method == "POST" and form.is_valid():
         try:
-            working_time.change(project, form.said(), by=request.user)
+            working_time.change(project, form.working_hours(), by=request.user)
         except Invalid as fault:
             form.add_error(fault.path, fault.message)
         else:
@@ -62,13 +62,13 @@ def page(request: SignedIn, project: Project) -> HttpResponse:
         "project/working_time.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, "Working time"),
+        trail=project_breadcrumb(project, "Working time"),
         status=422 if request.method == "POST" else 200,
         form=form,
     )
 
 
-def _shown(project: Project) -> dict[str, Any]:
+def _initial_values(project: Project) -> dict[str, Any]:
     working_hours = WorkingHours.of(project).to_dict()
     return working_hours | {
         "work_days": [str(day) for day in project.work_days],

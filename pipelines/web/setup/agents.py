@@ -12,8 +12,8 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Project, Worker
-from pipelines.ports.vault.finding import ValueScope, decrypted, record_use
 from pipelines.ports.vault.store import SECRET, VARIABLE
+from pipelines.ports.vault.value_lookup import ValueScope, decrypted, record_use
 from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.web.project.repositories import CheckRow
@@ -42,7 +42,7 @@ class AgentInstall:
     seconds: float
 
     @property
-    def number(self) -> str:
+    def version_number(self) -> str:
         """The version alone, of “2.1.330 (Claude Code)” or “codex-cli 0.169.0”."""
         return next((word for word in self.version.split() if word[:1].isdigit()), self.version)
 
@@ -70,38 +70,38 @@ class AgentChoice:
         return self.preset.fixed
 
     @property
-    def where(self) -> str:
+    def location_text(self) -> str:
         if self.fixed:
             return "built in · applies lint fixes, no model"
         if not self.installs:
-            return f"not found on {self._runners()}"
+            return f"not found on {self._runner_names()}"
         first = self.installs[0]
         location = f"found on {first.worker}"
-        return f"{location} · {first.number}" if first.number else location
+        return f"{location} · {first.version_number}" if first.version_number else location
 
-    def _runners(self) -> str:
+    def _runner_names(self) -> str:
         return ", ".join(self.runners) or "any runner"
 
     @property
-    def lacking(self) -> int:
+    def failed_count(self) -> int:
         return sum(check.tone == "danger" for check in self.checks)
 
     @property
-    def ready(self) -> bool:
-        return not self.lacking and not self.lacks_program
+    def is_ready(self) -> bool:
+        return not self.failed_count and not self.lacks_program
 
     @property
-    def passed(self) -> int:
+    def passed_count(self) -> int:
         return sum(check.tone == "ok" for check in self.checks)
 
     @property
-    def looked_at(self) -> int:
+    def checked_count(self) -> int:
         """Number of checks that passed or failed; the others wait."""
-        return self.passed + self.lacking
+        return self.passed_count + self.failed_count
 
     @property
-    def waiting(self) -> int:
-        return len(self.checks) - self.looked_at
+    def waiting_count(self) -> int:
+        return len(self.checks) - self.checked_count
 
     @property
     def may_go_on(self) -> bool:
@@ -119,7 +119,7 @@ class AgentChoice:
         return not (self.fixed or self.stored or self.signed_in)
 
     @property
-    def wanted_secret(self) -> str:
+    def required_secret(self) -> str:
         return self.preset.secrets[0] if self.preset.secrets else ""
 
     @property
@@ -128,62 +128,62 @@ class AgentChoice:
 
     def _checks(self) -> Iterator[CheckRow]:
         if not self.runners:
-            yield _failed("Runner", "No active runner serves this project.")
+            yield _failed_row("Runner", "No active runner serves this project.")
         if self.fixed:
-            yield _passed("Program found", "part of the runner")
-            yield _passed("Key", "needs none")
-            yield _waiting("Fixers", f"{FIXER_NAMES}: as scripts or files of the repository say")
+            yield _passed_row("Program found", "part of the runner")
+            yield _passed_row("Key", "needs none")
+            yield _waiting_row("Fixers", f"{FIXER_NAMES}: as scripts or files of the repository say")
             return
-        yield from self._program()
+        yield from self._program_checks()
         if self.stored:
-            yield _passed("Key stored", f"as the secret {self.stored[0]}")
+            yield _passed_row("Key stored", f"as the secret {self.stored[0]}")
         elif self.signed_in:
-            yield _passed("Signed in", f"on {', '.join(self.signed_in)}")
+            yield _passed_row("Signed in", f"on {', '.join(self.signed_in)}")
         else:
             # Without the program the key is no fault yet.
-            lacking = _waiting if self.lacks_program else _failed
-            yield lacking("Key stored", f"no secret {self.wanted_secret}")
-        yield self._model()
+            lacking = _waiting_row if self.lacks_program else _failed_row
+            yield lacking("Key stored", f"no secret {self.required_secret}")
+        yield self._model_check()
 
     @property
-    def askable(self) -> str:
+    def probe_secret(self) -> str:
         """The secret with which its model can be asked, "" where nobody knows how."""
         return askable_secret(self.preset, list(self.stored))
 
-    def _model(self) -> CheckRow:
+    def _model_check(self) -> CheckRow:
         label, hosts = "Model reachable", ", ".join(self.preset.hosts)
-        if not self.askable:
+        if not self.probe_secret:
             unknown = "%(hosts)s: cannot be checked without a key of its own; the first task shows it"
-            return _waiting(label, unknown % {"hosts": hosts})
+            return _waiting_row(label, unknown % {"hosts": hosts})
         if self.answer is None:
-            return _waiting(label, f"{hosts}: not checked yet")
+            return _waiting_row(label, f"{hosts}: not checked yet")
         words = {"host": self.answer.host, "said": self.answer.said}
         if self.answer.state == ANSWERED:
-            return _passed(label, "{host} accepts the key".format(**words), self.answer.seconds)
+            return _passed_row(label, "{host} accepts the key".format(**words), self.answer.seconds)
         if self.answer.state == REFUSED:
-            return _failed(label, "{host} refuses the key ({said})".format(**words), self.answer.seconds)
+            return _failed_row(label, "{host} refuses the key ({said})".format(**words), self.answer.seconds)
         if self.answer.state == AWAY:
-            return _waiting(
+            return _waiting_row(
                 label, "not from this server: {said}. A runner elsewhere may reach it".format(**words)
             )
-        return _waiting(label, "{host} answers {said}; the first task shows it".format(**words))
+        return _waiting_row(label, "{host} answers {said}; the first task shows it".format(**words))
 
-    def _program(self) -> Iterator[CheckRow]:
+    def _program_checks(self) -> Iterator[CheckRow]:
         if not self.installs:
             program = self.preset.argv[0]
-            yield _waiting("Program found", f"no {program} on the path of stations")
-            yield _waiting("Version", "not looked at")
+            yield _waiting_row("Program found", f"no {program} on the path of stations")
+            yield _waiting_row("Version", "not looked at")
             return
         first = self.installs[0]
-        yield _passed("Program found", first.path)
+        yield _passed_row("Program found", first.path)
         tried = ", ".join(self.preset.versions)
-        if first.number in self.preset.versions:
-            yield _passed("Version", f"{first.number}, tried with it", first.seconds)
-        elif first.number:
-            words = {"version": first.number, "tried": tried}
-            yield _passed("Version", "{version}, tried with {tried}".format(**words), first.seconds)
+        if first.version_number in self.preset.versions:
+            yield _passed_row("Version", f"{first.version_number}, tried with it", first.seconds)
+        elif first.version_number:
+            words = {"version": first.version_number, "tried": tried}
+            yield _passed_row("Version", "{version}, tried with {tried}".format(**words), first.seconds)
         else:
-            yield _failed("Version", "it does not say its version", first.seconds)
+            yield _failed_row("Version", "it does not say its version", first.seconds)
 
     @property
     def log(self) -> list[tuple[str, str]]:
@@ -197,30 +197,30 @@ class AgentChoice:
         return [(f"which {program}", first.path), (f"{program} --version", first.version or "nothing")]
 
 
-def _passed(label: str, fact: str, seconds: float | None = None) -> CheckRow:
-    return CheckRow(label, fact, "", _took(seconds), "ok", "end-completed")
+def _passed_row(label: str, fact: str, seconds: float | None = None) -> CheckRow:
+    return CheckRow(label, fact, "", _duration_text(seconds), "ok", "end-completed")
 
 
-def _failed(label: str, fact: str, seconds: float | None = None) -> CheckRow:
-    return CheckRow(label, fact, "", _took(seconds), "danger", "end-failed")
+def _failed_row(label: str, fact: str, seconds: float | None = None) -> CheckRow:
+    return CheckRow(label, fact, "", _duration_text(seconds), "danger", "end-failed")
 
 
-def _waiting(label: str, fact: str) -> CheckRow:
+def _waiting_row(label: str, fact: str) -> CheckRow:
     return CheckRow(label, fact, "", "", "neutral", "status-queued")
 
 
-def _took(seconds: float | None) -> str:
+def _duration_text(seconds: float | None) -> str:
     if seconds is None:
         return ""
     return "under 0.1 s" if seconds < 0.1 else f"{seconds} s"
 
 
 @sensitive_variables()
-def ask(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
+def ask_model(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
     """Ask the model with the stored key, from this server. That is a use of the key. It has a key to ask with."""
     reach = ValueScope(project.owner_id, project.pk)
-    stored = reach.nearest(SECRET, [choice.askable])
-    key = decrypted(stored).get(choice.askable, "")
+    stored = reach.nearest(SECRET, [choice.probe_secret])
+    key = decrypted(stored).get(choice.probe_secret, "")
     if not key:
         return ModelAnswer(UNKNOWN, said="The key cannot be read. Store it again.")
     # Before the call: it is a use of the key, whatever comes of it.
@@ -228,10 +228,10 @@ def ask(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
     stored_variables = reach.nearest(VARIABLE, choice.preset.environment)
     variables = {name: stored_value.content for name, stored_value in stored_variables.items()}
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
-    return asyncio.run(probe_model(choice.askable, key, variables, guard))
+    return asyncio.run(probe_model(choice.probe_secret, key, variables, guard))
 
 
-def choices(
+def agent_choices(
     project: Project, workers: Sequence[Worker], answers: Mapping[str, ModelAnswer]
 ) -> list[AgentChoice]:
     """Codemod second, as the one that always works; then those that are installed; the tried before the others."""
@@ -250,7 +250,7 @@ def _choice(
     return AgentChoice(
         preset,
         [
-            AgentInstall(worker.name, **_told(worker.agents[preset.key]))
+            AgentInstall(worker.name, **_install_fields(worker.agents[preset.key]))
             for worker in serving
             if preset.key in worker.agents
         ],
@@ -261,5 +261,5 @@ def _choice(
     )
 
 
-def _told(program: dict[str, Any]) -> dict[str, Any]:
+def _install_fields(program: dict[str, Any]) -> dict[str, Any]:
     return {"path": program["path"], "version": program["version"], "seconds": program["seconds"]}

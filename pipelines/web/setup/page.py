@@ -32,7 +32,14 @@ from pipelines.web.project.repositories import RepositoryForm, RepositoryRow
 from pipelines.web.setup import agents, proposals, templates
 from pipelines.web.setup.agents import AgentChoice
 from pipelines.web.setup.proposals import SetupForm
-from pipelines.web.shell.page import SignedIn, costly_to_post, in_project, require, show, tab_trail
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    costly_to_post,
+    project_breadcrumb,
+    project_required,
+    require,
+    show,
+)
 from pipelines.web.tasks import start
 from pipelines.web.tasks.start import StartField
 from pipelines.work.agents.model_probe import ModelAnswer
@@ -61,11 +68,11 @@ class StepMark:
 
 
 @dataclass
-class Setup:
+class SetupState:
     """Set-up in one request: what it asks for, and what is there. `key_problem`, `problem`: of a form that
     was refused."""
 
-    request: SignedIn
+    request: SignedInRequest
     project: Project
     form: RepositoryForm = field(default_factory=lambda: RepositoryForm(initial={"pushing": "execute"}))
     key_problem: str = ""
@@ -73,41 +80,41 @@ class Setup:
     drafted: Line | None = None
 
     @cached_property
-    def rows(self) -> list[RepositoryRow]:
-        return repositories.rows_of(self.project)
+    def repository_rows(self) -> list[RepositoryRow]:
+        return repositories.repository_rows(self.project)
 
     @cached_property
-    def connected(self) -> list[RepositoryRow]:
-        return [row for row in self.rows if row.checks and not row.failure]
+    def connected_rows(self) -> list[RepositoryRow]:
+        return [row for row in self.repository_rows if row.checks and not row.failure]
 
     @property
     def tested(self) -> list[RepositoryRow]:
         """Rows of repositories that were connected here, also where a check failed; that of the demo is not."""
-        return [row for row in self.rows if row.checks]
+        return [row for row in self.repository_rows if row.checks]
 
     @property
     def opens_form(self) -> bool:
         """Return whether an address is what comes next, and not what a check of one found."""
-        return self.form.is_bound or self.another or not self.tested
+        return self.form.is_bound or self.adds_another or not self.tested
 
     @cached_property
-    def row(self) -> RepositoryRow | None:
+    def chosen_row(self) -> RepositoryRow | None:
         """The repository that was chosen, else the one that was connected last."""
         repository_id = self.request.POST.get("connected") or self.request.GET.get("connected", "")
-        by_key = {str(row.repository.pk): row for row in self.connected}
-        latest = max(self.connected, key=lambda row: row.repository.connected_at, default=None)
+        by_key = {str(row.repository.pk): row for row in self.connected_rows}
+        latest = max(self.connected_rows, key=lambda row: row.repository.connected_at, default=None)
         return by_key.get(repository_id) or latest
 
     @cached_property
     def repository(self) -> Repository | None:
-        if self.row is None:
+        if self.chosen_row is None:
             return None
-        self.row.repository.project = self.project
-        return self.row.repository
+        self.chosen_row.repository.project = self.project
+        return self.chosen_row.repository
 
     @cached_property
-    def commands(self) -> SetupForm:
-        return proposals.form_of(self.repository)
+    def commands_form(self) -> SetupForm:
+        return proposals.setup_form(self.repository)
 
     @property
     def proposal(self) -> Proposal:
@@ -123,61 +130,61 @@ class Setup:
     def agents(self) -> list[AgentChoice]:
         stored_answers = self.request.session.get(MODELS, {}).get(str(self.project.pk), {})
         answers = {key: ModelAnswer(**answer) for key, answer in stored_answers.items()}
-        return agents.choices(self.project, workers.alive(timezone.now(), self.project.pk), answers)
+        return agents.agent_choices(self.project, workers.alive(timezone.now(), self.project.pk), answers)
 
     @cached_property
     def agent(self) -> AgentChoice:
         """The one that was chosen; else the first with a model that lacks nothing, else the one without."""
         agent_key = self.request.POST.get("agent") or self.request.GET.get("agent", "")
         by_key = {choice.key: choice for choice in self.agents}
-        ready = next((choice for choice in self.agents if choice.ready and not choice.fixed), None)
+        ready = next((choice for choice in self.agents if choice.is_ready and not choice.fixed), None)
         return by_key.get(agent_key) or ready or by_key[WITHOUT_A_MODEL]
 
     @property
-    def is_chosen(self) -> bool:
+    def is_agent_chosen(self) -> bool:
         return (
             self.request.GET.get("agent", self.request.POST.get("agent", "")) in PRESETS
             and self.agent.may_go_on
         )
 
     @cached_property
-    def lines(self) -> list[Line]:
-        return templates.ready(self.project)
+    def ready_lines(self) -> list[Line]:
+        return templates.ready_lines(self.project)
 
     @cached_property
     def line(self) -> Line | None:
         line_key = self.request.GET.get("line", "")
-        return next((line for line in self.lines if line.key == line_key), None) or next(
-            iter(self.lines), None
+        return next((line for line in self.ready_lines if line.key == line_key), None) or next(
+            iter(self.ready_lines), None
         )
 
     @cached_property
-    def reached(self) -> str:
+    def last_open_step(self) -> str:
         """The last step that may be opened."""
-        if not self.connected:
+        if not self.connected_rows:
             return REPOSITORY
-        if self.lines:
+        if self.ready_lines:
             return TASK
-        return TEMPLATE if self.is_chosen else AGENT
+        return TEMPLATE if self.is_agent_chosen else AGENT
 
     @cached_property
     def next_step(self) -> str:
         """The step with which the latest repository goes on: the first one once a task was started with it."""
-        if self.row is None or not self.lines:
-            return self.reached
+        if self.chosen_row is None or not self.ready_lines:
+            return self.last_open_step
         # A line knows no repository: what was published since it was connected was set up for it.
-        since = self.row.repository.connected_at
-        own_lines = [line for line in self.lines if line.live and line.live.published_at >= since]
+        since = self.chosen_row.repository.connected_at
+        own_lines = [line for line in self.ready_lines if line.live and line.live.published_at >= since]
         if not own_lines:
-            return TEMPLATE if self.is_chosen else AGENT
+            return TEMPLATE if self.is_agent_chosen else AGENT
         return REPOSITORY if Task.objects.filter(line__in=own_lines).exists() else TASK
 
     @cached_property
-    def another(self) -> bool:
+    def adds_another(self) -> bool:
         """True if it begins once more, with one more repository."""
         if "another" in self.request.GET:
             return True
-        return bool(self.connected) and not self._requested_step and self.next_step == REPOSITORY
+        return bool(self.connected_rows) and not self._requested_step and self.next_step == REPOSITORY
 
     @property
     def _requested_step(self) -> str:
@@ -188,68 +195,75 @@ class Setup:
         keys = list(STEPS)
         requested_step = self._requested_step
         if requested_step not in keys:
-            return REPOSITORY if self.another else self.next_step
+            return REPOSITORY if self.adds_another else self.next_step
         # A step that cannot be opened yet leads to the last one that can.
-        index = min(keys.index(requested_step), keys.index(self.reached))
+        index = min(keys.index(requested_step), keys.index(self.last_open_step))
         # Which templates are offered depends on the agent; once a line is there, its usual one will do.
-        if keys[index] == TEMPLATE and not self.is_chosen and not (self.lines and self.agent.may_go_on):
+        if (
+            keys[index] == TEMPLATE
+            and not self.is_agent_chosen
+            and not (self.ready_lines and self.agent.may_go_on)
+        ):
             return AGENT
         return keys[index]
 
     @property
-    def marks(self) -> list[StepMark]:
+    def step_marks(self) -> list[StepMark]:
         keys = list(STEPS)
         here = keys.index(self.step)
         # With one more repository nothing is done yet; a step of the one before is no way on.
-        last = 0 if self.another else keys.index(self.reached)
+        last = 0 if self.adds_another else keys.index(self.last_open_step)
         ready = keys.index(self.next_step) if self.next_step != REPOSITORY else last
         return [
             StepMark(
                 number + 1,
                 title,
                 "current" if number == here else "done" if number < min(ready, last) else "ahead",
-                self.at(key) if number <= last and number != here else "",
+                self.step_url(key) if number <= last and number != here else "",
             )
             for number, (key, title) in enumerate(STEPS.items())
         ]
 
-    def at(self, step: str, **more: str) -> str:
-        parameters = {"agent": self.agent.key} if self.is_chosen and step != AGENT else {}
-        if len(self.connected) > 1 and self.row is not None:
-            parameters["connected"] = str(self.row.repository.pk)
+    def step_url(self, step: str, **more: str) -> str:
+        parameters = {"agent": self.agent.key} if self.is_agent_chosen and step != AGENT else {}
+        if len(self.connected_rows) > 1 and self.chosen_row is not None:
+            parameters["connected"] = str(self.chosen_row.repository.pk)
         query = urlencode({"step": step, **parameters, **more})
         return f"{reverse('project-setup', args=[self.project.owner.key, self.project.key])}?{query}"
 
     @property
     def onward(self) -> str:
-        return self.at(AGENT)
+        return self.step_url(AGENT)
 
     @property
     def starters(self) -> list[tuple[Starter, Any]]:
-        return [(starter, templates.drawn(starter.key)) for starter in templates.offered(self.agent.key)]
+        return [
+            (starter, templates.starter_drawing(starter.key))
+            for starter in templates.available_starters(self.agent.key)
+        ]
 
     @cached_property
-    def alone(self) -> bool:
+    def is_single_person(self) -> bool:
         """Return whether the person who sets up will review, too (law §6)."""
         return Membership.objects.filter(project=self.project, user__is_active=True).count() == 1
 
     @property
-    def left_out(self) -> list[str]:
-        return templates.left_out(self.agent.key)
+    def unavailable_templates(self) -> list[str]:
+        return templates.unavailable_names(self.agent.key)
 
     def context(self) -> dict[str, Any]:
         """Return the context of the current step, and none of the others."""
         context: dict[str, Any] = {}
         if self.step == REPOSITORY:
-            context |= repositories.offered(self.request, self.project)
+            context |= repositories.form_choices(self.request, self.project)
         if self.step == AGENT:
             context["fixing"] = BY_KEY["fix-lint-findings"]
         if self.step == TASK and self.line is not None:
-            context |= start.form_of(self.request, self.line)
-            context["fields"] = [self._chosen(start_field) for start_field in context["fields"]]
+            context |= start.start_form_context(self.request, self.line)
+            context["fields"] = [self._with_repository(start_field) for start_field in context["fields"]]
         return context
 
-    def _chosen(self, field: StartField) -> StartField:
+    def _with_repository(self, field: StartField) -> StartField:
         """The repository of these steps, where the form has one to choose."""
         address = self.repository.title if self.repository else ""
         offered = [repository.title for repository in field.repositories or ()]
@@ -257,11 +271,11 @@ class Setup:
 
 
 @sensitive_post_parameters("value")
-@in_project("design")
+@project_required("design")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def setup(request: SignedIn, project: Project) -> HttpResponse:
-    setup_state = Setup(request, project)
+def setup(request: SignedInRequest, project: Project) -> HttpResponse:
+    setup_state = SetupState(request, project)
     if request.method == "POST":
         act = ACTS.get(request.POST.get("do", ""))
         step = act(setup_state) if act else ""
@@ -270,13 +284,13 @@ def setup(request: SignedIn, project: Project) -> HttpResponse:
     return _page(setup_state)
 
 
-def _page(setup_state: Setup) -> HttpResponse:
+def _page(setup_state: SetupState) -> HttpResponse:
     return show(
         setup_state.request,
         "setup/page.html",
         project=setup_state.project,
         section="home",
-        trail=tab_trail(setup_state.project, "Setup"),
+        trail=project_breadcrumb(setup_state.project, "Setup"),
         status=422 if setup_state.request.method == "POST" else 200,
         setup=setup_state,
         unprotected=workers.protection_gaps(timezone.now(), setup_state.project.pk),
@@ -284,28 +298,28 @@ def _page(setup_state: Setup) -> HttpResponse:
     )
 
 
-def _connect(setup_state: Setup) -> str:
+def _connect(setup_state: SetupState) -> str:
     """The address of the next step; "" where it is refused, as of the others."""
     require(setup_state.request, "repositories", setup_state.project)
     setup_state.form = RepositoryForm(setup_state.request.POST)
     if not setup_state.form.is_valid():
         return ""
-    made = repositories.connected(setup_state.request, setup_state.project, setup_state.form)
-    return "" if made is None else setup_state.at(REPOSITORY if _failed(made) else AGENT)
+    made = repositories.connect_repository(setup_state.request, setup_state.project, setup_state.form)
+    return "" if made is None else setup_state.step_url(REPOSITORY if _has_failed_test(made) else AGENT)
 
 
-def _failed(made: Repository) -> bool:
+def _has_failed_test(made: Repository) -> bool:
     # The test has written its result into the row.
     made.refresh_from_db()
     return not all(check["ok"] for check in made.tested or ())
 
 
-def _test(setup_state: Setup) -> str:
+def _test(setup_state: SetupState) -> str:
     require(setup_state.request, "repositories", setup_state.project)
     row = next(
         (
             row
-            for row in setup_state.rows
+            for row in setup_state.repository_rows
             if str(row.repository.pk) == setup_state.request.POST.get("repository")
         ),
         None,
@@ -313,11 +327,11 @@ def _test(setup_state: Setup) -> str:
     if row is None:
         return ""
     row.repository.project = setup_state.project
-    repositories.told(setup_state.request, row.repository)
-    return setup_state.at(REPOSITORY)
+    repositories.test_and_report(setup_state.request, row.repository)
+    return setup_state.step_url(REPOSITORY)
 
 
-def _store_key(setup_state: Setup) -> str:
+def _store_key(setup_state: SetupState) -> str:
     require(setup_state.request, "secrets", setup_state.project)
     agent = setup_state.agent
     name = setup_state.request.POST.get("name", "")
@@ -338,48 +352,48 @@ def _store_key(setup_state: Setup) -> str:
         setup_state.key_problem = fault.message if isinstance(fault, Invalid) else fault.detail
         return ""
     messages.success(setup_state.request, f"{name} is stored")
-    return setup_state.at(AGENT, agent=agent.key)
+    return setup_state.step_url(AGENT, agent=agent.key)
 
 
-def _reach(setup_state: Setup) -> str:
+def _ask_model(setup_state: SetupState) -> str:
     """Ask the model of the chosen agent, where a key can ask it."""
     require(setup_state.request, "secrets", setup_state.project)
     agent, session = setup_state.agent, setup_state.request.session
-    if agent.askable:
-        answer = asdict(agents.ask(setup_state.project, agent, timezone.now()))
+    if agent.probe_secret:
+        answer = asdict(agents.ask_model(setup_state.project, agent, timezone.now()))
         all_answers = session.get(MODELS, {})
         project = str(setup_state.project.pk)
         # A new object: Django does not see what changes inside a value of the session.
         session[MODELS] = {**all_answers, project: {**all_answers.get(project, {}), agent.key: answer}}
-    return setup_state.at(AGENT, agent=agent.key)
+    return setup_state.step_url(AGENT, agent=agent.key)
 
 
-def _begin(setup_state: Setup) -> str:
+def _create_line(setup_state: SetupState) -> str:
     """A line from the template, published as it is. A draft that cannot be published stays, and is named."""
     require(setup_state.request, "publish", setup_state.project)
     starter = BY_KEY.get(setup_state.request.POST.get("template", ""))
-    if starter is None or starter not in templates.offered(setup_state.agent.key):
+    if starter is None or starter not in templates.available_starters(setup_state.agent.key):
         setup_state.problem = "Choose one of the templates."
         return ""
-    form = setup_state.commands = proposals.form_of(setup_state.repository, setup_state.request.POST)
+    form = setup_state.commands_form = proposals.setup_form(setup_state.repository, setup_state.request.POST)
     if not form.is_valid():
         return ""
     try:
-        commands = form.commands()
+        commands = form.station_commands()
         if lacking := commands.missing_commands(starter.line):
             raise Invalid.at(lacking[0], f"{starter.line.name} needs a command here.")
         if setup_state.repository is not None and setup_state.may_prepare:
             proposals.save_environment(setup_state.repository, form, by=setup_state.request.user)
-            proposals.keep_commands(setup_state.repository, form)
+            proposals.store_commands(setup_state.repository, form)
     except Invalid as fault:
-        proposals.placed(form, fault)
+        proposals.add_fault(form, fault)
         return ""
     try:
         of = setup_state.repository.name if setup_state.repository else ""
         agent, by = setup_state.agent, setup_state.request.user
         # A stored key counts before a sign-in on a runner.
         lent = bool(agent.signed_in and not agent.stored)
-        setup_state.drafted = templates.begin(
+        setup_state.drafted = templates.create_line(
             setup_state.project, starter, agent.key, by, commands, of, on_runner=lent
         )
         templates.publish(setup_state.drafted, setup_state.request.user)
@@ -390,7 +404,7 @@ def _begin(setup_state: Setup) -> str:
         setup_state.problem = refusal.detail
         return ""
     messages.success(setup_state.request, f"{setup_state.drafted.name} is published")
-    return setup_state.at(TASK, line=setup_state.drafted.key)
+    return setup_state.step_url(TASK, line=setup_state.drafted.key)
 
 
-ACTS = {"connect": _connect, "test": _test, "key": _store_key, "reach": _reach, "begin": _begin}
+ACTS = {"connect": _connect, "test": _test, "key": _store_key, "reach": _ask_model, "begin": _create_line}

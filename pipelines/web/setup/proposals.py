@@ -12,9 +12,9 @@ from django.utils import timezone
 from pipelines.errors import Invalid
 from pipelines.lines.starters.commands import StationCommands
 from pipelines.models import Repository, User
-from pipelines.people import preparing, repositories
-from pipelines.people.preparing import PrepareText, ServiceText, words
-from pipelines.web.project.prepare_forms import PrepareForm, private_of
+from pipelines.people import environment_settings, repositories
+from pipelines.people.environment_settings import PreparationText, ServiceText, split_command
+from pipelines.web.project.prepare_forms import PrepareForm, private_initial
 from pipelines.work.spec.ecosystems import CORRECTED, Proposal
 from pipelines.work.spec.preparation import Preparation
 
@@ -31,12 +31,12 @@ class SetupForm(PrepareForm):
     version = forms.CharField(max_length=4000, required=False)
     publish = forms.CharField(max_length=4000, required=False)
 
-    def commands(self) -> StationCommands:
+    def station_commands(self) -> StationCommands:
         """:raises Invalid: with the field"""
-        return StationCommands(**{name: words(self.cleaned_data[name], name) for name in COMMANDS})
+        return StationCommands(**{name: split_command(self.cleaned_data[name], name) for name in COMMANDS})
 
     @property
-    def shows_more(self) -> bool:
+    def has_rare_errors(self) -> bool:
         """Return whether a command that few templates use is wrong."""
         # The last three: update, version and publish
         return any(self[name].errors for name in COMMANDS[3:])
@@ -46,7 +46,7 @@ def proposal_of(repository: Repository | None) -> Proposal:
     return repositories.proposal_of(repository) if repository else Proposal()
 
 
-def initial(repository: Repository | None) -> dict[str, Any]:
+def initial_values(repository: Repository | None) -> dict[str, Any]:
     """An environment that is set stays as it is."""
     proposal = proposal_of(repository)
     preparation = Preparation.of_dict((repository.prepare if repository else None) or {})
@@ -57,14 +57,14 @@ def initial(repository: Repository | None) -> dict[str, Any]:
         "command": command,
         "cache": cache,
         "hosts": "\n".join(hosts),
-        **private_of(preparation),
+        **private_initial(preparation),
         **{name: getattr(proposal, name) for name in COMMANDS},
     }
 
 
-def form_of(repository: Repository | None, posted: Any = None) -> SetupForm:
+def setup_form(repository: Repository | None, posted: Any = None) -> SetupForm:
     """A request that says nothing of the commands takes them as proposed."""
-    defaults = initial(repository)
+    defaults = initial_values(repository)
     if posted is None:
         return SetupForm(initial=defaults)
     values = {key: posted.get(key, value) for key, value in defaults.items()}
@@ -82,21 +82,21 @@ def save_environment(repository: Repository, form: SetupForm, *, by: User) -> No
         for service in preparation.services
     ]
     form_data = {name: form.cleaned_data[name] for name in ("command", "cache", "hosts", "private")}
-    preparing.change(
+    environment_settings.change_environment(
         repository,
-        PrepareText(**form_data, image=preparation.image, services=services),
+        PreparationText(**form_data, image=preparation.image, services=services),
         by=by,
         now=timezone.now(),
     )
 
 
-def keep_commands(repository: Repository, form: SetupForm) -> None:
+def store_commands(repository: Repository, form: SetupForm) -> None:
     """Keep what was typed in place of the proposal; what was found of it before is looked at again."""
     typed = {name: form.cleaned_data[name] for name in CORRECTED}
-    repositories.corrected(repository, typed, now=timezone.now())
+    repositories.store_corrections(repository, typed, now=timezone.now())
 
 
-def placed(form: SetupForm, fault: Invalid) -> None:
+def add_fault(form: SetupForm, fault: Invalid) -> None:
     if fault.path in form.fields:
         form.add_error(fault.path, fault.message)
     else:

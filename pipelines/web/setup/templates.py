@@ -26,27 +26,31 @@ def agents_of(starter: Starter) -> set[str]:
     return {key for key in agent_keys if key in PRESETS and not PRESETS[key].fixed}
 
 
-def offered(agent: str) -> list[Starter]:
+def available_starters(agent: str) -> list[Starter]:
     """Return the templates whose tasks work in a repository; for an agent without a model those that need
     none."""
-    return [starter for starter in _in_repository() if not (PRESETS[agent].fixed and agents_of(starter))]
+    return [
+        starter for starter in _repository_starters() if not (PRESETS[agent].fixed and agents_of(starter))
+    ]
 
 
-def left_out(agent: str) -> list[str]:
+def unavailable_names(agent: str) -> list[str]:
     """The names of those that need an agent with a model, where this one has none."""
-    return [starter.line.name for starter in _in_repository() if PRESETS[agent].fixed and agents_of(starter)]
+    return [
+        starter.line.name for starter in _repository_starters() if PRESETS[agent].fixed and agents_of(starter)
+    ]
 
 
-def _in_repository() -> list[Starter]:
+def _repository_starters() -> list[Starter]:
     return [starter for starter in STARTERS if starter.line.workspace]
 
 
 @cache
-def drawn(key: str) -> Any:
+def starter_drawing(key: str) -> Any:
     return drawing_of(next(starter for starter in STARTERS if starter.key == key).line)
 
 
-def begin(
+def create_line(
     project: Project,
     starter: Starter,
     agent: str,
@@ -68,7 +72,7 @@ def begin(
         # In the text, so that the comments of the template stay.
         text = text.replace(f"agent: {old_agent}\n", f"agent: {agent}\n{more}")
     document = with_commands(text, commands) if commands else text
-    return publishing.create_line(project, key, name, _named(document, name), user)
+    return publishing.create_line(project, key, name, _with_name(document, name), user)
 
 
 def _free_name(project: Project, name: str, of: str) -> str:
@@ -78,7 +82,7 @@ def _free_name(project: Project, name: str, of: str) -> str:
     return next(option for option in chain((name, own), numbered) if option not in used)
 
 
-def _named(document: str | dict[str, Any], name: str) -> str | dict[str, Any]:
+def _with_name(document: str | dict[str, Any], name: str) -> str | dict[str, Any]:
     if isinstance(document, str):
         return document
     return {**document, "name": name}
@@ -89,7 +93,7 @@ def publish(line: Line, user: User) -> None:
     publishing.publish(line, user=user, based_on=line.draft_number)
 
 
-def ready(project: Project) -> list[Line]:
+def ready_lines(project: Project) -> list[Line]:
     """Lines that are live and let tasks work in a repository, the latest first. Those of the demo were there before
     anybody set anything up."""
     live = project.lines.filter(live__isnull=False, archived_at=None).exclude(live__name=SHIPPED)

@@ -22,11 +22,11 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     return {
         "frame": "base.html",
         "second_factor_due": SimpleLazyObject(lambda: accounts.needs_second_factor(user)),
-        "projects": SimpleLazyObject(lambda: _switched_to(request, user)),
+        "projects": SimpleLazyObject(lambda: _switcher_projects(request, user)),
     }
 
 
-def _switched_to(request: HttpRequest, user: User) -> list[Project]:
+def _switcher_projects(request: HttpRequest, user: User) -> list[Project]:
     """Return the projects for the switcher; those that the page has read for itself are not read again."""
     page_projects: list[Project] | None = getattr(request, "seen_projects", None)
     projects: Iterable[Project] = access.projects_seen_by(user) if page_projects is None else page_projects

@@ -68,9 +68,9 @@ def design(request: HttpRequest) -> HttpResponse:
     if not settings.DEBUG:
         raise Http404
     if request.GET.get("frame") == "shell":
-        return render(request, "design/shell.html", _shell(request))
+        return render(request, "design/shell.html", _shell_context(request))
     only = request.GET.get("only")
-    names = [name for name in specimens() if only in (None, "", name)]
+    names = [name for name in specimen_names() if only in (None, "", name)]
     if not names:
         raise Http404
     now = timezone.now()
@@ -90,7 +90,7 @@ def design(request: HttpRequest) -> HttpResponse:
     return render(request, "design/page.html", context)
 
 
-def _shell(request: HttpRequest) -> dict[str, object]:
+def _shell_context(request: HttpRequest) -> dict[str, object]:
     """Sample content for the shell. Theme, density and single-letter keys can be tried by parameters."""
     query = request.GET
     person = SamplePerson(
@@ -113,7 +113,7 @@ def _shell(request: HttpRequest) -> dict[str, object]:
     }
 
 
-def specimens() -> list[str]:
+def specimen_names() -> list[str]:
     """Names of the specimens: one template each, in the order of their file names."""
     folder = Path(settings.BASE_DIR, "templates", SPECIMENS)
     return sorted(path.stem for path in folder.glob("*.html"))

@@ -13,8 +13,14 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from pipelines.web.shell import request_id
-from pipelines.web.shell.away import RETRY_SECONDS, is_away, is_full, words, words_of_full
-from pipelines.web.shell.coming_back import is_part, way_back
+from pipelines.web.shell.navigation import is_htmx_request, return_path
+from pipelines.web.shell.outage_errors import (
+    RETRY_SECONDS,
+    disk_full_message,
+    is_database_unavailable,
+    is_disk_full,
+    unavailable_message,
+)
 
 PROBLEMS = {
     400: ("The request is malformed", "The server cannot read this request."),
@@ -30,23 +36,23 @@ PROBLEMS = {
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(request, 400)
+    return _error_page(request, 400)
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(request, 403, message=_said(exception))
+    return _error_page(request, 403, message=_refusal_message(exception))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(request, 404)
+    return _error_page(request, 404)
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     """A form from before somebody signed in again, or out, leads back to its page, where what was typed is kept."""
-    back = way_back(request)
-    if of_api(request) or not back or request.content_type == "application/json":
-        return _page(request, 403, message=reason)
-    if is_part(request):
+    back = return_path(request)
+    if is_api_request(request) or not back or request.content_type == "application/json":
+        return _error_page(request, 403, message=reason)
+    if is_htmx_request(request):
         # A script leaves the page as it is, with what was typed, and says so.
         return HttpResponse(status=401)
     if not request.user.is_authenticated and request.path != reverse("sign-in"):
@@ -54,7 +60,7 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     return render(request, "errors/stale.html", {"back": back, "session_ended": True}, status=403)
 
 
-def not_allowed(allowed: str) -> HttpResponse:
+def method_not_allowed(allowed: str) -> HttpResponse:
     """405 of an address of the API."""
     response = _problem(405)
     response["Allow"] = allowed
@@ -63,30 +69,30 @@ def not_allowed(allowed: str) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Called while the error is handled: that the database is away, or a disk is full, is no failure of the server."""
-    if is_full(sys.exc_info()[1]):
-        return full(request)
-    if is_away(sys.exc_info()[1]):
+    if is_disk_full(sys.exc_info()[1]):
+        return disk_full(request)
+    if is_database_unavailable(sys.exc_info()[1]):
         return unavailable(request)
     try:
-        return _page(request, 500)
+        return _error_page(request, 500)
     except Exception:  # noqa: BLE001  # what failed may be the shell itself
         return _plain(500)
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
     """503, as a page or, where a program asked, as JSON. Without the database."""
-    response = _without_database(request, 503, words())
+    response = _error_without_database(request, 503, unavailable_message())
     response["Retry-After"] = str(RETRY_SECONDS)
     return response
 
 
-def full(request: HttpRequest) -> HttpResponse:
-    """507, likewise."""
-    return _without_database(request, 507, words_of_full())
+def disk_full(request: HttpRequest) -> HttpResponse:
+    """Return 507 (the disk is full), as a page or as JSON. Uses no database."""
+    return _error_without_database(request, 507, disk_full_message())
 
 
-def _without_database(request: HttpRequest, status: int, detail: str) -> HttpResponse:
-    if of_api(request):
+def _error_without_database(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+    if is_api_request(request):
         return _problem(status, detail)
     if request.content_type == "application/json":
         return JsonResponse({"detail": detail}, status=status)
@@ -106,17 +112,17 @@ def too_many(request: HttpRequest, seconds: int, reason: str = "") -> HttpRespon
         problem = {"path": "", "message": detail, "hint": ""}
         response: HttpResponse = JsonResponse({"detail": detail, "problems": [problem]}, status=429)
     else:
-        response = _page(request, 429, message=reason)
+        response = _error_page(request, 429, message=reason)
     response["Retry-After"] = str(seconds)
     return response
 
 
-def guessing(request: HttpRequest) -> HttpResponse:
+def rate_limited(request: HttpRequest) -> HttpResponse:
     """429 for whoever tries names, passwords or codes (`ACCOUNT_RATE_LIMITS`)."""
     return too_many(request, 60)
 
 
-def of_api(request: HttpRequest) -> bool:
+def is_api_request(request: HttpRequest) -> bool:
     return request.path_info.startswith("/api/")
 
 
@@ -132,14 +138,14 @@ def _problem(status: int, detail: str = "") -> HttpResponse:
     return JsonResponse(problem, status=status, content_type="application/problem+json")
 
 
-def _page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
-    if of_api(request):
+def _error_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
+    if is_api_request(request):
         return _problem(status, context.get("message", ""))
     context["request_id"] = request_id.current()
     return render(request, f"errors/{status}.html", context, status=status)
 
 
-def _said(exception: Exception | None) -> str:
+def _refusal_message(exception: Exception | None) -> str:
     """Return the message of a view that refused; never the text of any other exception."""
     text = str(exception) if exception else ""
     return text if text and len(text) < 500 else ""

@@ -19,7 +19,7 @@ from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify_roles, slug
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.escalations import WORDS_TO_RESOLVE
-from pipelines.web.shell.json_text import JsonText
+from pipelines.web.shell.json_text import JsonTextField
 
 METADATA = "metadata."
 """What the fields of a form for metadata begin with."""
@@ -27,19 +27,21 @@ DAYS = ((30, "30 days"), (90, "90 days"), (365, "1 year"))
 
 
 class PersonalForm(forms.ModelForm):
-    time_zone = forms.ChoiceField(label="Time zone", choices=lambda: [(z, z) for z in sorted(_zones())])
+    time_zone = forms.ChoiceField(
+        label="Time zone", choices=lambda: [(z, z) for z in sorted(_time_zone_names())]
+    )
 
     class Meta:
         model = User
         fields = ("first_name", "last_name", "email", "theme", "density", "time_zone", "letter_shortcuts")
 
 
-def _zones() -> set[str]:
+def _time_zone_names() -> set[str]:
     # Names without a slash are old ones, such as EST; localtime is that of the server
     return {name for name in zoneinfo.available_timezones() if "/" in name or name == "UTC"} - {"localtime"}
 
 
-class NewToken(forms.Form):
+class NewTokenForm(forms.Form):
     """A token of a person: what it may do is what the person may, within these scopes."""
 
     name = forms.CharField(label="Name", max_length=100)
@@ -50,7 +52,7 @@ class NewToken(forms.Form):
         return now + timedelta(days=self.cleaned_data["days"])
 
 
-class NewMachineToken(NewToken):
+class NewMachineTokenForm(NewTokenForm):
     """A token of a machine: a role in one project, and never a decision at a gate."""
 
     # Reviewer is not offered: a machine never decides, and the role gives nothing else.
@@ -77,7 +79,7 @@ class RolesForm(forms.Form):
         return simplify_roles(self.cleaned_data["roles"])
 
 
-class AddMember(RolesForm):
+class AddMemberForm(RolesForm):
     """Somebody whom the admin `by` works with elsewhere. Whoever they do not know is invited: nobody learns here which
     accounts there are."""
 
@@ -100,7 +102,7 @@ class AddMember(RolesForm):
         return name
 
 
-class OfferingForm(forms.Form):
+class ChoiceForm(forms.Form):
     """The choices of one field, `offered`, are of who asks."""
 
     offered = ""
@@ -112,7 +114,7 @@ class OfferingForm(forms.Form):
         field.choices = choices
 
 
-class NewGroup(forms.Form):
+class NewGroupForm(forms.Form):
     key = forms.CharField(label="Key", max_length=64, validators=[slug])
     name = forms.CharField(label="Name", max_length=200)
 
@@ -127,7 +129,7 @@ class NewGroup(forms.Form):
         return key
 
 
-class GroupPeople(forms.Form):
+class GroupMembersForm(forms.Form):
     """Only members of the project can be in one of its groups."""
 
     members = forms.ModelMultipleChoiceField(queryset=User.objects.none(), required=False)
@@ -139,7 +141,7 @@ class GroupPeople(forms.Form):
         members.queryset = User.objects.filter(memberships__project=project)
 
 
-class LinesField(forms.CharField):
+class TextLinesField(forms.CharField):
     """Field of one entry a line; empty lines are ignored."""
 
     def clean(self, value: Any) -> list[str]:
@@ -155,14 +157,14 @@ class AgentForm(forms.Form):
         queryset=User.objects.none(), error_messages={"required": "Choose who is responsible for it."}
     )
     contract_version = forms.CharField(max_length=40, required=False)
-    allowed_inputs = LinesField(max_length=20_000, required=False)
-    allowed_outputs = LinesField(max_length=20_000, required=False)
-    forbidden_actions = LinesField(max_length=20_000, required=False)
-    required_checks = LinesField(max_length=20_000, required=False)
+    allowed_inputs = TextLinesField(max_length=20_000, required=False)
+    allowed_outputs = TextLinesField(max_length=20_000, required=False)
+    forbidden_actions = TextLinesField(max_length=20_000, required=False)
+    required_checks = TextLinesField(max_length=20_000, required=False)
     escalates_to = forms.CharField(max_length=100, required=False)
     valid_until = forms.DateField(required=False)
     capacity = forms.IntegerField(min_value=0, max_value=100_000, required=False)
-    trust = LinesField(max_length=20_000, required=False)
+    trust = TextLinesField(max_length=20_000, required=False)
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -187,7 +189,7 @@ class AgentForm(forms.Form):
         day = self.cleaned_data["valid_until"]
         return datetime.combine(day, time.max, UTC) if day else None
 
-    def values(self) -> dict[str, Any]:
+    def model_fields(self) -> dict[str, Any]:
         """Fields of the model."""
         field_values = {
             name: value for name, value in self.cleaned_data.items() if name not in ("owner", "key")
@@ -195,7 +197,7 @@ class AgentForm(forms.Form):
         return {**field_values, "owner_id": self.cleaned_data["owner"].pk}
 
 
-class NewAgent(AgentForm):
+class NewAgentForm(AgentForm):
     key = forms.CharField(max_length=64, validators=[agent_id])
 
     def clean_key(self) -> str:
@@ -205,39 +207,39 @@ class NewAgent(AgentForm):
         return key
 
 
-class SeenForm(forms.Form):
+class TokenVersionForm(forms.Form):
     """`token_version`: what the page showed of the position when the person decided."""
 
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
 
 
-class MoveForm(SeenForm):
+class MoveForm(TokenVersionForm):
     """Form of a move by hand; "" is where the position stands."""
 
     to = forms.CharField(label="Station", max_length=64, required=False)
     reason = forms.CharField(label="Reason", max_length=10_000, required=False)
 
 
-class Reason(forms.Form):
+class ReasonForm(forms.Form):
     reason = forms.CharField(label="Reason", max_length=10_000)
 
 
-class EndedRetry(forms.Form):
+class EndedTaskRetryForm(forms.Form):
     """Form of a retry of a task that has ended: at which station, and why, where somebody gives a reason."""
 
     station = forms.CharField(label="Station", max_length=64)
     reason = forms.CharField(label="Reason", max_length=10_000, required=False)
 
 
-class SeenReason(SeenForm, Reason):
+class VersionedReasonForm(TokenVersionForm, ReasonForm):
     """A reason about a position, bound to what the page showed of it."""
 
 
-class Escalated(Reason):
+class EscalationForm(ReasonForm):
     trigger = forms.CharField(label="What it is about", max_length=100)
 
 
-class Resolved(Reason):
+class EscalationResolutionForm(ReasonForm):
     """`route` counts only where a station or a branch is chosen."""
 
     word = forms.ChoiceField(
@@ -248,12 +250,12 @@ class Resolved(Reason):
     route = forms.CharField(max_length=64, required=False)
 
     @property
-    def said(self) -> dict[str, Any]:
+    def resolution(self) -> dict[str, Any]:
         form_data = self.cleaned_data
         return {**form_data, "route": form_data["route"] if form_data["word"] in ("route", "choose") else ""}
 
 
-class Unlocked(Reason):
+class DeadlockResolutionForm(ReasonForm):
     """`output`: any JSON value, and counts only where one is chosen."""
 
     word = forms.ChoiceField(
@@ -261,19 +263,21 @@ class Unlocked(Reason):
         choices=[(word, word) for word in DEADLOCK_WORDS],
         error_messages={"required": "Choose one."},
     )
-    output = JsonText(label="Output", required=False, error_messages={"invalid": "This is not valid JSON."})
+    output = JsonTextField(
+        label="Output", required=False, error_messages={"invalid": "This is not valid JSON."}
+    )
 
     @property
-    def said(self) -> dict[str, Any]:
+    def resolution(self) -> dict[str, Any]:
         form_data = self.cleaned_data
         return {**form_data, "output": form_data["output"] if form_data["word"] == "output" else None}
 
 
-class AnswerForm(SeenForm):
+class AnswerForm(TokenVersionForm):
     text = forms.CharField(label="Answer", max_length=10_000)
 
 
-class GivenHandoff(SeenForm):
+class HandoffForm(TokenVersionForm):
     document = forms.CharField(label="Handoff document", max_length=300_000)
 
     def clean_document(self) -> Any:
@@ -283,20 +287,20 @@ class GivenHandoff(SeenForm):
             raise ValidationError(f"This is not valid JSON: {fault}.") from fault
 
 
-class Supplied(SeenForm):
+class MetadataForm(TokenVersionForm):
     """Besides, one field `metadata.NAME` for each that is asked for: `posted`, as they came; the engine checks them."""
 
     def clean(self) -> dict[str, Any]:
         form_data = super().clean() or self.cleaned_data
-        return {**form_data, "posted": {name: self.data[name] for name in posted(self.data)}}
+        return {**form_data, "posted": {name: self.data[name] for name in posted_metadata(self.data)}}
 
 
-def posted(data: Mapping[str, str]) -> dict[str, str]:
+def posted_metadata(data: Mapping[str, str]) -> dict[str, str]:
     """The fields for metadata, to be shown again."""
     return {name: data[name].replace("\0", "") for name in data if name.startswith(METADATA)}
 
 
-class Fact(SeenForm):
+class EvaluationAnswerForm(TokenVersionForm):
     """An answer to an evaluation: one word of two."""
 
     answer = forms.ChoiceField(
@@ -307,7 +311,7 @@ class Fact(SeenForm):
     text = forms.CharField(label="Explanation", max_length=10_000, required=False)
 
 
-def first_fault(form: forms.Form) -> str:
+def first_error(form: forms.Form) -> str:
     """The first fault of a form that is not valid, with the label of its field."""
     for name, faults in form.errors.items():
         # This field is hidden: whoever reads the fault could not mend it
@@ -317,14 +321,14 @@ def first_fault(form: forms.Form) -> str:
     return "This form is not complete."
 
 
-class DraftText(forms.Form):
+class DraftTextForm(forms.Form):
     """`strip` is off: the text is kept as it was typed."""
 
     text = forms.CharField(label="Document", max_length=2_000_000, strip=False, required=False)
     based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1)
 
 
-class Publish(forms.Form):
+class PublishForm(forms.Form):
     """Form of the Publish page as displayed: `based_on` the draft's number, `live` the number of the version
     that it was compared with (0: none), `findings` and `plan` digests. Texts that are too long are refused
     by `publish_review`."""
@@ -342,28 +346,28 @@ class Publish(forms.Form):
         return {**form_data, "migrate": form_data.get("running") == "migrate"}
 
 
-class Restore(forms.Form):
+class RestoreForm(forms.Form):
     """`source`: the number of a version, or `aside-<id>`; `based_on`: of the draft that the page showed."""
 
     source = forms.RegexField(r"^(\d{1,8}|aside-\d{1,18})$")
     based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1)
 
 
-class VersionName(forms.Form):
+class VersionNameForm(forms.Form):
     name = forms.CharField(label="Name of the version", required=False)
 
 
-class Empty(forms.Form):
+class EmptyLineForm(forms.Form):
     """A line that begins with nothing but its name."""
 
     name = forms.CharField(label="Name", max_length=200, error_messages={"required": "Give the line a name."})
 
 
-class Import(forms.Form):
+class ImportForm(forms.Form):
     text = forms.CharField(label="Document", max_length=2_000_000, strip=False, required=False)
     file = forms.FileField(label="File", required=False, allow_empty_file=True)
-    paths = JsonText(required=False)
-    """Of the files of `folder`, in their order: the name of an uploaded file has no folder."""
+    paths = JsonTextField(required=False)
+    """Of the files of `folder_files`, in their order: the name of an uploaded file has no folder."""
 
     def clean_paths(self) -> list[str]:
         paths = self.cleaned_data["paths"] or []
@@ -371,7 +375,7 @@ class Import(forms.Form):
             raise ValidationError("Choose the folder again.")
         return paths
 
-    def folder(self) -> dict[str, bytes]:
+    def folder_files(self) -> dict[str, bytes]:
         """Its files by path. Raises DocumentError."""
         files = self.files.getlist("folder") if hasattr(self.files, "getlist") else []
         uploaded = [file for file in files if file.name]
@@ -388,11 +392,11 @@ class Import(forms.Form):
             raise ValidationError("The file is larger than 2 MB.")
         return file
 
-    def opened(self) -> document_import.ImportedDocument:
+    def open_document(self) -> document_import.ImportedDocument:
         """A line, or a document of another system as one; a .zip is that of a folder. Raises DocumentError."""
         file = self.cleaned_data.get("file")
         if not file:
-            folder = self.folder()
+            folder = self.folder_files()
             return (
                 document_import.import_files(folder)
                 if folder
@@ -406,7 +410,7 @@ class Import(forms.Form):
             else document_import.import_document(content)
         )
 
-    def given(self) -> str:
+    def submitted_text(self) -> str:
         """Return the text that was pasted or chosen, to be mended; nothing of a file that is not text."""
         file = self.cleaned_data.get("file") if self.is_valid() else None
         if not file:

@@ -14,10 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Worker
-from pipelines.models.plumbing.compiled import execute
+from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports.bus import bus_errors
 from pipelines.ports.terms import ALIVE_SECONDS
-from pipelines.queries import unoffered
+from pipelines.queries import unclaimable_jobs
 from pipelines.web.statements import PING
 
 PATIENCE = 3.0
@@ -30,7 +30,7 @@ async def healthz(request: HttpRequest) -> JsonResponse:
     no running worker offers to do, `jobs_without_worker`, where there are some. `space`: no disk of a running worker is
     full."""
     (database, worker, space, waiting), layer = await asyncio.gather(
-        sync_to_async(_stored)(), _channel_layer()
+        sync_to_async(_read_health)(), _is_channel_layer_up()
     )
     parts = {"database": database, "worker": worker, "space": space, "channel_layer": layer}
     good = all(parts.values())
@@ -43,7 +43,7 @@ async def healthz(request: HttpRequest) -> JsonResponse:
     return answer
 
 
-def _stored() -> tuple[bool, bool, bool, int]:
+def _read_health() -> tuple[bool, bool, bool, int]:
     """Return whether the database answers, whether a worker was active lately by the database's clock,
     whether all such workers have room, and how many jobs no worker offers to do."""
     try:
@@ -52,12 +52,12 @@ def _stored() -> tuple[bool, bool, bool, int]:
         # Workers of this installation; a runner elsewhere has a token.
         alive = Worker.objects.filter(seen_at__gte=alive_since, stopped_at=None, token=None)
         full = list(alive.values_list("no_space", flat=True))
-        return True, bool(full), not any(full), unoffered.count()
+        return True, bool(full), not any(full), unclaimable_jobs.count()
     except Error:
         return False, False, False, 0
 
 
-async def _channel_layer() -> bool:
+async def _is_channel_layer_up() -> bool:
     """Our own layer says whether it listens; any other has to carry a message to itself."""
     layer = get_channel_layer()
     if layer is None:
@@ -65,12 +65,12 @@ async def _channel_layer() -> bool:
     if hasattr(layer, "wait_listening"):
         return await asyncio.to_thread(layer.wait_listening, PATIENCE)
     try:
-        return await asyncio.wait_for(_carries(layer), PATIENCE)
+        return await asyncio.wait_for(_can_round_trip(layer), PATIENCE)
     except bus_errors(TimeoutError, OSError):
         return False
 
 
-async def _carries(layer: object) -> bool:
+async def _can_round_trip(layer: object) -> bool:
     channel = await layer.new_channel("health.")  # type: ignore[attr-defined]
     await layer.send(channel, {"type": "health"})  # type: ignore[attr-defined]
     answer: dict[str, str] = await layer.receive(channel)  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
 
 
-class JsonText(forms.JSONField):
+class JsonTextField(forms.JSONField):
     """Refuses also what the parser breaks at (nested too deeply, a number of too many digits), and halves of
     characters, which no page can show."""
 

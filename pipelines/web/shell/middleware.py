@@ -23,7 +23,7 @@ from pipelines.web.shell import errors
 View = Callable[[HttpRequest], HttpResponse]
 
 
-class PlainText:
+class NullByteGuard:
     """Refuses NUL in an address: PostgreSQL holds no such text, and no page means it."""
 
     def __init__(self, get_response: View) -> None:
@@ -36,7 +36,7 @@ class PlainText:
         return self.get_response(request)
 
 
-class ApiProblems:
+class ApiMethodProblems:
     """405 of the API is a problem, too: the library answers it as text, before any operation."""
 
     def __init__(self, get_response: View) -> None:
@@ -44,8 +44,8 @@ class ApiProblems:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if response.status_code == 405 and errors.of_api(request):
-            return errors.not_allowed(response.get("Allow", ""))
+        if response.status_code == 405 and errors.is_api_request(request):
+            return errors.method_not_allowed(response.get("Allow", ""))
         return response
 
 
@@ -67,7 +67,7 @@ class VisibleText:
         return response
 
 
-class ReadersClock:
+class ReaderTimeZone:
     """Times in the zone of the person who reads them."""
 
     def __init__(self, get_response: View) -> None:
@@ -75,11 +75,11 @@ class ReadersClock:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         name = getattr(request.user, "time_zone", "UTC") if request.user.is_authenticated else "UTC"
-        with timezone.override(zone(name)):
+        with timezone.override(time_zone_of(name)):
             return self.get_response(request)
 
 
-def zone(name: str) -> zoneinfo.ZoneInfo:
+def time_zone_of(name: str) -> zoneinfo.ZoneInfo:
     """UTC where the name is unknown here: zones come and go with the system's table."""
     try:
         return zoneinfo.ZoneInfo(name)
@@ -91,7 +91,7 @@ NOTED_EVERY = 300.0
 MOST_REMEMBERED = 10_000
 
 
-class Activity:
+class SessionActivity:
     """Middleware. A process notes a session when it has known it for NOTED_EVERY seconds; sign-in notes it first."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -19,9 +19,9 @@ from pipelines.models import Line, Project, User
 from pipelines.people import accounts
 from pipelines.templatetags.shell import LAST_PROJECT
 from pipelines.web.shell import errors
-from pipelines.web.shell.coming_back import is_link, is_part, way_back
+from pipelines.web.shell.costly_requests import TurnRefused, taking_turn
+from pipelines.web.shell.navigation import is_htmx_request, is_navigation, return_path
 from pipelines.web.shell.scope import PageScope
-from pipelines.web.shell.turns import TooMuch, turn
 
 Crumb = Mapping[str, str]
 
@@ -29,66 +29,73 @@ Crumb = Mapping[str, str]
 LOOPBACK = frozenset(("127.0.0.1", "::1"))
 
 
-def from_this_machine(request: HttpRequest) -> bool:
+def is_local_request(request: HttpRequest) -> bool:
     """Return whether nobody else can have sent the request: a proxy in front would make everybody local."""
     return request.META.get("REMOTE_ADDR") in LOOPBACK and "HTTP_X_FORWARDED_FOR" not in request.META
 
 
-class SignedIn(HttpRequest):
-    """A request of somebody who is signed in, as the views behind `signed_in` and `in_project` get it."""
+class SignedInRequest(HttpRequest):
+    """A request of somebody who is signed in, as the views behind `sign_in_required` and `project_required` get it."""
 
     user: User
 
 
-def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Signed-out people go to the sign-in page and come back; who has no password yet, or lacks a
-    second factor that a project of theirs requires, sets one up first."""
+def sign_in_required(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Decorate a view for people who are signed in. Others go to the sign-in page and come back; whoever has
+
+    no password, or lacks a required second factor, sets one up first.
+    """
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
-            return signed_out(request)
+            return redirect_to_sign_in(request)
         if accounts.needs_password(request.user) and request.path != reverse("password-set"):
-            return _go(request, "password-set")
+            return _redirect_with_return(request, "password-set")
         if accounts.needs_second_factor(request.user) and request.path != reverse("password-set"):
-            return _set_up(request)
+            return _redirect_to_second_factor(request)
         return view(request, *args, **kwargs)
 
     return guarded
 
 
-def signed_out(request: HttpRequest) -> HttpResponse:
+def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect to the sign-in page; a request of a script leaves the page, and the text typed in it, where it
     is, and says so (static/ts/failures.ts)."""
-    if is_part(request) and not is_link(request):
+    if is_htmx_request(request) and not is_navigation(request):
         return HttpResponse(status=401)
-    return _go(request, "sign-in")
+    return _redirect_with_return(request, "sign-in")
 
 
-def _go(request: HttpRequest, name: str) -> HttpResponse:
+def _redirect_with_return(request: HttpRequest, name: str) -> HttpResponse:
     """Redirect to a page outside, with the way back to where the person was."""
-    back = way_back(request)
+    back = return_path(request)
     address = reverse(name) + (f"?{urlencode({'next': back})}" if back else "")
     # A redirect that a script follows would put that page into a part of this one.
-    return HttpResponseClientRedirect(address) if is_part(request) else redirect(address)
+    return HttpResponseClientRedirect(address) if is_htmx_request(request) else redirect(address)
 
 
-def _set_up(request: HttpRequest) -> HttpResponse:
+def _redirect_to_second_factor(request: HttpRequest) -> HttpResponse:
     """Redirect to the pages of second factors. A part of these pages, such as a number in the sidebar, leads
     nobody away."""
     place = reverse("mfa_index"), reverse("account_reauthenticate")
     on = urlsplit(request.headers.get("HX-Current-URL", "")).path
     return (
-        HttpResponse(status=204) if is_part(request) and on.startswith(place) else _go(request, "mfa_index")
+        HttpResponse(status=204)
+        if is_htmx_request(request) and on.startswith(place)
+        else _redirect_with_return(request, "mfa_index")
     )
 
 
-def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
-    """The view gets the Project instead of the two keys of its address. What one may not see is a 404, never a 403;
-    what a member's role does not allow is a 403 that says so."""
+def project_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
+    """Decorate a view so that it gets the Project instead of the two keys of its address. A project that the
+
+    reader may not see is a 404, never a 403; what the role of a member does not allow is a 403 that says
+    so.
+    """
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-        @signed_in
+        @sign_in_required
         @wraps(view)
         def guarded(request: HttpRequest, owner: str, project: str, **rest: Any) -> HttpResponse:
             try:
@@ -106,19 +113,25 @@ def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse
     return decorate
 
 
-def on_line(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
-    """The view gets the Line instead of the three keys of its address; refused as `in_project` does."""
-    return _on(lambda project, rest: access.line_in(project, rest.pop("line")), action)
+def line_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
+    """Decorate a view so that it gets the Line instead of the three keys of its address; refused as in
+
+    `project_required`.
+    """
+    return _object_required(lambda project, rest: access.line_in(project, rest.pop("line")), action)
 
 
-def on_task(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
-    """The same with the Task."""
-    return _on(lambda project, rest: access.task_in(project, rest.pop("wi")), action)
+def task_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
+    """Decorate a view so that it gets the Task instead of the three keys of its address; refused as in
+
+    `project_required`.
+    """
+    return _object_required(lambda project, rest: access.task_in(project, rest.pop("wi")), action)
 
 
-def _on(find: Callable[..., Any], action: str) -> Callable[..., Callable[..., HttpResponse]]:
+def _object_required(find: Callable[..., Any], action: str) -> Callable[..., Callable[..., HttpResponse]]:
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-        @in_project(action)
+        @project_required(action)
         @wraps(view)
         def guarded(request: HttpRequest, project: Project, **rest: Any) -> HttpResponse:
             return view(request, find(project, rest), **rest)
@@ -129,15 +142,17 @@ def _on(find: Callable[..., Any], action: str) -> Callable[..., Callable[..., Ht
 
 
 def costly(view: Callable[..., HttpResponse], saves: bool = True) -> Callable[..., HttpResponse]:
-    """A page that costs much, behind `in_project`: it takes its turn (pipelines/web/shell/turns.py), or answers 429.
-    `saves`: what is posted is; False: a viewer posts it too."""
+    """Decorate an expensive view, behind `project_required`: it takes a turn (`costly_requests`), or answers 429.
+
+    `saves`: whether a POST counts as saving; False where viewers post, too.
+    """
 
     @wraps(view)
-    def in_turn(request: SignedIn, *args: Any, **rest: Any) -> HttpResponse:
+    def in_turn(request: SignedInRequest, *args: Any, **rest: Any) -> HttpResponse:
         try:
-            with turn(request.user, saves=saves and request.method == "POST"):
+            with taking_turn(request.user, saves=saves and request.method == "POST"):
                 return view(request, *args, **rest)
-        except TooMuch as refusal:
+        except TurnRefused as refusal:
             return errors.too_many(request, refusal.seconds, refusal.detail)
 
     return in_turn
@@ -148,10 +163,10 @@ def costly_to_post(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
     sent = costly(view)
 
     @wraps(view)
-    def shown_or_sent(request: SignedIn, *args: Any, **rest: Any) -> HttpResponse:
+    def limited_on_post(request: SignedInRequest, *args: Any, **rest: Any) -> HttpResponse:
         return (sent if request.method == "POST" else view)(request, *args, **rest)
 
-    return shown_or_sent
+    return limited_on_post
 
 
 REFUSALS = {
@@ -178,7 +193,7 @@ def crumbs(*parts: tuple[str, str] | str) -> Sequence[Crumb]:
     ]
 
 
-def tab_trail(project: Project, label: str) -> Sequence[Crumb]:
+def project_breadcrumb(project: Project, label: str) -> Sequence[Crumb]:
     lines = reverse("lines", args=[project.owner.key, project.key])
     return crumbs((project.name or project.key, lines), label)
 
@@ -222,7 +237,7 @@ def show_line(
         template,
         project=line.project,
         section="lines",
-        trail=tab_trail(line.project, line.name),
+        trail=project_breadcrumb(line.project, line.name),
         status=status,
         **{"line": line, **context},
     )
@@ -242,12 +257,12 @@ class Permissions:
         return self._known[action]
 
 
-def at_address(response: HttpResponse, request: HttpRequest, query: str) -> HttpResponse:
+def replace_url(response: HttpResponse, request: HttpRequest, query: str) -> HttpResponse:
     """Tells htmx which address the page has now, so that what it is narrowed to can be kept and sent."""
     response["HX-Replace-Url"] = request.path + (f"?{query}" if query else "")
     return response
 
 
-def fragment(request: HttpRequest, name: str) -> bool:
+def is_fragment_request(request: HttpRequest, name: str) -> bool:
     """Return whether this request asks for the part `name` of its page (`?fragment=…`)."""
     return request.GET.get("fragment") == name

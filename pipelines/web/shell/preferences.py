@@ -9,14 +9,14 @@ from django.views.decorators.http import require_POST
 
 from pipelines.models import User
 from pipelines.web.shell import errors
-from pipelines.web.shell.page import SignedIn, signed_in
+from pipelines.web.shell.page import SignedInRequest, sign_in_required
 
 CHOICES = {"theme": User.Theme.values, "density": User.Density.values}
 
 
-@signed_in
+@sign_in_required
 @require_POST
-def preferences(request: SignedIn) -> HttpResponse:
+def preferences(request: SignedInRequest) -> HttpResponse:
     user = request.user
     chosen = {name: request.POST[name] for name in CHOICES if name in request.POST}
     if not chosen or any(value not in CHOICES[name] for name, value in chosen.items()):

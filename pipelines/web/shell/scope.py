@@ -25,27 +25,27 @@ class PageScope:
         self._read, self.address, self.asked = read, address, requested
 
     @classmethod
-    def of(cls, project: Project, address: str = "") -> PageScope:
+    def of_project(cls, project: Project, address: str = "") -> PageScope:
         """Choose one project."""
         return cls(lambda: [project], address, str(project))
 
     @cached_property
-    def visible(self) -> Sequence[Project]:
+    def visible_projects(self) -> Sequence[Project]:
         return self._read()
 
     @cached_property
-    def chosen(self) -> Project | None:
+    def chosen_project(self) -> Project | None:
         """Name the project that narrows it: one that the reader may not see narrows
         nothing, like every value in an address that does not exist."""
         return (
-            next((project for project in self.visible if str(project) == self.asked), None)
+            next((project for project in self.visible_projects if str(project) == self.asked), None)
             if self.asked
             else None
         )
 
     @property
     def projects(self) -> list[Project]:
-        return [self.chosen] if self.chosen else list(self.visible)
+        return [self.chosen_project] if self.chosen_project else list(self.visible_projects)
 
     @property
     def project(self) -> Project | None:
@@ -53,25 +53,25 @@ class PageScope:
         return self.projects[0] if len(self.projects) == 1 else None
 
     @property
-    def several(self) -> bool:
+    def has_several_projects(self) -> bool:
         """Return whether a row has to name its project."""
         return len(self.projects) > 1
 
     @property
-    def key(self) -> str:
+    def project_key(self) -> str:
         """Key of the project in the address."""
-        return str(self.chosen) if self.chosen else ""
+        return str(self.chosen_project) if self.chosen_project else ""
 
     @property
-    def live(self) -> str:
+    def hint_source(self) -> str:
         """Source of the hints that a page of the scope receives: the one project, or all that its reader may
         see."""
         return str(self.project) if self.project else "*" if self.projects else ""
 
     @property
-    def search(self) -> str:
+    def query_string(self) -> str:
         """End of an address that has no other parameter: "?project=…" or ""."""
-        return f"?{urlencode({'project': self.key})}" if self.chosen else ""
+        return f"?{urlencode({'project': self.project_key})}" if self.chosen_project else ""
 
 
 def scope_of(request: HttpRequest, page: str) -> PageScope:
@@ -85,11 +85,11 @@ def scope_of(request: HttpRequest, page: str) -> PageScope:
     return PageScope(read, reverse(page), request.GET.get("project", ""))
 
 
-def dates_of(request: HttpRequest) -> DateRange:
-    return DateRange(_day(request.GET.get("since", "")), _day(request.GET.get("until", "")))
+def date_range_of(request: HttpRequest) -> DateRange:
+    return DateRange(_parse_day(request.GET.get("since", "")), _parse_day(request.GET.get("until", "")))
 
 
-def _day(text: str) -> date | None:
+def _parse_day(text: str) -> date | None:
     try:
         day = parse_date(text)
     except ValueError:

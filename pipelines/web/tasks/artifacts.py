@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from pipelines.models import Artifact, Blob, Task, Upload
 from pipelines.routing.basics.file_signatures import content_kind
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.web.shell.page import SignedIn, crumbs, on_task, show
+from pipelines.web.shell.page import SignedInRequest, crumbs, show, task_required
 
 BYTES = "application/octet-stream"
 LEAD, PREVIEW_BYTES = 16, 64 * 1024
@@ -26,9 +26,9 @@ PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
 SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 
 
-@on_task("view")
+@task_required("view")
 @require_safe
-def download(request: SignedIn, task: Task, artifact: int) -> FileResponse:
+def download(request: SignedInRequest, task: Task, artifact: int) -> FileResponse:
     stored_artifact = get_object_or_404(
         Artifact.objects.filter(task=task, pk=artifact).select_related("blob")
     )
@@ -36,22 +36,22 @@ def download(request: SignedIn, task: Task, artifact: int) -> FileResponse:
     return attachment(stored_artifact.blob, escape_hidden(stored_artifact.name.rsplit("/", 1)[-1]), media)
 
 
-@on_task("view")
+@task_required("view")
 @require_safe
-def input_file(request: SignedIn, task: Task, key: str) -> FileResponse:
+def download_input(request: SignedInRequest, task: Task, key: str) -> FileResponse:
     """Download the file uploaded for an input of the task; its type is not believed."""
-    name, blob = _uploaded(task, key)
-    with opened(blob) as file:
+    name, blob = _find_upload(task, key)
+    with open_blob(blob) as file:
         media = picture_type(file.read(LEAD)) or BYTES
     return attachment(blob, name, media)
 
 
-@on_task("view")
+@task_required("view")
 @require_safe
-def preview(request: SignedIn, task: Task, key: str) -> HttpResponse:
+def preview_input(request: SignedInRequest, task: Task, key: str) -> HttpResponse:
     """A picture, or the first lines of a text, on a page; anything else only as a download."""
-    name, blob = _uploaded(task, key)
-    with opened(blob) as file:
+    name, blob = _find_upload(task, key)
+    with open_blob(blob) as file:
         lead = file.read(PREVIEW_BYTES)
     at = (task.project.owner.key, task.project.key, task.name)
     return show(
@@ -70,7 +70,7 @@ def preview(request: SignedIn, task: Task, key: str) -> HttpResponse:
     )
 
 
-def _uploaded(task: Task, key: str) -> tuple[str, Blob]:
+def _find_upload(task: Task, key: str) -> tuple[str, Blob]:
     """Name and bytes of the file of an input, for people."""
     value = task.inputs.get(key)
     digest = value.get("digest") if isinstance(value, dict) else None
@@ -98,7 +98,7 @@ def text_of(lead: bytes, size: int) -> str | None:
     return escape_hidden(text)
 
 
-def opened(blob: Blob) -> File:
+def open_blob(blob: Blob) -> File:
     try:
         return storages["artifacts"].open(blob.name, "rb")
     except FileNotFoundError as gone:
@@ -107,7 +107,7 @@ def opened(blob: Blob) -> File:
 
 def attachment(blob: Blob, name: str, media: str) -> FileResponse:
     """Never active content: a download, of a type that is not guessed, in a sandbox."""
-    file = opened(blob)
+    file = open_blob(blob)
     response = FileResponse(file, as_attachment=True, filename=name, content_type=media)
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Security-Policy"] = "sandbox"

@@ -15,13 +15,20 @@ from pipelines.queries import versions
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
 from pipelines.web.lines.drawing import drawing_of_version
-from pipelines.web.shell.page import SignedIn, at_address, fragment, on_line, show, show_line
-from pipelines.web.tasks.live_graph import told
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    is_fragment_request,
+    line_required,
+    replace_url,
+    show,
+    show_line,
+)
+from pipelines.web.tasks.live_graph import live_path_json
 
 SHOWS = ("running", "queued", "waiting", "review", "input", "blocked", "held", "stuck", "late")
 
 
-def filters_of(request: SignedIn) -> Filters:
+def filters_of(request: SignedInRequest) -> Filters:
     show_only = request.GET.get("show", "")
     return Filters(
         request.GET.get("q", "").strip()[:200],
@@ -31,16 +38,16 @@ def filters_of(request: SignedIn) -> Filters:
     )
 
 
-@on_line("view")
+@line_required("view")
 @require_safe
-def board(request: SignedIn, line: Line) -> HttpResponse:
+def board(request: SignedInRequest, line: Line) -> HttpResponse:
     filters, now = filters_of(request), timezone.now()
     parameters = {key: value for key, value in asdict(filters).items() if value}
     found_board = board_of(line, filters, now, request.user.pk)
     graph = request.GET.get("view") == "graph"
     if graph:
         parameters["view"] = "graph"
-    again = fragment(request, "board")
+    again = is_fragment_request(request, "board")
     context: dict[str, Any] = {
         "line": line,
         "view": "graph" if graph else "board",
@@ -59,11 +66,11 @@ def board(request: SignedIn, line: Line) -> HttpResponse:
         ],
     }
     if graph and line.live:
-        context["told"] = told(versions.by_id(line.live_id), found_board, now)
+        context["told"] = live_path_json(versions.by_id(line.live_id), found_board, now)
         context["drawing"] = None if again else drawing_of_version(line.live)
     if again:
         part = show(request, "tasks/board.html#board", project=line.project, **context)
-        part = at_address(part, request, context["query"])
+        part = replace_url(part, request, context["query"])
         if request.GET.get("drawn", str(line.live_id)) != str(line.live_id):
             part["HX-Refresh"] = "true"  # another version is live: the drawing is another one
         return part

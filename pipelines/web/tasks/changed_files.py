@@ -10,17 +10,17 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.models import Blob, Snapshot, Task, VisitCommit
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.web.changes import seen
-from pipelines.web.shell.page import SignedIn, on_task
-from pipelines.web.tasks.artifacts import LEAD, attachment, opened, picture_type
+from pipelines.web.changes import viewed_content
+from pipelines.web.shell.page import SignedInRequest, task_required
+from pipelines.web.tasks.artifacts import LEAD, attachment, open_blob, picture_type
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 LONGEST_PATH = 4096
 
 
-@on_task("view")
+@task_required("view")
 @require_safe
-def content(request: SignedIn, task: Task, digest: str) -> FileResponse:
+def download_file(request: SignedInRequest, task: Task, digest: str) -> FileResponse:
     """The bytes of a file of one of the task's trees: a download, whatever it is."""
     if not DIGEST.fullmatch(digest):
         raise Http404
@@ -34,24 +34,24 @@ def content(request: SignedIn, task: Task, digest: str) -> FileResponse:
     blob = Blob.objects.filter(pk=digest).first() if is_of_task else None
     if blob is None:
         raise Http404
-    with opened(blob) as file:
+    with open_blob(blob) as file:
         media = picture_type(file.read(LEAD)) or "application/octet-stream"
     name = escape_hidden(request.GET.get("name", "").rpartition("/")[2])[:200] or "file"
     return attachment(blob, name, media)
 
 
-@on_task("view")
+@task_required("view")
 @require_POST
-def viewed(request: SignedIn, task: Task) -> HttpResponse:
+def mark_viewed(request: SignedInRequest, task: Task) -> HttpResponse:
     """Mark a file as viewed, or take the mark back; theirs alone."""
     path, mark = request.POST.get("path", ""), request.POST.get("content", "")
     # 65: 64 hexadecimal digits, and a dash where the file was deleted
     if path and len(path) <= LONGEST_PATH and 0 < len(mark) <= 65 and "\x00" not in path + mark:
-        seen.mark(request.user, task, path, mark, request.POST.get("on") == "1")
-    return back(request)
+        viewed_content.mark_viewed(request.user, task, path, mark, request.POST.get("on") == "1")
+    return redirect_back(request)
 
 
-def back(request: SignedIn) -> HttpResponseRedirect:
+def redirect_back(request: SignedInRequest) -> HttpResponseRedirect:
     """Redirect to the page that the form names, if it is one of ours."""
     next_url = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(next_url, {request.get_host()}, require_https=request.is_secure())

@@ -23,7 +23,7 @@ MAX_PEOPLE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class EscalationCard:
     """`may`: whether this person may resolve it; `ways`: stations to which it may be sent, with their names; `holds`:
     whether a station is held by it, and would run again; `branches`: those that
     contradict each other, with what they say."""
@@ -37,9 +37,9 @@ class Open:
     branches: tuple[tuple[str, str], ...] = ()
 
     @property
-    def asked(self) -> str:
-        """Told to whom it does not ask."""
-        return asked(self.row.task, self.row.role)
+    def resolver_text(self) -> str:
+        """Return in words who resolves the escalation, for readers who may not."""
+        return resolver_text(self.row.task, self.row.role)
 
     @property
     def conflict(self) -> Deadlock | None:
@@ -47,12 +47,12 @@ class Open:
         return getattr(self.row, "deadlock", None)
 
     @property
-    def incident(self) -> bool:
+    def has_incident(self) -> bool:
         """Return whether an incident was opened when nobody had answered in time."""
         return self.row.breached_at is not None and "create_incident" in self.row.on_breach
 
     @property
-    def words(self) -> list[tuple[str, str]]:
+    def answer_choices(self) -> list[tuple[str, str]]:
         """Answers to choose from, with their consequences."""
         options = [("go_on", "Continue: decided again with the current facts")]
         if self.branches:
@@ -68,36 +68,41 @@ class Open:
         return [*options, ("cancel", "Cancel the task")]
 
 
-def open_of(task: Task, user: User) -> list[Open]:
+def open_escalations(task: Task, user: User) -> list[EscalationCard]:
     """The oldest first."""
     # A count on the row: most tasks cost no query.
     if not task.escalations:
         return []
     rows = Escalation.objects.filter(task=task, state=Escalation.State.OPEN).order_by("opened_at", "pk")
-    return [shown(row, task, user) for row in rows.select_related("token", "deadlock")]
+    return [escalation_card(row, task, user) for row in rows.select_related("token", "deadlock")]
 
 
-def shown(row: Escalation, task: Task, user: User | None = None, may: bool = False) -> Open:
-    """`may`: known already that who looks may resolve it; else it is asked of the `user`."""
+def escalation_card(
+    row: Escalation, task: Task, user: User | None = None, may: bool = False
+) -> EscalationCard:
+    """Return the card of an open escalation. `may`: True if the reader is known to be allowed to resolve it;
+
+    otherwise the rights of `user` decide.
+    """
     line = versions.by_id(task.pinned_id)
     token = row.token
-    holds = token is not None and holds_it(row, token)
+    holds = token is not None and holds_token(row, token)
     # In a contradiction (`values`) a branch is chosen, not a station.
     targets = (
         escalation_targets(line, token.station) if holds and token and "values" not in token.wait else ()
     )
-    return Open(
+    return EscalationCard(
         row,
-        sentence(row),
+        escalation_sentence(row),
         station_name(line, row.station),
         may or (user is not None and may_answer(task.project_id, row.roles, user)),
         holds,
         tuple((key, station_name(line, key)) for key in targets),
-        _branches(line, token) if holds and token else (),
+        _contradicting_branches(line, token) if holds and token else (),
     )
 
 
-def _branches(line: ParsedLine, token: Token) -> tuple[tuple[str, str], ...]:
+def _contradicting_branches(line: ParsedLine, token: Token) -> tuple[tuple[str, str], ...]:
     """The branches of a contradiction: what each says, by the station that it came from."""
     branch_values = token.wait.get("values", {}).items()
     return tuple(
@@ -106,11 +111,11 @@ def _branches(line: ParsedLine, token: Token) -> tuple[tuple[str, str], ...]:
     )
 
 
-def holds_it(row: Escalation, token: Token) -> bool:
+def holds_token(row: Escalation, token: Token) -> bool:
     return token.status == Status.HELD and token.wait.get("escalation") == str(row.pk)
 
 
-def sentence(row: Escalation) -> Sentence:
+def escalation_sentence(row: Escalation) -> Sentence:
     words = {"what": trigger_words(row.trigger), "role": role_words(row.role)}
     text = "Escalated to {role}: {what}.".format(**words)
     if row.breached_at:
@@ -119,7 +124,7 @@ def sentence(row: Escalation) -> Sentence:
     return Sentence(text, row.reason or "The task does not move forward until this is resolved.", name)
 
 
-def asked(task: Task, role: str) -> str:
+def resolver_text(task: Task, role: str) -> str:
     """Describe who resolves the escalation, by name: `Development Manager or an administrator of the project
     resolves it: Ada, Ben.`"""
     people = User.objects.filter(pk__in=list(roles_of_project(task.project_id).holders(role)))
@@ -135,7 +140,7 @@ def asked(task: Task, role: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def triggers(line: ParsedLine) -> list[tuple[str, str]]:
+def trigger_choices(line: ParsedLine) -> list[tuple[str, str]]:
     """Return the triggers that a person may escalate with a rule for it: the words of the line, then those of
     its preset."""
     known: Iterable[str] = (rule.trigger for rule in (*line.escalations, *PRESETS.get(line.preset, ())))
@@ -143,7 +148,7 @@ def triggers(line: ParsedLine) -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Locked:
+class DeadlockCard:
     """An open deadlock, with what may be said about it."""
 
     row: Deadlock
@@ -151,12 +156,12 @@ class Locked:
     may: bool
 
     @property
-    def asked(self) -> str:
-        """Told to whom it does not ask."""
-        return asked(self.row.task, self.row.role)
+    def resolver_text(self) -> str:
+        """Return in words who resolves the deadlock, for readers who may not."""
+        return resolver_text(self.row.task, self.row.role)
 
     @property
-    def words(self) -> list[tuple[str, str]]:
+    def answer_choices(self) -> list[tuple[str, str]]:
         circle = self.row.kind == CIRCULAR
         last = [
             ("escalate", "Escalate to the Solution Architect"),
@@ -176,16 +181,17 @@ class Locked:
         return self.row.kind != CIRCULAR
 
 
-def deadlocks_of(task: Task, user: User) -> list[Locked]:
+def open_deadlocks(task: Task, user: User) -> list[DeadlockCard]:
     """Return the deadlocks that the task is party to, the oldest first; those that an escalation resolves
     stand with it."""
     rows = Deadlock.objects.filter(tasks=task, state=Deadlock.State.OPEN, escalation=None)
     rows = rows.select_related("task__project")
     return [
-        locked(row, may_answer(task.project_id, row.roles, user)) for row in rows.order_by("found_at", "pk")
+        deadlock_card(row, may_answer(task.project_id, row.roles, user))
+        for row in rows.order_by("found_at", "pk")
     ]
 
 
-def locked(row: Deadlock, may: bool) -> Locked:
+def deadlock_card(row: Deadlock, may: bool) -> DeadlockCard:
     text = f"A deadlock: {deadlock_words(row.kind)}."
-    return Locked(row, Sentence(text, row.suggestion), may)
+    return DeadlockCard(row, Sentence(text, row.suggestion), may)

@@ -11,44 +11,58 @@ from django.views.decorators.http import require_POST
 
 from pipelines import engine
 from pipelines.models import Deadlock, Escalation, Task
-from pipelines.web.shell.forms import Escalated, Resolved, Unlocked, first_fault
-from pipelines.web.shell.page import SignedIn, on_task
-from pipelines.web.tasks.acting import act, refused, typed
+from pipelines.web.shell.forms import (
+    DeadlockResolutionForm,
+    EscalationForm,
+    EscalationResolutionForm,
+    first_error,
+)
+from pipelines.web.shell.page import SignedInRequest, task_required
+from pipelines.web.tasks.action_responses import refusal_page, run_action, typed_text
 
 
-@on_task("operate")
+@task_required("operate")
 @require_POST
-def escalate(request: SignedIn, task: Task) -> HttpResponse:
-    form, typed_texts = Escalated(request.POST), typed(request, "reason", "Reason")
+def escalate(request: SignedInRequest, task: Task) -> HttpResponse:
+    form, typed_texts = EscalationForm(request.POST), typed_text(request, "reason", "Reason")
     if not form.is_valid():
-        return refused(
+        return refusal_page(
             request, task, "Enter what it is about and a reason. Both are kept with the task.", typed_texts
         )
     do = partial(engine.escalate, task.pk, user=request.user, **form.cleaned_data)
-    return act(request, task, do, "Escalated", typed_texts)
+    return run_action(request, task, do, "Escalated", typed_texts)
 
 
-@on_task("view")
+@task_required("view")
 @require_POST
-def resolve(request: SignedIn, task: Task, escalation: UUID) -> HttpResponse:
+def resolve(request: SignedInRequest, task: Task, escalation: UUID) -> HttpResponse:
     if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise Http404
-    return _answer(request, task, Resolved(request.POST), partial(engine.resolve, escalation))
+    return _resolve_with_form(
+        request, task, EscalationResolutionForm(request.POST), partial(engine.resolve, escalation)
+    )
 
 
-@on_task("view")
+@task_required("view")
 @require_POST
-def unlock(request: SignedIn, task: Task, deadlock: UUID) -> HttpResponse:
+def resolve_deadlock(request: SignedInRequest, task: Task, deadlock: UUID) -> HttpResponse:
     if not Deadlock.objects.filter(tasks=task, pk=deadlock).exists():
         raise Http404
-    return _answer(request, task, Unlocked(request.POST), partial(engine.resolve_deadlock, deadlock))
+    return _resolve_with_form(
+        request, task, DeadlockResolutionForm(request.POST), partial(engine.resolve_deadlock, deadlock)
+    )
 
 
-def _answer(
-    request: SignedIn, task: Task, form: Resolved | Unlocked, resolve: Callable[..., Task]
+def _resolve_with_form(
+    request: SignedInRequest,
+    task: Task,
+    form: EscalationResolutionForm | DeadlockResolutionForm,
+    resolve: Callable[..., Task],
 ) -> HttpResponse:
     """Whoever is of the role may; the engine settles it."""
-    typed_texts = typed(request, "reason", "Reason")
+    typed_texts = typed_text(request, "reason", "Reason")
     if not form.is_valid():
-        return refused(request, task, first_fault(form), typed_texts)
-    return act(request, task, partial(resolve, user=request.user, **form.said), "Resolved", typed_texts)
+        return refusal_page(request, task, first_error(form), typed_texts)
+    return run_action(
+        request, task, partial(resolve, user=request.user, **form.resolution), "Resolved", typed_texts
+    )

@@ -5,32 +5,32 @@ from __future__ import annotations
 from django.http import StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from pipelines.engine.commands.export import export_task, export_tasks
+from pipelines.engine.commands.event_export import export_task, export_tasks
 from pipelines.models import Line, Project, Task
-from pipelines.web.shell.page import SignedIn, in_project, on_line, on_task
-from pipelines.web.shell.streaming import ndjson
+from pipelines.web.shell.ndjson import ndjson_response
+from pipelines.web.shell.page import SignedInRequest, line_required, project_required, task_required
 
 
-def _only_transitions(request: SignedIn) -> bool:
+def _only_transitions(request: SignedInRequest) -> bool:
     return request.GET.get("transitions") == "true"
 
 
-@on_task("view")
+@task_required("view")
 @require_safe
-def of_task(request: SignedIn, task: Task) -> StreamingHttpResponse:
+def task_events(request: SignedInRequest, task: Task) -> StreamingHttpResponse:
     rows = export_task(task, transitions=_only_transitions(request))
-    return ndjson(rows, f"{task.name}-events.jsonl")
+    return ndjson_response(rows, f"{task.name}-events.jsonl")
 
 
-@on_line("view")
+@line_required("view")
 @require_safe
-def of_line(request: SignedIn, line: Line) -> StreamingHttpResponse:
+def line_events(request: SignedInRequest, line: Line) -> StreamingHttpResponse:
     rows = export_tasks(Task.objects.filter(line=line), transitions=_only_transitions(request))
-    return ndjson(rows, f"{line.key}-events.jsonl")
+    return ndjson_response(rows, f"{line.key}-events.jsonl")
 
 
-@in_project("view")
+@project_required("view")
 @require_safe
-def of_project(request: SignedIn, project: Project) -> StreamingHttpResponse:
+def project_events(request: SignedInRequest, project: Project) -> StreamingHttpResponse:
     rows = export_tasks(Task.objects.filter(project=project), transitions=_only_transitions(request))
-    return ndjson(rows, f"{project.key}-events.jsonl")
+    return ndjson_response(rows, f"{project.key}-events.jsonl")

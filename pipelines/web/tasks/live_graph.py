@@ -13,34 +13,36 @@ from pipelines.queries.board import Board, Column
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.gateline import duration
-from pipelines.web.tasks.path import TONES, PlaceMark, TaskPath
+from pipelines.web.tasks.task_path import TONES, PlaceMark, TaskPath
 
 STATES = ("active", "attention", "danger")
 """By the worst of what stands at a place."""
 
 
-def told(line: ParsedLine, board: Board, now: datetime) -> str:
-    """Return the path for the script as the page passes it: marks of the columns that the drawing has a place
-    for, and of ends."""
+def live_path_json(line: ParsedLine, board: Board, now: datetime) -> str:
+    """Return the JSON of a TaskPath for the live graph of a line: marks for the stations, gates and ends that
+
+    have tasks.
+    """
     path = TaskPath(ways={})
     columns = {column.key: column for column in board.columns if column.count}
     for station in line.stations:
-        mark = _station(columns.get(f"station:{station.key}"), columns.get(f"gate:{station.gate}"), now)
+        mark = _station_mark(columns.get(f"station:{station.key}"), columns.get(f"gate:{station.gate}"), now)
         if mark:
             path.places[station.key] = mark
     for gate in line.gates_by_key:
         if column := columns.get(f"gate:{gate}"):
-            _gate(path, column, _rules_of(line.stations, gate), line, now)
-    _ends(path, line, board)
+            _mark_gate(path, column, _rules_with_gate(line.stations, gate), line, now)
+    _mark_ends(path, line, board)
     return json.dumps(path.to_dict())
 
 
-def _station(here: Column | None, gate: Column | None, now: datetime) -> PlaceMark | None:
+def _station_mark(here: Column | None, gate: Column | None, now: datetime) -> PlaceMark | None:
     """Return the mark of the station's own work, else of the gate that it has for all of its rules."""
     column = here or gate
     if column is None:
         return None
-    mark = _ticking(column, column.count, now, at_gate=here is None)
+    mark = _count_mark(column, column.count, now, at_gate=here is None)
     if here and gate:
         mark.state = STATES[max(here.worst, gate.worst)]
         gate_suffix = f", {gate.count} at its gate"
@@ -48,22 +50,22 @@ def _station(here: Column | None, gate: Column | None, now: datetime) -> PlaceMa
     return mark
 
 
-def _gate(path: TaskPath, column: Column, rules: Sequence[str], line: ParsedLine, now: datetime) -> None:
+def _mark_gate(path: TaskPath, column: Column, rules: Sequence[str], line: ParsedLine, now: datetime) -> None:
     """A gate may stand on several rules: each says how many came by it."""
     if len(rules) == 1:
-        path.gates[rules[0]] = _ticking(column, column.count, now)
+        path.gates[rules[0]] = _count_mark(column, column.count, now)
         return
     came = Counter(str(card.token.wait.get("rule") or "") for card in column.cards)
     for rule in rules:
         if came[rule]:
-            path.gates[rule] = _ticking(column, came[rule], now, more=column.more > 0)
+            path.gates[rule] = _count_mark(column, came[rule], now, more=column.more > 0)
 
 
-def _rules_of(stations: Sequence[Station], gate: str) -> list[str]:
+def _rules_with_gate(stations: Sequence[Station], gate: str) -> list[str]:
     return [rule.id for station in stations for rule in station.rules if gate in rule.gates]
 
 
-def _ticking(
+def _count_mark(
     column: Column, count: int, now: datetime, *, at_gate: bool = False, more: bool = False
 ) -> PlaceMark:
     # Of a long column only the first cards are read, so there may be more.
@@ -82,7 +84,7 @@ def _ticking(
     )
 
 
-def _ends(path: TaskPath, line: ParsedLine, board: Board) -> None:
+def _mark_ends(path: TaskPath, line: ParsedLine, board: Board) -> None:
     """Mark the end of a kind where the line has one; of several only the list of ended tasks tells which it
     was."""
     for status, count in board.ends.items():

@@ -29,7 +29,7 @@ LONGEST = 500
 
 
 @dataclass(frozen=True)
-class Sayings:
+class ReportFields:
     """`evals`, `types`: words that rules of the station name, None where they ask for none; `handoff`: the text that
     the field begins with, None where no handoff is asked for."""
 
@@ -38,11 +38,11 @@ class Sayings:
     handoff: str | None
 
     @property
-    def any(self) -> bool:
+    def has_fields(self) -> bool:
         return (self.evals, self.types, self.handoff) != (None, None, None)
 
 
-def sayings(line: ParsedLine, station: Station) -> Sayings:
+def report_fields(line: ParsedLine, station: Station) -> ReportFields:
     tests = [test for rule in station.rules for test in leaves(rule.when)]
     evals = [test for test in tests if isinstance(test, EvalTest)]
     types = [word for test in tests if isinstance(test, FailureTypeTest) for word in test.types]
@@ -53,15 +53,15 @@ def sayings(line: ParsedLine, station: Station) -> Sayings:
     # No schema of the line: the standard one counts.
     own = line.handoff_schema(station.key) is None
     text = json.dumps(SKELETON, indent=2) if own else "{}"
-    return Sayings(
+    return ReportFields(
         eval_words if evals else None,
         tuple(word for word in plain if word in types) or tuple(types) if types else None,
         text if needs_handoff else None,
     )
 
 
-def said(choices: Sayings, post: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
-    """The parts of the outcome, and what is wrong with them."""
+def read_report(choices: ReportFields, post: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
+    """Read the additional fields from a posted form. Returns the parts of the outcome and the problems."""
     outcome: dict[str, Any] = {}
     problems = []
     for name, offered in (("eval", choices.evals), ("failure_type", choices.types)):

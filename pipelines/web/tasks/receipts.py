@@ -15,7 +15,7 @@ from pipelines.ports.server_folders import FolderRefused
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.queries.allowed_folders import folders_of
 from pipelines.queries.receipts import check_in_repository, landed_change
-from pipelines.web.shell.page import SignedIn, fragment, on_task, show
+from pipelines.web.shell.page import SignedInRequest, is_fragment_request, show, task_required
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ReceiptVerdict:
     fault: str = ""
 
 
-def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
+def _verify_receipt(task: Task, change: LandedChange) -> ReceiptVerdict:
     """Verify the receipt as anybody would who has the file, the key, and a clone."""
     key = receipt_key()
     delivery = Delivery.objects.select_related("repository").get(job=change.delivery)
@@ -44,9 +44,9 @@ def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
     return ReceiptVerdict(looked_up=True)
 
 
-@on_task("view")
+@task_required("view")
 @require_safe
-def receipt(request: SignedIn, task: Task) -> HttpResponse:
+def download_receipt(request: SignedInRequest, task: Task) -> HttpResponse:
     """Download the receipt of the delivery of `?job=`, else of the last one."""
     job_id = request.GET.get("job", "")
     # 18 digits fit into a bigint; more would be an error of the database.
@@ -55,8 +55,8 @@ def receipt(request: SignedIn, task: Task) -> HttpResponse:
     change = landed_change(task, int(job_id or 0))
     if change is None:
         raise Http404
-    if fragment(request, "verified"):
-        verdict = _verdict(task, change)
+    if is_fragment_request(request, "verified"):
+        verdict = _verify_receipt(task, change)
         return show(request, "tasks/task/verified.html", project=task.project, change=change, verdict=verdict)
     response = HttpResponse(sign_receipt(change, receipt_key()), content_type="application/vnd.in-toto+json")
     name = f"{task.name}-{change.commit[:12]}.receipt.json"

@@ -24,11 +24,18 @@ from pipelines.engine.commands.inputs import (
 from pipelines.engine.commands.typed_values import typed_value
 from pipelines.errors import Conflict, InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Repository, Task
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Input, Problem
-from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    crumbs,
+    project_breadcrumb,
+    project_required,
+    show,
+    sign_in_required,
+)
 from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks import uploads
 
@@ -95,7 +102,7 @@ class StartField:
         return self.input.type if self.input.type in known else "text"
 
     @property
-    def typed_as(self) -> str:
+    def input_type(self) -> str:
         """Kind of the typed field, where the value is typed."""
         return {"long_text": "textarea", "date": "date"}.get(self.control, "text")
 
@@ -111,36 +118,36 @@ class StartField:
     @property
     def help(self) -> str:
         """Help of the line, and what the field accepts."""
-        return " ".join(filter(None, (self.input.help, *self._bounds())))
+        return " ".join(filter(None, (self.input.help, *self._bound_sentences())))
 
-    def _bounds(self) -> Iterator[str]:
+    def _bound_sentences(self) -> Iterator[str]:
         field = self.input
         if field.type == "repository" and self.repositories is None:
             yield "The name of a connected repository, or an https or ssh address."
         if field.type == "file":
-            yield f"{', '.join(field.accept) or 'Any file'}, at most {self.most} MiB."
+            yield f"{', '.join(field.accept) or 'Any file'}, at most {self.max_size_mib} MiB."
         elif None not in (field.minimum, field.maximum):
-            yield self._unit("%(least)s to %(most)s") % {"least": field.minimum, "most": field.maximum}
+            yield self._with_unit("%(least)s to %(most)s") % {"least": field.minimum, "most": field.maximum}
         elif field.minimum is not None:
-            yield self._unit("At least %s") % field.minimum
+            yield self._with_unit("At least %s") % field.minimum
         elif field.maximum is not None:
-            yield self._unit("At most %s") % field.maximum
+            yield self._with_unit("At most %s") % field.maximum
 
-    def _unit(self, words: str) -> str:
+    def _with_unit(self, words: str) -> str:
         return f"{words}." if self.input.type == "number" else f"{words} characters."
 
     @property
-    def most(self) -> int:
+    def max_size_mib(self) -> int:
         """Maximum size of a file, in MiB."""
-        return min(self.input.maximum or uploads.most(), uploads.most())
+        return min(self.input.maximum or uploads.max_upload_mib(), uploads.max_upload_mib())
 
     @property
     def file_name(self) -> str:
         """Name of the file uploaded with the previous form, when it is displayed again."""
-        return uploads.name_of(self.value)
+        return uploads.file_name_of(self.value)
 
 
-def fields_of(
+def start_fields(
     inputs: Sequence[Input],
     typed: Mapping[str, str] | None,
     problems: Sequence[Problem] = (),
@@ -156,7 +163,7 @@ def fields_of(
     for line_input in inputs:
         name = f"{at}.{line_input.key}"
         errors = [
-            _sentence(problem, line_input.label or line_input.key)
+            _error_sentence(problem, line_input.label or line_input.key)
             for problem in problems
             if problem.path == name
         ]
@@ -170,12 +177,12 @@ def fields_of(
     return fields
 
 
-def usual_of(fields: Iterable[StartField]) -> dict[str, Any]:
-    """Return the inputs where the form is left as it begins."""
+def default_inputs(fields: Iterable[StartField]) -> dict[str, Any]:
+    """Return the input values of a form that is submitted unchanged."""
     return {field.input.key: field.default for field in fields if field.default is not None}
 
 
-def offered_repositories(line: Line) -> dict[str, Sequence[Repository]]:
+def repository_choices(line: Line) -> dict[str, Sequence[Repository]]:
     """{the input that names where the tasks of the line work: the repositories that are connected}."""
     parsed = versions.parsed(line.live) if line.live else None
     if parsed is None or parsed.workspace is None or not parsed.workspace.input_key:
@@ -183,13 +190,13 @@ def offered_repositories(line: Line) -> dict[str, Sequence[Repository]]:
     return {parsed.workspace.input_key: connected_repositories(parsed, line.project)}
 
 
-def _sentence(problem: Problem, label: str) -> str:
+def _error_sentence(problem: Problem, label: str) -> str:
     """“is required” of a field as “Repository is required.”; what is a sentence already stays one."""
     message = people_text(problem.message)
     return f"{label} {message}." if message[:1].islower() else message
 
 
-def given(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs") -> dict[str, Any]:
+def input_values(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs") -> dict[str, Any]:
     """Return the values of the form, as the engine checks them; a number that is none stays text, refused
     there."""
     return {
@@ -199,32 +206,32 @@ def given(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs")
 
 def value_of(field: Input, text: str) -> Any:
     if field.type == "file":
-        return uploads.value_of(text)
+        return uploads.parse_file_value(text)
     if field.type == "yes_no":
         # A box that is not ticked sends nothing.
         return text == "on"
     return typed_value(field, text)
 
 
-@signed_in
+@sign_in_required
 @require_safe
-def choose_everywhere(request: SignedIn) -> HttpResponse:
+def choose_everywhere(request: SignedInRequest) -> HttpResponse:
     """Choose a line, of all projects in which this person may start a task."""
     scope = scope_of(request, "task-new-everywhere")
     able = access.projects_where(request.user, "submit").filter(
         pk__in=[project.pk for project in scope.projects]
     )
-    return _choose(request, Line.objects.filter(project__in=able), scope=scope, trail=crumbs("New task"))
+    return _choose_page(request, Line.objects.filter(project__in=able), scope=scope, trail=crumbs("New task"))
 
 
-@in_project("submit")
+@project_required("submit")
 @require_safe
-def choose(request: SignedIn, project: Project) -> HttpResponse:
-    trail = tab_trail(project, "New task")
-    return _choose(request, Line.objects.filter(project=project), project=project, trail=trail)
+def choose_line(request: SignedInRequest, project: Project) -> HttpResponse:
+    trail = project_breadcrumb(project, "New task")
+    return _choose_page(request, Line.objects.filter(project=project), project=project, trail=trail)
 
 
-def _choose(request: SignedIn, lines: QuerySet[Line], **shell: Any) -> HttpResponse:
+def _choose_page(request: SignedInRequest, lines: QuerySet[Line], **shell: Any) -> HttpResponse:
     """Choose a line. With only one there is nothing to choose. The parameters of the address go along to the
     form."""
     lines = lines.filter(live__isnull=False, archived_at=None).select_related("project__owner")
@@ -238,21 +245,23 @@ def _choose(request: SignedIn, lines: QuerySet[Line], **shell: Any) -> HttpRespo
     return show(request, "tasks/choose.html", section="tasks", lines=choices, **shell)
 
 
-@in_project("submit")
+@project_required("submit")
 @require_http_methods(["GET", "HEAD", "POST"])
-def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def start(request: SignedInRequest, project: Project, line: str) -> HttpResponse:
     selected_line = access.get_line(request.user, project.owner.key, project.key, line)
-    follows, blocks = _named(request, project, "follows"), _named(request, project, "blocks")
+    follows, blocks = _related_task(request, project, "follows"), _related_task(request, project, "blocks")
     about = RelatedTasks(follows, blocks)
     if selected_line.live is None or request.method != "POST":
-        return _page(request, selected_line, _filled(request, selected_line, about), [], about)
-    post, problems = uploads.take(request, project, versions.parsed(selected_line.live).inputs, "inputs")
+        return _page(request, selected_line, _prefilled_values(request, selected_line, about), [], about)
+    post, problems = uploads.store_uploads(
+        request, project, versions.parsed(selected_line.live).inputs, "inputs"
+    )
     if problems:
         return _page(request, selected_line, post, problems, about)
     at_once = "at_once" in request.POST
     try:
         task = (
-            _submit_as_it_begins(request, selected_line)
+            _submit_defaults(request, selected_line)
             if at_once
             else _submit(request, selected_line.live, about, post)
         )
@@ -261,7 +270,7 @@ def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
     except Conflict as archived:
         return _page(request, selected_line, post, [Problem("", archived.detail)], about)
     if blocks is not None:
-        _wait_for(request, blocks, task)
+        _link_dependency(request, blocks, task)
     if at_once:
         return redirect("home")
     return redirect(reverse("task", args=[project.owner.key, project.key, task.name]))
@@ -275,41 +284,43 @@ class RelatedTasks:
     blocks: Task | None = None
 
 
-def _submit(request: SignedIn, live: LineVersion, about: RelatedTasks, post: Mapping[str, str]) -> Task:
+def _submit(
+    request: SignedInRequest, live: LineVersion, about: RelatedTasks, post: Mapping[str, str]
+) -> Task:
     """Raises InputError with every problem."""
     return engine.submit(
         live,
         actor=engine.Actor.person(request.user),
-        title=_title(post),
+        title=_typed_title(post),
         description=post.get("description", "").replace("\r\n", "\n"),
         priority=post.get("priority", Priority.MEDIUM),
-        labels=_several(post.get("labels", "")),
+        labels=_comma_separated(post.get("labels", "")),
         due_at=post.get("due_at", ""),
-        depends_on=_several(post.get("depends_on", "")),
-        inputs=given(versions.parsed(live).inputs, post),
+        depends_on=_comma_separated(post.get("depends_on", "")),
+        inputs=input_values(versions.parsed(live).inputs, post),
         follows=about.follows,
     )
 
 
-def _submit_as_it_begins(request: SignedIn, line: Line) -> Task:
+def _submit_defaults(request: SignedInRequest, line: Line) -> Task:
     """Start it with what a fresh form holds, as Home does. Raises InputError."""
     assert line.live is not None
-    fields = fields_of(versions.parsed(line.live).inputs, None, repositories=offered_repositories(line))
-    return engine.submit(line.live, actor=engine.Actor.person(request.user), inputs=usual_of(fields))
+    fields = start_fields(versions.parsed(line.live).inputs, None, repositories=repository_choices(line))
+    return engine.submit(line.live, actor=engine.Actor.person(request.user), inputs=default_inputs(fields))
 
 
-def _title(post: Mapping[str, str]) -> str | None:
+def _typed_title(post: Mapping[str, str]) -> str | None:
     """None where the form's own was left: then it is made from what was filled in."""
     title = post.get("title", "")
     return None if title and title == post.get("default_title") else title
 
 
-def _several(text: str) -> list[str]:
+def _comma_separated(text: str) -> list[str]:
     """Written with commas between them."""
     return [word for part in text.split(",") if (word := part.strip())]
 
 
-def _wait_for(request: SignedIn, blocked: Task, new: Task) -> None:
+def _link_dependency(request: SignedInRequest, blocked: Task, new: Task) -> None:
     """The blocked one is linked to what it waits for; it may have ended while the form was filled in."""
     try:
         engine.depend(blocked.pk, [new.name], actor=engine.Actor.person(request.user))
@@ -317,27 +328,27 @@ def _wait_for(request: SignedIn, blocked: Task, new: Task) -> None:
         messages.warning(request, f"{blocked.name}: {fault}")
 
 
-def _named(request: SignedIn, project: Project, field: str) -> Task | None:
+def _related_task(request: SignedInRequest, project: Project, field: str) -> Task | None:
     """The task that is named, if one is. Raises NotFound."""
     name = (request.POST if request.method == "POST" else request.GET).get(field, "")
     return access.task_in(project, name) if name else None
 
 
-def _filled(request: SignedIn, line: Line, about: RelatedTasks) -> dict[str, Any] | None:
+def _prefilled_values(request: SignedInRequest, line: Line, about: RelatedTasks) -> dict[str, Any] | None:
     """Return the initial values of a fresh form: those of the task that it follows, of the address, or None."""
     if about.follows is not None:
-        return _again(about.follows, line)
+        return _values_of_task(about.follows, line)
     prefill = {name: request.GET[name][:LONGEST] for name in ("title", "description") if name in request.GET}
     if not prefill:
         return None
     inputs = versions.parsed(line.live).inputs if line.live else ()
     defaults = {
-        field.name: field.value for field in fields_of(inputs, None, repositories=offered_repositories(line))
+        field.name: field.value for field in start_fields(inputs, None, repositories=repository_choices(line))
     }
     return {"priority": Priority.MEDIUM, **defaults, **prefill}
 
 
-def _again(old: Task, line: Line) -> dict[str, Any]:
+def _values_of_task(old: Task, line: Line) -> dict[str, Any]:
     """The form filled with what the old task was started with; secrets are chosen anew."""
     typed: dict[str, Any] = {
         "title": old.title,
@@ -353,7 +364,7 @@ def _again(old: Task, line: Line) -> dict[str, Any]:
 
 
 def _page(
-    request: SignedIn,
+    request: SignedInRequest,
     line: Line,
     typed: Mapping[str, Any] | None,
     problems: Sequence[Problem],
@@ -365,33 +376,36 @@ def _page(
         "tasks/new.html",
         project=project,
         section="tasks",
-        trail=tab_trail(project, "New task"),
+        trail=project_breadcrumb(project, "New task"),
         status=422 if problems else 200,
         line=line,
         about=about,
-        **form_of(request, line, typed, problems),
+        **start_form_context(request, line, typed, problems),
     )
 
 
-def form_of(
-    request: SignedIn, line: Line, typed: Mapping[str, Any] | None = None, problems: Sequence[Problem] = ()
+def start_form_context(
+    request: SignedInRequest,
+    line: Line,
+    typed: Mapping[str, Any] | None = None,
+    problems: Sequence[Problem] = (),
 ) -> dict[str, Any]:
     """Return the context of `tasks/_start_fields.html`."""
     project = line.project
     inputs = versions.parsed(line.live).inputs if line.live else ()
-    offered = offered_repositories(line)
+    offered = repository_choices(line)
     reach = ValueScope(project.owner_id, project.pk, line.pk)
-    fields = fields_of(inputs, typed, problems, reach=reach, repositories=offered)
-    titled = default_title(line.name, inputs, usual_of(fields))
+    fields = start_fields(inputs, typed, problems, reach=reach, repositories=offered)
+    titled = default_title(line.name, inputs, default_inputs(fields))
     known = {*OWN, *(f"inputs.{line_input.key}" for line_input in inputs)}
     own = {
-        name: [_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]
+        name: [_error_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]
         for name, label in OWN.items()
     }
     return {
         "typed": {**dict.fromkeys(OWN, ""), "title": titled, **(typed or {"priority": Priority.MEDIUM})},
         "default_title": titled,
-        "upload_to": uploads.address(project),
+        "upload_to": uploads.upload_url(project),
         "faults": own,
         "other_faults": [str(problem) for problem in problems if problem.path.partition("[")[0] not in known],
         "fields": fields,

@@ -10,14 +10,14 @@ from django.http import Http404
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Decision, Job, Purpose
 from pipelines.queries import usage
-from pipelines.queries.observed import FactRow, facts_so_far
+from pipelines.queries.environment_preparation import PreparationProgress
+from pipelines.queries.observed_facts import FactRow, facts_so_far
 from pipelines.queries.positions import PositionView
-from pipelines.queries.preparing import PreparationProgress
-from pipelines.queries.task import TaskView
+from pipelines.queries.task_view import TaskView
 from pipelines.queries.usage import Spending
 from pipelines.queries.why import DecisionExplanation, explain_decision
-from pipelines.web.lines.overview import does
-from pipelines.web.tasks.steps import StepsView, conversation
+from pipelines.web.lines.overview import work_text
+from pipelines.web.tasks.steps import StepsView, steps_view
 from pipelines.work import logs
 from pipelines.work.logs import LogPart
 
@@ -34,7 +34,7 @@ class StationRun:
 @dataclass(frozen=True, slots=True)
 class StationDrawer:
     """`told`: the steps of the last run, of an agent; of others `piece`, the end of its log, where it writes one.
-    `shown` names that run. `more`: how many runs are not listed."""
+    `run_key` names that run. `more`: how many runs are not listed."""
 
     key: str
     name: str
@@ -50,7 +50,7 @@ class StationDrawer:
     made: PreparationProgress | None = None
 
     @property
-    def shown(self) -> str:
+    def run_key(self) -> str:
         return f"{self.last.pk}.{self.last.attempt}" if self.last else ""
 
 
@@ -63,7 +63,7 @@ def drawer_of(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
     jobs = [job for job in view.jobs if job.station == key and job.purpose == Purpose.STATION]
     last = jobs[-1] if jobs else None
     anew = last if last and f"{last.pk}.{last.attempt}" != current_run else None
-    steps = conversation(anew, anew.attempt) if anew else None
+    steps = steps_view(anew, anew.attempt) if anew else None
     writes = anew is not None and steps is None and anew.kind not in UNLEASED
     piece = logs.tail(anew, anew.attempt, LINES) if anew and writes else None
     decided = (
@@ -76,7 +76,7 @@ def drawer_of(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
     return StationDrawer(
         key,
         station.name,
-        does(station),
+        work_text(station),
         [StationRun(job, usage.reported_spending(job.outcome)) for job in reversed(jobs[-RUNS:])],
         max(0, len(jobs) - RUNS),
         last,

@@ -118,7 +118,7 @@ class StepRow:
         return "" if step.verb == Verb.SAY else str(VERBS[step.verb])
 
     @property
-    def code_like(self) -> bool:
+    def is_code_like(self) -> bool:
         return self.step.kind in (StepKind.COMMAND, StepKind.EDIT) or self.step.verb in (
             Verb.READ,
             Verb.SEARCH,
@@ -169,7 +169,7 @@ class StepRow:
         return "\n".join(self.lines)
 
     @property
-    def fold_words(self) -> str:
+    def fold_label(self) -> str:
         number = len(self.lines)
         if self.step.denied:
             return "What it was told"
@@ -180,7 +180,7 @@ class StepRow:
         return self.step.kind == StepKind.THOUGHT or len(self.step.what) > FOLDED
 
     @property
-    def beginning(self) -> str:
+    def first_line(self) -> str:
         return self.step.what.strip().splitlines()[0][:160] if self.step.what.strip() else ""
 
     @cached_property
@@ -226,12 +226,12 @@ class StepsView:
         return recent[next(running, len(recent)) :]
 
     @property
-    def following(self) -> int:
+    def next_index(self) -> int:
         """The index of the first step that is brought anew."""
         return self.first + len(self.rows) - len(self.tail)
 
     @property
-    def earlier(self) -> str:
+    def earlier_label(self) -> str:
         counted = plural("%d earlier step", "%d earlier steps", self.first) % self.first
         return f"Show the {min(self.first, PAGE_SIZE)} before ({counted})"
 
@@ -270,7 +270,7 @@ class StepsView:
         return "Its output could not be read as steps. See the log for what it wrote."
 
 
-def preset_at(job: Job) -> tuple[Preset, tuple[str, ...]] | None:
+def preset_and_allowed(job: Job) -> tuple[Preset, tuple[str, ...]] | None:
     """The agent that a job calls and the commands that it may run; None for every other job."""
     if job.kind != KIND.key or job.purpose != Purpose.STATION:
         return None
@@ -279,11 +279,11 @@ def preset_at(job: Job) -> tuple[Preset, tuple[str, ...]] | None:
     return (preset, tuple(work.get("allow") or ())) if preset else None
 
 
-def conversation(
+def steps_view(
     job: Job, attempt: int, *, start: int | None = None, end: int | None = None
 ) -> StepsView | None:
     """The last steps of an attempt; those from `start` on; or those before `end`."""
-    preset_entry = preset_at(job)
+    preset_entry = preset_and_allowed(job)
     if preset_entry is None:
         return None
     preset, allow = preset_entry
@@ -293,7 +293,7 @@ def conversation(
     last = len(stream.steps) if end is None else min(max(end, 0), len(stream.steps))
     first = max(last - PAGE_SIZE, 0) if start is None else min(max(start, 0), last)
     line = versions.by_id(job.pinned_id)
-    allowed = _allowed(station_name(line, job.station), allow)
+    allowed = _allowed_sentence(station_name(line, job.station), allow)
     # The row knows when its latest attempt started, and no earlier one.
     began = job.started_at if attempt == job.attempt else None
     # One for the whole screen: many large edits cost no more than one.
@@ -306,7 +306,7 @@ def conversation(
     return StepsView(job, attempt, preset, stream, rows, first, piece.next, piece.complete, allow, every)
 
 
-def _allowed(station: str, allow: Sequence[str]) -> str:
+def _allowed_sentence(station: str, allow: Sequence[str]) -> str:
     # `tool:…` allows a tool, not a command.
     commands = [entry for entry in allow if not entry.startswith("tool:")]
     if not commands:
@@ -319,14 +319,14 @@ def diff_of(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]
     budget is spent, the old text stands before the new one."""
     diff_lines: list[DiffLine] = []
     for change in changes:
-        lines = list(_lines_of(change, budget))
+        lines = list(_diff_lines(change, budget))
         diff_lines += lines[:DIFF_LINES]
         if more := len(lines[DIFF_LINES:]):
             diff_lines.append(DiffLine("gap", "", plural("%d more line", "%d more lines", more) % more))
     return diff_lines
 
 
-def _lines_of(change: TextChange, budget: StepBudget) -> Iterator[DiffLine]:
+def _diff_lines(change: TextChange, budget: StepBudget) -> Iterator[DiffLine]:
     before, after = change.before.splitlines(), change.after.splitlines()
     for block in diff_blocks(before, after, budget):
         old, new = before[block.old : block.old_end], after[block.new : block.new_end]

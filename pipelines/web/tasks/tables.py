@@ -17,23 +17,23 @@ from pipelines.queries.tasks import SORTS, TaskFilter, search_page
 from pipelines.templatetags.small import at_task
 from pipelines.web.shell.page import (
     Crumb,
-    SignedIn,
-    at_address,
+    SignedInRequest,
     crumbs,
-    fragment,
-    in_project,
-    on_line,
+    is_fragment_request,
+    line_required,
+    project_breadcrumb,
+    project_required,
+    replace_url,
     show,
-    signed_in,
-    tab_trail,
+    sign_in_required,
 )
-from pipelines.web.shell.scope import PageScope, dates_of, scope_of
+from pipelines.web.shell.scope import PageScope, date_range_of, scope_of
 
 FIELDS = ("q", "status", "line", "priority", "requester", "late", "sort")
 STATUSES = ("open", "waiting", "ended", *(value for value, _word in DISPLAYED))
 
 
-def search_of(request: SignedIn) -> TaskFilter:
+def task_filter_of(request: SignedInRequest) -> TaskFilter:
     """Values that do not exist narrow nothing instead of failing: addresses are kept, words change."""
     values = {name: request.GET.get(name, "").strip()[:200] for name in FIELDS}
     if values["status"] not in STATUSES:
@@ -43,35 +43,37 @@ def search_of(request: SignedIn) -> TaskFilter:
     values["sort"] = values["sort"] if values["sort"] in SORTS else "new"
     values["requester"] = "me" if values["requester"] == "me" else ""
     values["late"] = "yes" if values["late"] == "yes" else ""
-    return TaskFilter(**values, dates=dates_of(request))
+    return TaskFilter(**values, dates=date_range_of(request))
 
 
-def number(text: str | None, otherwise: int = 1) -> int:
+def page_number(text: str | None, otherwise: int = 1) -> int:
     """A page number from an address."""
     # Its length before its number: int() raises for a text of more than 4,300 digits
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else otherwise
 
 
-@signed_in
+@sign_in_required
 @require_safe
-def everywhere(request: SignedIn) -> HttpResponse:
-    return _page(request, scope_of(request, "tasks-everywhere"), crumbs("Tasks"))
+def all_tasks(request: SignedInRequest) -> HttpResponse:
+    return _tasks_page(request, scope_of(request, "tasks-everywhere"), crumbs("Tasks"))
 
 
-@in_project("view")
+@project_required("view")
 @require_safe
-def of_project(request: SignedIn, project: Project) -> HttpResponse:
-    scope = PageScope.of(project, reverse("tasks-everywhere"))
-    return _page(request, scope, tab_trail(project, "Tasks"))
+def project_tasks(request: SignedInRequest, project: Project) -> HttpResponse:
+    scope = PageScope.of_project(project, reverse("tasks-everywhere"))
+    return _tasks_page(request, scope, project_breadcrumb(project, "Tasks"))
 
 
-@on_line("view")
+@line_required("view")
 @require_safe
-def of_line(request: SignedIn, line: Line) -> HttpResponse:
-    return _page(request, PageScope.of(line.project), tab_trail(line.project, line.name), line)
+def line_tasks(request: SignedInRequest, line: Line) -> HttpResponse:
+    return _tasks_page(
+        request, PageScope.of_project(line.project), project_breadcrumb(line.project, line.name), line
+    )
 
 
-def _address(rows: Iterable[Task]) -> None:
+def _add_addresses(rows: Iterable[Task]) -> None:
     """Add to each task the address of it and its line: a project's address is built once, not once a row."""
     tasks: dict[int, str] = {}
     lines: dict[int, str] = {}
@@ -86,21 +88,21 @@ def _address(rows: Iterable[Task]) -> None:
         task.line_address = lines[task.line_id]  # type: ignore[attr-defined]
 
 
-def _page(
-    request: SignedIn,
+def _tasks_page(
+    request: SignedInRequest,
     scope: PageScope,
     trail: Sequence[Crumb],
     line: Line | None = None,
 ) -> HttpResponse:
-    search, lines = search_of(request), choices(scope.projects)
+    search, lines = task_filter_of(request), choices(scope.projects)
     chosen = line.key if line else find_option(search.line, lines, scope.projects)
     search = replace(search, line=chosen)
-    rows = search_page(scope.projects, search, request.user, number(request.GET.get("page")))
-    _address(rows)
+    rows = search_page(scope.projects, search, request.user, page_number(request.GET.get("page")))
+    _add_addresses(rows)
     context: dict[str, Any] = {
         "search": search,
         "rows": rows,
-        "several": scope.several,
+        "several": scope.has_several_projects,
         "has_priorities": any(task.priority != Priority.MEDIUM for task in rows),
         "has_due": any(task.due_at for task in rows),
         "query": urlencode(
@@ -109,10 +111,10 @@ def _page(
         "line": line,
         "line_view": line,
     }
-    if fragment(request, "table"):
+    if is_fragment_request(request, "table"):
         part = show(request, "tasks/tasks.html#table", scope=scope, **context)
         page = context["rows"].number
-        return at_address(part, request, context["query"] + (f"&page={page}" if page > 1 else ""))
+        return replace_url(part, request, context["query"] + (f"&page={page}" if page > 1 else ""))
     return show(
         request,
         "tasks/tasks.html",
@@ -122,6 +124,6 @@ def _page(
         lines=lines,
         statuses=DISPLAYED,
         priorities=Priority.choices,
-        live_project=scope.live,
+        live_project=scope.hint_source,
         **context,
     )

@@ -10,32 +10,32 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pipelines.engine.commands import linked
+from pipelines.engine.commands import linked_tasks
 from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.models import ENDED, HostLink, Job, Project, Status, Task, Token
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import usage
 from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.failures import FailureReason, failure_reasons
-from pipelines.queries.leftovers import find_unresolved
-from pipelines.queries.observed import LimitRow, facts_so_far, limits_of
-from pipelines.queries.task import TaskView
+from pipelines.queries.observed_facts import LimitRow, facts_so_far, limits_of
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
+from pipelines.queries.task_view import TaskView
 from pipelines.queries.unmerged import has_unmerged_change
+from pipelines.queries.unresolved_findings import find_unresolved
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.lines.drawing import drawing_of_version
-from pipelines.web.lines.guarantees import guarded
-from pipelines.web.lines.overview import RuleWords, otherwise, rule_words
-from pipelines.web.shell.page import SignedIn, crumbs, fragment, on_task, show
-from pipelines.web.shell.unchanged import HERE, unless_seen
-from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
-from pipelines.web.tasks.path import endings_of, told
-from pipelines.web.tasks.start import StartField, fields_of
+from pipelines.web.lines.guarantees import first_gate_guarantee
+from pipelines.web.lines.overview import RuleSummary, fallback_text, rule_summary
+from pipelines.web.shell.etags import HERE, conditional_response
+from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, task_required
+from pipelines.web.tasks.escalation_cards import open_deadlocks, open_escalations, trigger_choices
+from pipelines.web.tasks.start import StartField, start_fields
 from pipelines.web.tasks.station_drawer import drawer_of
-from pipelines.web.tasks.steps import conversation, preset_at
-from pipelines.web.tasks.tables import number
+from pipelines.web.tasks.steps import preset_and_allowed, steps_view
+from pipelines.web.tasks.tables import page_number
+from pipelines.web.tasks.task_path import endings_of, path_json
 from pipelines.web.tasks.task_tabs import main_job, tab_context
 from pipelines.work import logs
 
@@ -44,24 +44,24 @@ TABS = (*LIVE_TABS, "changes", "outputs", "artifacts", "events")
 WORKING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING, Status.BLOCKED, Status.HELD)
 
 
-@on_task("view")
+@task_required("view")
 @require_safe
-def task(request: SignedIn, task: Task) -> HttpResponse:
+def task(request: SignedInRequest, task: Task) -> HttpResponse:
     view = TaskView(task, timezone.now())
-    if fragment(request, "live"):
-        return _renewed(request, task.project, view)
-    if fragment(request, "steps"):
+    if is_fragment_request(request, "live"):
+        return _live_part(request, task.project, view)
+    if is_fragment_request(request, "steps"):
         return _more_steps(request, task.project, view)
-    if fragment(request, "preparing"):
-        return _preparing(request, task.project, view)
-    if fragment(request, "station"):
-        return _station_renewed(request, task.project, view)
-    if not fragment(request, "tab"):
+    if is_fragment_request(request, "preparing"):
+        return _preparing_part(request, task.project, view)
+    if is_fragment_request(request, "station"):
+        return _station_drawer_part(request, task.project, view)
+    if not is_fragment_request(request, "tab"):
         # A tab that is opened alone needs only its own rows.
         view.read_rows()
     tab = request.GET.get("tab", "")
     context = tab_context(request, view, tab if tab in TABS else _first_tab(view))
-    if fragment(request, "tab"):
+    if is_fragment_request(request, "tab"):
         return show(request, "tasks/task.html#panel", project=task.project, **context)
     keys = (task.project.owner.key, task.project.key)
     key = request.GET.get("station", "")
@@ -78,24 +78,24 @@ def task(request: SignedIn, task: Task) -> HttpResponse:
         live_project="/".join(keys),
         live_task=task.name,
         drawer=drawer_of(view, key) if key else None,
-        **(context | _live(request, view)),
+        **(context | _live_context(request, view)),
     )
 
 
 def _first_tab(view: TaskView) -> str:
     """Steps, where the job that matters now is an agent's."""
     job = main_job(view.jobs)
-    return "steps" if job is not None and preset_at(job) else "log"
+    return "steps" if job is not None and preset_and_allowed(job) else "log"
 
 
-def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
+def _more_steps(request: SignedInRequest, project: Project, view: TaskView) -> HttpResponse:
     """The steps before `?before=`, or what came since `?from=`; nothing where nothing was written since."""
-    job = _job(view.task, request.GET.get("job", ""))
+    job = _get_job(view.task, request.GET.get("job", ""))
     # Whatever the address says, one of the attempts that there were
-    attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
-    before = number(request.GET.get("before"), 0)
-    start = None if before else number(request.GET.get("from"), 0)
-    steps = conversation(job, attempt, start=start, end=before or None)
+    attempt = min(max(page_number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    before = page_number(request.GET.get("before"), 0)
+    start = None if before else page_number(request.GET.get("from"), 0)
+    steps = steps_view(job, attempt, start=start, end=before or None)
     if steps is None:
         raise Http404
     # Nothing was written since: 204 leaves the page as it is.
@@ -118,9 +118,9 @@ def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResp
     )
 
 
-def _preparing(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
+def _preparing_part(request: SignedInRequest, project: Project, view: TaskView) -> HttpResponse:
     """Show the preparation of a run, as far as it is; once that is over nothing, and the page is loaded anew."""
-    job = _job(view.task, request.GET.get("job", ""))
+    job = _get_job(view.task, request.GET.get("job", ""))
     made = view.preparing.get(job.pk)
     where = "drawer" if request.GET.get("within") == "drawer" else ""
     context: dict[str, Any] = {
@@ -136,7 +136,7 @@ def _preparing(request: SignedIn, project: Project, view: TaskView) -> HttpRespo
     return response
 
 
-def _station_renewed(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
+def _station_drawer_part(request: SignedInRequest, project: Project, view: TaskView) -> HttpResponse:
     """The open drawer of a station; steps or log of the run that it shows go on by themselves."""
     current_run = request.GET.get("shown", "")
     drawer = drawer_of(view, request.GET.get("station", ""), current_run)
@@ -146,25 +146,25 @@ def _station_renewed(request: SignedIn, project: Project, view: TaskView) -> Htt
         project=project,
         task=view.task,
         drawer=drawer,
-        same=drawer.shown == current_run,
+        same=drawer.run_key == current_run,
         line_url=_line_url(view.task),
     )
 
 
-def _renewed(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
+def _live_part(request: SignedInRequest, project: Project, view: TaskView) -> HttpResponse:
     """Show the parts that a hint renews, and the tab beside them, where its run is another one than `shown`;
     of the same run the lines go on by themselves, and only the part above them is sent. Nothing where all
     is as it was."""
     view.read_rows()
-    context, tab = _live(request, view), request.GET.get("tab", "")
+    context, tab = _live_context(request, view), request.GET.get("tab", "")
     if tab in LIVE_TABS:
         context = tab_context(request, view, tab) | context
         context["same"] = bool(context.get("shown")) and context["shown"] == request.GET.get("shown")
     context = {"tab": "", **context, "again": True, "etag_here": HERE}
-    return unless_seen(request, show(request, "tasks/task.html#live", project=project, **context))
+    return conditional_response(request, show(request, "tasks/task.html#live", project=project, **context))
 
 
-def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
+def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     """The part of the page that hints bring anew."""
     task, line = view.task, view.line
     endings = endings_of(view)
@@ -172,15 +172,15 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "task": task,
         "view": view,
         "drawing": drawing_of_version(task.pinned, endings),
-        "path": told(view, endings),
+        "path": path_json(view, endings),
         "line_url": _line_url(task),
         "why": view.why(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
-        "escalations": open_of(task, request.user),
-        "deadlocks": deadlocks_of(task, request.user),
-        "triggers": triggers(line),
-        "supplies": [(token.pk, fields) for token in view.tokens if (fields := supplied(line, token))],
+        "escalations": open_escalations(task, request.user),
+        "deadlocks": open_deadlocks(task, request.user),
+        "triggers": trigger_choices(line),
+        "supplies": [(token.pk, fields) for token in view.tokens if (fields := supply_fields(line, token))],
         "failure": failure_of(task),
         "unmerged": has_unmerged_change(task),
         "leftovers": find_unresolved(task, view.jobs),
@@ -188,11 +188,11 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "pushes": pushes_of(task) if line.workspace else [],
         # What an issue started has no person who asked for it.
         "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.LinkKind.ISSUE)),
-        "receipts": named_receipts(task, line) if line.workspace else [],
-        "guarded": guarded(line),
+        "receipts": delivery_receipts(task, line) if line.workspace else [],
+        "guarded": first_gate_guarantee(line),
         "observed": facts_so_far(line, view.jobs),
-        "ahead": _ahead(view),
-        **retries(task, view),
+        "ahead": _next_steps(view),
+        **retry_context(task, view),
     }
 
 
@@ -202,16 +202,16 @@ def _line_url(task: Task) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class NextSteps:
     """Possible next steps of one token, and what is left of the limits there."""
 
     station: str
-    rules: list[RuleWords]
+    rules: list[RuleSummary]
     otherwise: str
     limits: list[LimitRow]
 
 
-def _ahead(view: TaskView) -> list[Ahead]:
+def _next_steps(view: TaskView) -> list[NextSteps]:
     """Return the next steps of each token that works, or is about to; at a gate the review says it."""
     line, task = view.line, view.task
     month = usage.of_month(task.project_id) if task.project.month_cost_usd is not None else None
@@ -222,12 +222,12 @@ def _ahead(view: TaskView) -> list[Ahead]:
             # The time of a run begins once its environment is there.
             job = None if place.preparing else place.job
             left = limits_of(line, place.token, job, view.spending, month, view.now)
-            rule_texts = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, 1)]
-            upcoming.append(Ahead(station.name, rule_texts, otherwise(line, station), left))
+            rule_texts = [rule_summary(line, number, rule) for number, rule in enumerate(station.rules, 1)]
+            upcoming.append(NextSteps(station.name, rule_texts, fallback_text(line, station), left))
     return upcoming
 
 
-def named_receipts(task: Task, line: ParsedLine) -> list[DeliveryReceipt]:
+def delivery_receipts(task: Task, line: ParsedLine) -> list[DeliveryReceipt]:
     """Return the receipts with the names of their gates."""
     names = {gate.key: gate.name for gate in line.gates}
     return [replace(receipt, gate=names.get(receipt.gate, receipt.gate)) for receipt in receipts_of(task)]
@@ -240,29 +240,29 @@ def failure_of(task: Task) -> FailureReason | None:
     return failure_reasons([task.pk]).get(task.pk)
 
 
-def retries(task: Task, view: TaskView) -> dict[str, Any]:
+def retry_context(task: Task, view: TaskView) -> dict[str, Any]:
     """Return key and name of the stations at which an ended task can be retried, and the one that is meant: which
     failed last, else the last one."""
-    keys = linked.stations_to_retry(task) if task.status in ENDED else []
+    keys = linked_tasks.stations_to_retry(task) if task.status in ENDED else []
     failed = [job for job in view.jobs if has_failed(job) and job.station in keys]
     meant = max(failed, key=lambda job: job.pk).station if failed else next(iter(keys), "")
     return {"retry_from": [(key, station_name(view.line, key)) for key in keys], "retry_at": meant}
 
 
-def supplied(line: ParsedLine, token: Token) -> list[StartField]:
+def supply_fields(line: ParsedLine, token: Token) -> list[StartField]:
     """The fields for the metadata that a held token waits for."""
-    return fields_of(
+    return start_fields(
         metadata_inputs(line, token), None, (), "metadata", str(token.pk), ValueScope.of(token.task)
     )
 
 
-@on_task("view")
+@task_required("view")
 @require_safe
-def log(request: SignedIn, task: Task) -> HttpResponse:
+def log_lines(request: SignedInRequest, task: Task) -> HttpResponse:
     """More of a log: the lines from byte `from` on, and the row that will ask again while there may be more."""
-    job = _job(task, request.GET.get("job", ""))
-    attempt = number(request.GET.get("attempt"), job.attempt)
-    piece = logs.read(job, attempt, number(request.GET.get("from"), 0))
+    job = _get_job(task, request.GET.get("job", ""))
+    attempt = page_number(request.GET.get("attempt"), job.attempt)
+    piece = logs.read(job, attempt, page_number(request.GET.get("from"), 0))
     return show(
         request,
         "tasks/task/log_lines.html",
@@ -274,7 +274,7 @@ def log(request: SignedIn, task: Task) -> HttpResponse:
     )
 
 
-def _job(task: Task, job_id: str) -> Job:
+def _get_job(task: Task, job_id: str) -> Job:
     # 18 digits fit into a bigint; more would be an error of the database.
     plain = job_id.isascii() and job_id.isdigit() and len(job_id) < 19
     job = Job.objects.filter(task=task, pk=int(job_id)).first() if plain else None
@@ -283,16 +283,18 @@ def _job(task: Task, job_id: str) -> Job:
     return job
 
 
-@on_task("view")
+@task_required("view")
 @require_safe
-def log_download(request: SignedIn, task: Task) -> StreamingHttpResponse:
-    job = _job(task, request.GET.get("job", ""))
-    attempt = number(request.GET.get("attempt"), job.attempt)
+def download_log(request: SignedInRequest, task: Task) -> StreamingHttpResponse:
+    job = _get_job(task, request.GET.get("job", ""))
+    attempt = page_number(request.GET.get("attempt"), job.attempt)
     name = f"{task.name}-{job.station}-{job.visit}.{attempt}.log"
-    return _download(map(escape_hidden, logs.read_log_text(job, attempt)), "text/plain; charset=utf-8", name)
+    return _download_response(
+        map(escape_hidden, logs.read_log_text(job, attempt)), "text/plain; charset=utf-8", name
+    )
 
 
-def _download(pieces: Any, media: str, name: str) -> StreamingHttpResponse:
+def _download_response(pieces: Any, media: str, name: str) -> StreamingHttpResponse:
     response = StreamingHttpResponse(pieces, content_type=media)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["X-Content-Type-Options"] = "nosniff"

@@ -11,20 +11,20 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, Job, Purpose
 from pipelines.queries.actors import actor_of
 from pipelines.queries.failure_causes import NOT_PREPARED
-from pipelines.queries.task import EVENTS, TaskView
+from pipelines.queries.task_view import EVENTS, TaskView
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import blocker_words, question_of
-from pipelines.web.changes.task_changes import of_task
-from pipelines.web.shell.page import SignedIn
-from pipelines.web.tasks.steps import conversation, preset_at
-from pipelines.web.tasks.tables import number
+from pipelines.web.changes.task_changes import task_changes_panel
+from pipelines.web.shell.page import SignedInRequest
+from pipelines.web.tasks.steps import preset_and_allowed, steps_view
+from pipelines.web.tasks.tables import page_number
 from pipelines.work import logs
 
 LOG_LINES = 400
 
 
-def tab_context(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
+def tab_context(request: SignedInRequest, view: TaskView, tab: str) -> dict[str, Any]:
     context: dict[str, Any] = {
         "task": view.task,
         "view": view,
@@ -34,7 +34,7 @@ def tab_context(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
     }
     if tab == "events":
         # One more than the page shows, which tells that there are earlier ones
-        events = view.events_newest(number(request.GET.get("before"), 0))
+        events = view.events_newest(page_number(request.GET.get("before"), 0))
         context |= {
             "events": events[:EVENTS],
             "events_before": events[EVENTS - 1].seq if events[EVENTS:] else 0,
@@ -44,14 +44,14 @@ def tab_context(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
     elif tab == "steps":
         context |= steps_context(request, view)
     elif tab == "changes":
-        context["changes"] = of_task(view.task, request.user, request.GET)
+        context["changes"] = task_changes_panel(view.task, request.user, request.GET)
     elif tab == "outputs":
-        context["outputs"] = outputs(view)
+        context["outputs"] = output_entries(view)
     return context
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputEntry:
     job: Job
     station: str
     actor: str
@@ -70,58 +70,58 @@ class Output:
         return self.outcome.get("failure_type") in NOT_PREPARED
 
     @property
-    def git_words(self) -> str:
+    def git_summary(self) -> str:
         """Changes of the station in git, counted."""
         git = self.outcome.get("git") or {}
-        files, commits = number_of(git, "file_count"), number_of(git, "commit_count")
+        files, commits = integer_of(git, "file_count"), integer_of(git, "commit_count")
         return f"{files} {plural('file', 'files', files)} and {commits} {plural('commit', 'commits', commits)} in git"
 
 
-def number_of(git: Any, name: str) -> int:
+def integer_of(git: Any, name: str) -> int:
     """A report over the API may say anything here."""
     value = git.get(name) if isinstance(git, dict) else None
     return value if type(value) is int else 0
 
 
-def outputs(view: TaskView) -> list[Output]:
+def output_entries(view: TaskView) -> list[OutputEntry]:
     """Newest first, exactly as recorded."""
     entries = []
     for job in reversed(view.jobs):
         if job.outcome is None:
             continue
-        kind, name = _actor(view, job)
+        kind, name = _job_actor(view, job)
         # The explanation of an evaluation is its feedback.
         output = job.outcome.get("output" if job.purpose == Purpose.STATION else "feedback")
         text = "" if output is None else json.dumps(output, ensure_ascii=False, indent=2)
-        entries.append(Output(job, _title(view, job), name, text, job.outcome, kind == "agent"))
+        entries.append(OutputEntry(job, _job_title(view, job), name, text, job.outcome, kind == "agent"))
     return entries
 
 
-def _actor(view: TaskView, job: Job) -> tuple[str, str]:
+def _job_actor(view: TaskView, job: Job) -> tuple[str, str]:
     """Kind (which icon) and name of who does it: of an evaluation not the station's."""
     if job.purpose == Purpose.STATION:
         return actor_of(view.line.stations_by_key.get(job.station))
     return ("agent" if job.kind == "model" else "system"), job.kind
 
 
-def _title(view: TaskView, job: Job) -> str:
+def _job_title(view: TaskView, job: Job) -> str:
     """The station, and what was asked about it."""
     station = station_name(view.line, job.station)
     question = question_of({"evaluation": job.question})
     return f"{station} · {question}" if question else station
 
 
-def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
+def log_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     """The log of `?job=` and `?attempt=`, else of the job that matters now: its end, and where to go on from."""
-    jobs = [(job, _title(view, job)) for job in reversed(view.jobs)]
+    jobs = [(job, _job_title(view, job)) for job in reversed(view.jobs)]
     job_id = request.GET.get("job", "")
     job = next((candidate for candidate, _ in jobs if str(candidate.pk) == job_id), main_job(view.jobs))
     context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(job_id)}
     if job is None:
         return context
-    attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    attempt = min(max(page_number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
     piece = logs.tail(job, attempt, LOG_LINES)
-    kind, name = _actor(view, job)
+    kind, name = _job_actor(view, job)
     return context | {
         "attempt": attempt,
         "attempts": range(1, job.attempt + 1),
@@ -134,22 +134,22 @@ def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
     }
 
 
-def steps_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
+def steps_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     """Return the same as `log_context` for the jobs of agents, with their logs read as steps."""
-    jobs = [(job, _title(view, job)) for job in reversed(view.jobs) if preset_at(job)]
+    jobs = [(job, _job_title(view, job)) for job in reversed(view.jobs) if preset_and_allowed(job)]
     job_id = request.GET.get("job", "")
     requested_job = next((candidate for candidate, _ in jobs if str(candidate.pk) == job_id), None)
     job = requested_job or main_job([candidate for candidate, _ in jobs])
     context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(job_id)}
     if job is None:
         return context
-    attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
-    before = number(request.GET.get("before"), 0)
-    kind, name = _actor(view, job)
+    attempt = min(max(page_number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    before = page_number(request.GET.get("before"), 0)
+    kind, name = _job_actor(view, job)
     return context | {
         "attempt": attempt,
         "attempts": range(1, job.attempt + 1),
-        "told": conversation(job, attempt, end=before or None),
+        "told": steps_view(job, attempt, end=before or None),
         "made": view.preparing.get(job.pk) if attempt == job.attempt else None,
         "before": before,
         "station": station_name(view.line, job.station),

@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from pipelines.models import Project
 from pipelines.routing.document.line import Input, Problem
-from pipelines.web.shell.page import SignedIn
+from pipelines.web.shell.page import SignedInRequest
 from pipelines.work import storage
 
 
-class Limited(TemporaryFileUploadHandler):
+class LimitedUploadHandler(TemporaryFileUploadHandler):
     """Drops what is larger than UPLOAD_BYTES while it arrives; `request.too_large` names its field."""
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
@@ -30,8 +30,8 @@ class Limited(TemporaryFileUploadHandler):
         super().receive_data_chunk(raw_data, start)
 
 
-def take(
-    request: SignedIn, project: Project, inputs: Sequence[Input], at: str
+def store_uploads(
+    request: SignedInRequest, project: Project, inputs: Sequence[Input], at: str
 ) -> tuple[dict[str, str], list[Problem]]:
     """The fields of the form that were sent, with the files among them stored: the value of a file is JSON text. And
     what is wrong with the files."""
@@ -45,28 +45,28 @@ def take(
         # An empty file field sends an empty text beside what the form kept.
         fields[name] = next(filter(None, request.POST.getlist(name)), "")
         if name in getattr(request, "too_large", ()):
-            problems.append(Problem(name, _too_large()))
+            problems.append(Problem(name, _too_large_message()))
         elif isinstance(file, UploadedFile):
             stored_file = storage.upload(project, file.name or "", file, str(request.user), timezone.now())  # type: ignore[arg-type]
             fields[name] = json.dumps(stored_file)
     return fields, problems
 
 
-def _too_large() -> str:
-    return f"is larger than {most()} MiB"
+def _too_large_message() -> str:
+    return f"is larger than {max_upload_mib()} MiB"
 
 
-def address(project: Project) -> str:
+def upload_url(project: Project) -> str:
     """Return the address where a script uploads a file before its form is sent."""
     return reverse("api-1:file-upload", args=[project.owner.key, project.key])
 
 
-def most() -> int:
+def max_upload_mib() -> int:
     """Return the maximum size of an uploaded file, in MiB."""
     return int(settings.UPLOAD_BYTES) // 1024 // 1024
 
 
-def value_of(text: str) -> Any:
+def parse_file_value(text: str) -> Any:
     """The value of a file input as its form keeps it; what is no JSON stays text, refused by the engine."""
     try:
         return json.loads(text) if text else ""
@@ -74,7 +74,7 @@ def value_of(text: str) -> Any:
         return text
 
 
-def name_of(value: Any) -> str:
+def file_name_of(value: Any) -> str:
     """The name of an uploaded file in a form that is shown again, or ""."""
-    file_value = value_of(value) if isinstance(value, str) else value
+    file_value = parse_file_value(value) if isinstance(value, str) else value
     return str(file_value.get("name") or "") if isinstance(file_value, Mapping) else ""

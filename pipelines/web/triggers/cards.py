@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from pipelines.models import Trigger, TriggerDelivery
 from pipelines.queries import versions
 from pipelines.queries.triggers import TriggerRow
-from pipelines.web.tasks.uploads import name_of
+from pipelines.web.tasks.uploads import file_name_of
 from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind
 from pipelines.work.triggers.table import KINDS
 
@@ -118,5 +118,5 @@ def _inputs(trigger: Trigger) -> Iterator[tuple[str, str]]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "Yes" if value else "No"
-    text = name_of(value) if isinstance(value, Mapping) else str(value)
+    text = file_name_of(value) if isinstance(value, Mapping) else str(value)
     return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"

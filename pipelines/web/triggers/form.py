@@ -12,13 +12,13 @@ from typing import Any, Final
 from pipelines import access
 from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Line, Trigger, User
-from pipelines.people.working_time import zones
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.people.working_time import time_zone_names
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import Problem
 from pipelines.web.tasks import uploads
-from pipelines.web.tasks.start import fields_of, given, offered_repositories
+from pipelines.web.tasks.start import input_values, repository_choices, start_fields
 from pipelines.web.triggers.cards import NextRun, next_runs
 from pipelines.work.triggers import calendar
 from pipelines.work.triggers.calendar import EVERY, LAST_DAY, WEEKDAYS, Cadence, cadence_of
@@ -72,7 +72,7 @@ def preview_of(typed: Typed, now: datetime) -> Preview:
         expression = expression_of(typed)
     except calendar.CronFault as fault:
         return Preview(fault=str(fault))
-    if typed.get("zone", "") not in zones():
+    if typed.get("zone", "") not in time_zone_names():
         return Preview(fault="Choose a time zone.")
     options = {CRON: expression, "zone": typed["zone"]}
     return Preview(SCHEDULE.words(options), next_runs(SCHEDULE, options, now))
@@ -88,7 +88,7 @@ def request_of(line: Line, typed: Typed) -> TriggerRequest:
     return TriggerRequest(
         {"cron": expression, "zone": typed.get("zone", ""), "missed": typed.get("missed", "")},
         typed.get("title", ""),
-        given(inputs, typed),
+        input_values(inputs, typed),
         one_at_a_time="one_at_a_time" in typed,
     )
 
@@ -113,7 +113,7 @@ def _imported(line: Line, cadence: Cadence, zone: str) -> tuple[Cadence, str]:
     day, place = str(document.get("weekday")).capitalize(), document.get("timeZone")
     if day in WEEKDAYS:
         cadence = replace(cadence, every="week", weekday=str(WEEKDAYS.index(day)))
-    return cadence, place if place in zones() else zone
+    return cadence, place if place in time_zone_names() else zone
 
 
 def stored(trigger: Trigger) -> dict[str, str]:
@@ -160,9 +160,9 @@ def context_of(
 ) -> dict[str, Any]:
     """Return the context of `triggers/form.html`. `is_fresh`: the inputs begin with their defaults."""
     inputs = versions.parsed(line.live).inputs if line.live else ()
-    offered = offered_repositories(line)
+    offered = repository_choices(line)
     reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
-    fields = fields_of(inputs, None if is_fresh else typed, problems, reach=reach, repositories=offered)
+    fields = start_fields(inputs, None if is_fresh else typed, problems, reach=reach, repositories=offered)
     preview = preview_of(typed, now)
     own = ("title", "zone", "missed")
     known = {*own, *(f"options.{name}" for name in (*own, CRON)), *(field.name for field in fields)}
@@ -178,11 +178,11 @@ def context_of(
         ],
         "preview": preview,
         "fields": fields,
-        "upload_to": uploads.address(line.project),
+        "upload_to": uploads.upload_url(line.project),
         "may_connect": offered and access.can(user, "repositories", line.project),
         "choices": CHOICES,
         "days": DAYS,
         "day_names": DAY_NAMES,
-        "zones": [(zone, zone) for zone in zones()],
+        "zones": [(zone, zone) for zone in time_zone_names()],
         "missed": list(MISSED.items()),
     }

@@ -17,13 +17,13 @@ from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
 from pipelines.web.shell.page import (
     Permissions,
-    SignedIn,
+    SignedInRequest,
     costly_to_post,
-    in_project,
-    on_line,
+    line_required,
+    project_breadcrumb,
+    project_required,
     show,
     show_line,
-    tab_trail,
 )
 from pipelines.web.tasks import uploads
 from pipelines.web.triggers import form as forms
@@ -33,32 +33,32 @@ from pipelines.work.triggers import starting
 LOG_ROWS = 50
 
 
-@on_line("view")
+@line_required("view")
 @require_safe
-def index(request: SignedIn, line: Line) -> HttpResponse:
+def index(request: SignedInRequest, line: Line) -> HttpResponse:
     now = clock.now()
     cards = [card_of(row, now) for row in queries.rows(queries.of_line(line))]
     return show_line(request, "triggers/line.html", line, cards=cards)
 
 
-@in_project("view")
+@project_required("view")
 @require_safe
-def of_project(request: SignedIn, project: Project) -> HttpResponse:
+def of_project(request: SignedInRequest, project: Project) -> HttpResponse:
     now = clock.now()
     cards = [card_of(row, now) for row in queries.rows(queries.of_project(project), 1)]
-    trail = tab_trail(project, "Triggers")
+    trail = project_breadcrumb(project, "Triggers")
     return show(request, "triggers/project.html", project=project, section="lines", trail=trail, cards=cards)
 
 
-@in_project("submit")
+@project_required("submit")
 @require_safe
-def choose(request: SignedIn, project: Project) -> HttpResponse:
+def choose(request: SignedInRequest, project: Project) -> HttpResponse:
     """Choose the line of a new schedule; of only one there is nothing to choose. The address goes along to the form."""
     lines = list(Line.objects.filter(project=project, live__isnull=False, archived_at=None).order_by("name"))
     query = f"?{request.GET.urlencode()}" if request.GET else ""
     if len(lines) == 1:
         return redirect(reverse("trigger-new", args=[project.owner.key, project.key, lines[0].key]) + query)
-    trail = tab_trail(project, "New schedule")
+    trail = project_breadcrumb(project, "New schedule")
     return show(
         request,
         "triggers/choose.html",
@@ -70,36 +70,36 @@ def choose(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-@on_line("submit")
+@line_required("submit")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def new(request: SignedIn, line: Line) -> HttpResponse:
+def new(request: SignedInRequest, line: Line) -> HttpResponse:
     if request.method != "POST":
         return _form(request, line, forms.fresh(line, request.user, request.GET.dict()), [], is_fresh=True)
     return _saved(request, line, None)
 
 
-@on_line("submit")
+@line_required("submit")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def change(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+def change(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     trigger = _trigger(line, line_trigger)
     if request.method != "POST":
         return _form(request, line, forms.stored(trigger), [], trigger)
     return _saved(request, line, trigger)
 
 
-@on_line("submit")
+@line_required("submit")
 @require_safe
-def next_runs(request: SignedIn, line: Line) -> HttpResponse:
+def next_runs(request: SignedInRequest, line: Line) -> HttpResponse:
     """Show what the form would start before it is saved."""
     preview = forms.preview_of(request.GET.dict(), clock.now())
     return render(request, "triggers/_next_runs.html", {"preview": preview})
 
 
-@on_line("submit")
+@line_required("submit")
 @require_POST
-def pause(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+def pause(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     trigger, paused = _trigger(line, line_trigger), request.POST.get("paused")
     # An empty request changes nothing.
     if paused in ("yes", "no"):
@@ -112,10 +112,10 @@ def pause(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
     return _back(line, trigger)
 
 
-@on_line("submit")
+@line_required("submit")
 @costly_to_post
 @require_POST
-def try_out(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+def try_out(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     """Say what would be started now, and start nothing."""
     trigger = _trigger(line, line_trigger)
     tried = starting.try_out(trigger)
@@ -125,9 +125,9 @@ def try_out(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
     )
 
 
-@on_line("submit")
+@line_required("submit")
 @require_POST
-def delete(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+def delete(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     trigger = _trigger(line, line_trigger)
     if "sure" not in request.POST:
         return _back(line, trigger)
@@ -136,9 +136,9 @@ def delete(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
     return redirect("line-triggers", line.project.owner.key, line.project.key, line.key)
 
 
-@on_line("view")
+@line_required("view")
 @require_safe
-def log(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+def log(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     """Show the deliveries of a trigger, the newest first. `?before=7`: those before this one."""
     trigger = _trigger(line, line_trigger)
     before = request.GET.get("before", "")
@@ -167,11 +167,13 @@ def _back(line: Line, trigger: Trigger) -> HttpResponse:
     return redirect(f"{address}#trigger-{trigger.pk}")
 
 
-def _saved(request: SignedIn, line: Line, trigger: Trigger | None) -> HttpResponse:
+def _saved(request: SignedInRequest, line: Line, trigger: Trigger | None) -> HttpResponse:
     """Save the form, and go to the list; or show it again with what is wrong."""
     if line.live is None:
         return _form(request, line, request.POST.dict(), [], trigger)
-    typed, problems = uploads.take(request, line.project, versions.parsed(line.live).inputs, "inputs")
+    typed, problems = uploads.store_uploads(
+        request, line.project, versions.parsed(line.live).inputs, "inputs"
+    )
     try:
         if problems:
             raise Invalid(problems)
@@ -189,7 +191,7 @@ def _saved(request: SignedIn, line: Line, trigger: Trigger | None) -> HttpRespon
 
 
 def _form(
-    request: SignedIn,
+    request: SignedInRequest,
     line: Line,
     typed: forms.Typed,
     problems: list[Problem],

@@ -13,26 +13,26 @@ from pipelines.errors import Invalid
 from pipelines.lines.backtest import BacktestTarget, target_of
 from pipelines.models import Decision, Line, Task
 from pipelines.routing.document.line import DocumentError, Problem
-from pipelines.web.lines.findings import by_name
-from pipelines.web.shell.page import SignedIn, on_line, show_line
+from pipelines.web.lines.findings import readable_problems
+from pipelines.web.shell.page import SignedInRequest, line_required, show_line
 
 FIELDS = ("since", "last", "tasks", "versions")
 
 
-@on_line("view")
+@line_required("view")
 @require_safe
-def backtest(request: SignedIn, line: Line) -> HttpResponse:
+def backtest(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?to=draft`, `live` or a number. The page starts by itself where the address names it."""
     to = request.GET.get("to") or "draft"
-    target, problems = _target(line, to)
+    target, problems = _read_target(line, to)
     context: dict[str, Any] = {
         "line": line,
         "to": to,
-        "targets": _targets(line),
+        "targets": _target_choices(line),
         "given": {name: request.GET.get(name, "") for name in FIELDS},
-        "problems": by_name(problems, line.draft),
+        "problems": readable_problems(problems, line.draft),
         "starts": bool(request.GET.get("to")) and target is not None,
-        "recorded": recorded(line),
+        "recorded": has_decisions(line),
         "verdicts": verdicts(),
         # The script puts the name of each task in place of this one.
         "task_url": reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
@@ -45,14 +45,14 @@ def backtest(request: SignedIn, line: Line) -> HttpResponse:
     )
 
 
-def _target(line: Line, to: str) -> tuple[BacktestTarget | None, list[Problem]]:
+def _read_target(line: Line, to: str) -> tuple[BacktestTarget | None, list[Problem]]:
     try:
         return target_of(line, to), []
     except (DocumentError, Invalid) as fault:
         return None, list(fault.problems)
 
 
-def _targets(line: Line) -> list[tuple[str, str]]:
+def _target_choices(line: Line) -> list[tuple[str, str]]:
     """Return what can be tried: the draft, then the versions, newest first."""
     numbers = line.versions.order_by("-number").values_list("pk", "number", "name")[:200]
     live = "live"
@@ -63,7 +63,7 @@ def _targets(line: Line) -> list[tuple[str, str]]:
     return [("draft", f"The draft ({line.draft_number})"), *version_choices]
 
 
-def recorded(line: Line) -> bool:
+def has_decisions(line: Line) -> bool:
     """Return whether anything was ever decided about a task of this line."""
     decided = Decision.objects.filter(task=OuterRef("pk"))
     return Task.objects.filter(line=line).filter(Exists(decided)).exists()

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from pipelines.errors import Invalid
-from pipelines.lines import comparing
+from pipelines.lines import version_comparison
 from pipelines.models import Line
 from pipelines.routing.analysis.difference.compare import Difference
 from pipelines.routing.analysis.difference.samples import Sample
@@ -17,7 +17,7 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import definitions, differences
-from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
+from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
 
 MAX_SHOWN = 200
 """Changes on one page; all of them are in the answer of the API."""
@@ -34,20 +34,20 @@ class ChangeView:
     situation: str = ""
 
 
-@on_line("view")
+@line_required("view")
 @costly
 @require_safe
-def difference(request: SignedIn, line: Line) -> HttpResponse:
+def difference(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?from=` and `?to=`: the number of a version, `live` or `draft`."""
     problems: list[Problem] = []
     compared, sides = None, None
     if line.live is not None:
         try:
             sides = [
-                comparing.find_side(line, request.GET.get(name) or default)
+                version_comparison.find_side(line, request.GET.get(name) or default)
                 for name, default in (("from", "live"), ("to", "draft"))
             ]
-            compared = comparing.routing_difference(*sides)
+            compared = version_comparison.routing_difference(*sides)
         except Invalid as fault:
             problems = list(fault.problems)
     return show_line(
@@ -57,26 +57,26 @@ def difference(request: SignedIn, line: Line) -> HttpResponse:
         choices=_choices(line),
         old=sides[0].name if sides else "",
         new=sides[1].name if sides else "",
-        names=[_name(side.name) for side in sides or ()],
+        names=[_side_name(side.name) for side in sides or ()],
         problems=problems,
-        **context(compared),
+        **difference_context(compared),
     )
 
 
 def _choices(line: Line) -> list[tuple[str, str]]:
     numbers = line.versions.order_by("-number").values_list("number", flat=True)[:200]
-    return [(comparing.DRAFT, "Draft"), *((str(n), f"v{n}") for n in numbers)]
+    return [(version_comparison.DRAFT, "Draft"), *((str(n), f"v{n}") for n in numbers)]
 
 
-def _name(side: str) -> str:
-    return "the draft" if side == comparing.DRAFT else f"v{side}"
+def _side_name(side: str) -> str:
+    return "the draft" if side == version_comparison.DRAFT else f"v{side}"
 
 
-def context(routing_difference: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
+def difference_context(routing_difference: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
     """Return the context of a difference for the templates, with at most `most` changes."""
     if routing_difference is None:
         return {"verdict": "", "groups": [], "unknown": [], "left_out": 0}
-    views = _views(routing_difference)
+    views = _change_views(routing_difference)
     groups: dict[str, list[ChangeView]] = {}
     for view in views[:most]:
         groups.setdefault(view.place, []).append(view)
@@ -92,7 +92,7 @@ def context(routing_difference: Difference | None, most: int = MAX_SHOWN) -> dic
     }
 
 
-def _views(routing_difference: Difference) -> list[ChangeView]:
+def _change_views(routing_difference: Difference) -> list[ChangeView]:
     """Return the changes of the whole line first, then those station by station."""
     changes = [
         (change.key, definitions.structural_sentence(routing_difference.pair, change), change.sample)
@@ -103,7 +103,7 @@ def _views(routing_difference: Difference) -> list[ChangeView]:
         for change in routing_difference.changes
     ]
     return [
-        _shown(
+        _change_view(
             routing_difference,
             differences.name_in_versions(routing_difference.pair, place),
             people_text(sentence),
@@ -113,7 +113,9 @@ def _views(routing_difference: Difference) -> list[ChangeView]:
     ]
 
 
-def _shown(routing_difference: Difference, place: str, sentence: str, sample: Sample | None) -> ChangeView:
+def _change_view(
+    routing_difference: Difference, place: str, sentence: str, sample: Sample | None
+) -> ChangeView:
     if sample is None:
         return ChangeView(place, sentence)
     old, new = differences.route_tenses(routing_difference.pair, sample)

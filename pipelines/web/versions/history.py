@@ -17,21 +17,21 @@ from django.views.decorators.http import require_POST, require_safe
 from pipelines import access
 from pipelines.errors import Invalid
 from pipelines.formats import native
-from pipelines.lines import comparing, publish_review, publishing
-from pipelines.lines import history as operations
+from pipelines.lines import publish_review, publishing, version_comparison
+from pipelines.lines import version_history as operations
 from pipelines.models import Line, LineEvent, LineVersion
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import network_gaps
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import published_document
 from pipelines.web.lines import lines
-from pipelines.web.lines.changed import groups, legend, totals
+from pipelines.web.lines.change_groups import change_totals, group_changes, legend
 from pipelines.web.lines.drawing import drawing_of_version
-from pipelines.web.lines.findings import by_name
-from pipelines.web.lines.overview import gates_of, overview_of
+from pipelines.web.lines.findings import readable_problems
+from pipelines.web.lines.overview import gate_summaries, station_summaries
 from pipelines.web.shell import errors
-from pipelines.web.shell.forms import Restore, VersionName
-from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
+from pipelines.web.shell.forms import RestoreForm, VersionNameForm
+from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
 
 LISTED = 200
 PUT_ASIDE = 20
@@ -50,18 +50,18 @@ class VersionEntry:
     aside: bool = False
 
 
-@on_line("view")
+@line_required("view")
 @costly
 @require_safe
-def versions(request: SignedIn, line: Line) -> HttpResponse:
+def versions(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?to=`: what is looked at; `?from=`: what it is compared with, the version before it unless told."""
     return _page(request, line)
 
 
-@on_line("view")
+@line_required("view")
 @costly
 @require_safe
-def version(request: SignedIn, line: Line, number: int) -> HttpResponse:
+def version(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
     line_version = access.version_in(line, number)
     parsed = parsed_versions.parsed(line_version)
     return show_line(
@@ -71,18 +71,18 @@ def version(request: SignedIn, line: Line, number: int) -> HttpResponse:
         version=line_version,
         text=native.dumps(published_document(line_version.document, line_version.revision)),
         drawing=drawing_of_version(line_version),
-        stations=overview_of(parsed, network_gaps(timezone.now(), line.project_id)),
-        gates=gates_of(parsed),
+        stations=station_summaries(parsed, network_gaps(timezone.now(), line.project_id)),
+        gates=gate_summaries(parsed),
         parsed=parsed,
     )
 
 
-@on_line("design")
+@line_required("design")
 @costly
 @require_POST
-def restore(request: SignedIn, line: Line) -> HttpResponse:
+def restore(request: SignedInRequest, line: Line) -> HttpResponse:
     """302 to the canvas · 400 no form of the page · 404 no such version · 409 the draft was saved meanwhile."""
-    form = Restore(request.POST)
+    form = RestoreForm(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
     source = form.cleaned_data["source"]
@@ -94,29 +94,29 @@ def restore(request: SignedIn, line: Line) -> HttpResponse:
         messages.info(request, refused.detail)
         return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
     aside = stored.record.filter(kind=LineEvent.RecordKind.RESTORED).order_by("-pk").first()
-    message = f"{_title(source)} is now the draft."
+    message = f"{_side_title(source)} is now the draft."
     if aside and aside.draft is not None:
         message += " " + f"Draft {aside.data['draft']} is kept among the versions."
     messages.success(request, message)
     return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
 
 
-@on_line("design")
+@line_required("design")
 @require_POST
-def rename(request: SignedIn, line: Line, number: int) -> HttpResponse:
+def rename(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
     line_version = access.version_in(line, number)
-    form = VersionName(request.POST)
+    form = VersionNameForm(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
     try:
         operations.name_version(line_version, form.cleaned_data["name"], request.user)
     except Invalid as fault:
         return _page(request, line, str(number), problem=fault.problems[0], status=422)
-    return redirect(f"{_url(line)}?to={number}")
+    return redirect(f"{_versions_url(line)}?to={number}")
 
 
 def _page(
-    request: SignedIn,
+    request: SignedInRequest,
     line: Line,
     to: str = "",
     conflict: publishing.DraftConflict | None = None,
@@ -130,7 +130,7 @@ def _page(
     differs = lines.draft_differs(stored)
     entries = _entries(stored, rows, differs)
     to = to or request.GET.get("to") or entries[0].side
-    before = request.GET.get("from") or _before(stored, to, rows)
+    before = request.GET.get("from") or _default_side(stored, to, rows)
     return show_line(
         request,
         "versions/versions.html",
@@ -148,33 +148,33 @@ def _page(
         conflict=conflict,
         problem=problem,
         legend=legend(),
-        picture_url=f"{reverse('api-1:line-picture', args=_at(stored))}?from={before or to}&to={to}",
-        record=_record(stored),
+        picture_url=f"{reverse('api-1:line-picture', args=_line_keys(stored))}?from={before or to}&to={to}",
+        record=_record_rows(stored),
         rail=True,
-        **{**NOT_COMPARED, **_compared(stored, before, to)},
+        **{**NOT_COMPARED, **_comparison_context(stored, before, to)},
     )
 
 
 NOT_COMPARED: Mapping[str, Any] = {"first": False, "groups": (), "totals": None, "problems": ()}
 
 
-def _compared(line: Line, before: str, to: str) -> dict[str, Any]:
+def _comparison_context(line: Line, before: str, to: str) -> dict[str, Any]:
     """Raises NotFound: no such version."""
-    new = comparing.find_side(line, to)
+    new = version_comparison.find_side(line, to)
     if not before:
         return {"first": True}
-    old = comparing.find_side(line, before)
+    old = version_comparison.find_side(line, before)
     try:
-        apart = comparing.compare_documents(old, new)
+        apart = version_comparison.compare_documents(old, new)
     except Invalid as fault:
-        return {"problems": by_name(fault.problems, line.draft)}
+        return {"problems": readable_problems(fault.problems, line.draft)}
     # Who made a change is known of those since the live version alone.
     of_the_draft = (
-        to == comparing.DRAFT and line.live is not None and before in ("live", str(line.live.number))
+        to == version_comparison.DRAFT and line.live is not None and before in ("live", str(line.live.number))
     )
     hands = (lambda change: publish_review.authors_of(line, change)) if of_the_draft else (lambda _change: ())
-    change_groups = groups(apart, hands)
-    return {"groups": change_groups, "totals": totals(change_groups)}
+    change_groups = group_changes(apart, hands)
+    return {"groups": change_groups, "totals": change_totals(change_groups)}
 
 
 def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[VersionEntry]:
@@ -195,7 +195,7 @@ def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[Version
     )
     entries += [
         VersionEntry(
-            f"{comparing.ASIDE}{event.pk}",
+            f"{version_comparison.ASIDE}{event.pk}",
             f"Draft {event.data.get('draft', '')}",
             who=event.data.get("by", ""),
             at=datetime.fromisoformat(event.data["saved"]) if event.data.get("saved") else event.at,
@@ -204,19 +204,19 @@ def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[Version
         for event in draft_events
     ]
     entries.sort(key=lambda entry: entry.at.timestamp() if entry.at else 0, reverse=True)
-    return [_draft(line), *entries] if differs else entries
+    return [_draft_entry(line), *entries] if differs else entries
 
 
-def _draft(line: Line) -> VersionEntry:
+def _draft_entry(line: Line) -> VersionEntry:
     title = f"Draft {line.draft_number}"
-    return VersionEntry(comparing.DRAFT, title, who=str(line.draft_by or ""), at=line.draft_at)
+    return VersionEntry(version_comparison.DRAFT, title, who=str(line.draft_by or ""), at=line.draft_at)
 
 
 def _draft_choice(line: Line, differs: bool) -> list[VersionEntry]:
-    return [] if differs else [_draft(line)]
+    return [] if differs else [_draft_entry(line)]
 
 
-def _before(line: Line, to: str, rows: list[LineVersion]) -> str:
+def _default_side(line: Line, to: str, rows: list[LineVersion]) -> str:
     """Return the default side of a comparison: for a version the one before it, for a draft the live version."""
     # `draft`, `live`, or a draft that was put aside
     if not to.isdigit():
@@ -224,7 +224,7 @@ def _before(line: Line, to: str, rows: list[LineVersion]) -> str:
     return next((str(row.number) for row in rows if row.number < int(to)), "")
 
 
-def _record(line: Line) -> list[dict[str, Any]]:
+def _record_rows(line: Line) -> list[dict[str, Any]]:
     rows = line.record.select_related("version", "by").defer("version__document", "draft", "draft_text")
     return [
         {"sentence": _sentence(event), "by": event.by or "Gateline", "at": event.at}
@@ -238,7 +238,7 @@ def _sentence(event: LineEvent) -> str:
         case LineEvent.RecordKind.NAMED:
             return f"Named v{number} “{event.data.get('name', '')}”"
         case LineEvent.RecordKind.RESTORED:
-            return f"Restored {_title(event.data.get('source', ''))} as the draft"
+            return f"Restored {_side_title(event.data.get('source', ''))} as the draft"
         case LineEvent.RecordKind.NOT_MIGRATED:
             return f"Running tasks were not migrated to v{number}: {event.data.get('why', '')}"
         case LineEvent.RecordKind.REREAD:
@@ -252,13 +252,13 @@ def _sentence(event: LineEvent) -> str:
     return sentence + (f", {accepted} warnings accepted" if accepted else "")
 
 
-def _title(side: str) -> str:
-    return "A draft that was put aside" if side.startswith(comparing.ASIDE) else f"v{side}"
+def _side_title(side: str) -> str:
+    return "A draft that was put aside" if side.startswith(version_comparison.ASIDE) else f"v{side}"
 
 
-def _at(line: Line) -> list[str]:
+def _line_keys(line: Line) -> list[str]:
     return [line.project.owner.key, line.project.key, line.key]
 
 
-def _url(line: Line) -> str:
-    return reverse("line-versions", args=_at(line))
+def _versions_url(line: Line) -> str:
+    return reverse("line-versions", args=_line_keys(line))

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.lines import migrating
-from pipelines.lines.migrating import Impact
+from pipelines.lines import line_migration
+from pipelines.lines.line_migration import Impact
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, VersionStation
 from pipelines.queries import versions as parsed_versions
 from pipelines.routing.basics.plural import plural
@@ -24,7 +24,7 @@ from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences import impacts
 from pipelines.web.shell import errors
-from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
+from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
 
 MAX_TASKS = 200
 PAST = 20
@@ -37,24 +37,24 @@ LOOKS = {
 DRAFT = "draft"
 
 
-@on_line("view")
+@line_required("view")
 @costly
 @require_safe
-def impact(request: SignedIn, line: Line) -> HttpResponse:
+def impact(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?to=7|draft&map:old=new`: what it would do to every running task; nothing is changed."""
     return _page(request, line, request.GET)
 
 
-@on_line("publish")
+@line_required("publish")
 @costly
 @require_POST
-def migrate(request: SignedIn, line: Line) -> HttpResponse:
+def migrate(request: SignedInRequest, line: Line) -> HttpResponse:
     form_data = request.POST
     to = _target(line, form_data.get("to", ""))
     if to is None or not form_data.get("digest"):
         return errors.bad_request(request)
     try:
-        made = migrating.migrate(
+        made = line_migration.migrate(
             line,
             user=request.user,
             to=to,
@@ -64,32 +64,35 @@ def migrate(request: SignedIn, line: Line) -> HttpResponse:
         )
     except (Conflict, Forbidden, Invalid) as refused:
         return _page(request, line, form_data, refused=refused)
-    _say(request, made)
-    return redirect(_address(line, to))
+    _report_results(request, made)
+    return redirect(_impact_url(line, to))
 
 
-@on_line("publish")
+@line_required("publish")
 @require_POST
-def undo(request: SignedIn, line: Line, migration: UUID) -> HttpResponse:
-    made = _migration(line, migration)
+def undo(request: SignedInRequest, line: Line, migration: UUID) -> HttpResponse:
+    made = _get_migration(line, migration)
     try:
-        undone = migrating.undo(made, user=request.user, reason=request.POST.get("reason", ""))
+        undone = line_migration.undo(made, user=request.user, reason=request.POST.get("reason", ""))
     except (Conflict, Forbidden, Invalid) as refused:
         return _page(request, line, QueryDict(), refused=refused)
-    _say(request, undone)
-    return redirect(_address(line, made.to))
+    _report_results(request, undone)
+    return redirect(_impact_url(line, made.to))
 
 
-@on_line("publish")
+@line_required("publish")
 @require_POST
-def carry_on(request: SignedIn, line: Line, migration: UUID) -> HttpResponse:
-    made = migrating.carry_on(_migration(line, migration))
-    _say(request, made)
-    return redirect(_address(line, made.to))
+def continue_migration(request: SignedInRequest, line: Line, migration: UUID) -> HttpResponse:
+    made = line_migration.carry_on(_get_migration(line, migration))
+    _report_results(request, made)
+    return redirect(_impact_url(line, made.to))
 
 
 def _page(
-    request: SignedIn, line: Line, form_data: QueryDict, refused: Conflict | Forbidden | Invalid | None = None
+    request: SignedInRequest,
+    line: Line,
+    form_data: QueryDict,
+    refused: Conflict | Forbidden | Invalid | None = None,
 ) -> HttpResponse:
     requested = form_data.get("to", "")
     to = _target(line, requested)
@@ -98,10 +101,10 @@ def _page(
         {"wanted": requested or (line.live.number if line.live else DRAFT)},
     )
     try:
-        migration_impact: Impact | None = migrating.impact_of(line, to, mapping)
+        migration_impact: Impact | None = line_migration.impact_of(line, to, mapping)
     except Invalid as fault:
         # A mapping that does not fit: said at its place, and the impact shown without it.
-        refused, migration_impact = refused or fault, migrating.impact_of(line, to)
+        refused, migration_impact = refused or fault, line_migration.impact_of(line, to)
     except Conflict as fault:
         refused, migration_impact = refused or fault, None
     status = {Forbidden: 403, Invalid: 422}.get(type(refused), 409) if refused else 200
@@ -113,13 +116,13 @@ def _page(
         to=to,
         choices=_choices(line),
         impact=migration_impact,
-        rows=rows_of(migration_impact) if migration_impact else [],
-        counts=counts_of(migration_impact) if migration_impact else [],
-        selects=selects_of(line, migration_impact, mapping) if migration_impact else [],
+        rows=position_rows(migration_impact) if migration_impact else [],
+        counts=effect_counts(migration_impact) if migration_impact else [],
+        selects=mapping_selects(line, migration_impact, mapping) if migration_impact else [],
         refused=refused,
         reason=form_data.get("reason", ""),
         shown=MAX_TASKS,
-        past=_past(line),
+        past=_past_migrations(line),
         **context,
     )
 
@@ -143,7 +146,7 @@ def _choices(line: Line) -> list[tuple[str, str]]:
     return [*choices, (DRAFT, "The draft")]
 
 
-def rows_of(migration_impact: Impact) -> list[dict[str, Any]]:
+def position_rows(migration_impact: Impact) -> list[dict[str, Any]]:
     """Return a row for each position, the worst first."""
     # `counts` names the effects from the worst on.
     order = list(migration_impact.counts)
@@ -163,7 +166,7 @@ def rows_of(migration_impact: Impact) -> list[dict[str, Any]]:
     ]
 
 
-def counts_of(migration_impact: Impact) -> list[tuple[int, str, str]]:
+def effect_counts(migration_impact: Impact) -> list[tuple[int, str, str]]:
     return [
         (n, impacts.effect_label(effect), LOOKS[effect][0])
         for effect, n in migration_impact.counts.items()
@@ -171,7 +174,7 @@ def counts_of(migration_impact: Impact) -> list[tuple[int, str, str]]:
     ]
 
 
-def selects_of(line: Line, migration_impact: Impact, mapping: dict[str, str]) -> list[dict[str, Any]]:
+def mapping_selects(line: Line, migration_impact: Impact, mapping: dict[str, str]) -> list[dict[str, Any]]:
     """A choice for every station that is gone and matters, and for those that were mapped already."""
     names = _station_names(line, migration_impact.versions)
     keys = dict.fromkeys([*migration_impact.unmapped_stations, *mapping, *migration_impact.next_gone])
@@ -202,7 +205,7 @@ def _mapping_help(migration_impact: Impact, key: str) -> str:
     return ""
 
 
-def problem_words(line: Line, problem: Problem) -> str:
+def problem_text(line: Line, problem: Problem) -> str:
     """Describe a problem with the name of the station that a mapping is about in place of its key."""
     message = people_text(problem.message)
     kind, _dot, key = problem.path.partition(".")
@@ -220,14 +223,14 @@ def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:
     return {station.key: station.name for version in parsed for station in version.stations}
 
 
-def _past(line: Line) -> list[dict[str, Any]]:
+def _past_migrations(line: Line) -> list[dict[str, Any]]:
     """The newest migrations, each with what became of its tasks."""
-    rows = migrating.migrations_of(line)[:PAST]
+    rows = line_migration.migrations_of(line)[:PAST]
     undone = set(Migration.objects.filter(undoes__line=line).values_list("undoes_id", flat=True))
     return [
         {
             "migration": migration,
-            "sums": _sums(migration),
+            "sums": _result_summary(migration),
             "others": migration.entries.exclude(
                 result__in=("migrated", "restored", "planned")
             ).select_related("task__project")[:50],
@@ -238,24 +241,24 @@ def _past(line: Line) -> list[dict[str, Any]]:
     ]
 
 
-def _sums(made: Migration) -> str:
-    counts = migrating.counts_of(made)
+def _result_summary(made: Migration) -> str:
+    counts = line_migration.counts_of(made)
     return ", ".join(
         f"{n} {MigrationEntry.Result(result).label}".lower() for result, n in sorted(counts.items())
     )
 
 
-def _migration(line: Line, migration: UUID) -> Migration:
-    stored_migration = get_object_or_404(migrating.migrations_of(line).filter(pk=migration))
+def _get_migration(line: Line, migration: UUID) -> Migration:
+    stored_migration = get_object_or_404(line_migration.migrations_of(line).filter(pk=migration))
     # Loaded already, with its project
     stored_migration.line = line
     return stored_migration
 
 
-def _say(request: SignedIn, made: Migration) -> None:
-    messages.success(request, _sums(made).capitalize() or "No task was left to do.")
+def _report_results(request: SignedInRequest, made: Migration) -> None:
+    messages.success(request, _result_summary(made).capitalize() or "No task was left to do.")
 
 
-def _address(line: Line, to: LineVersion | None) -> str:
+def _impact_url(line: Line, to: LineVersion | None) -> str:
     address = reverse("line-impact", args=[line.project.owner.key, line.project.key, line.key])
     return f"{address}?to={to.number}" if to else address

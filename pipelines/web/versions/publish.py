@@ -1,6 +1,7 @@
-"""Publishing a line: the page that shows what would become live, and the confirm, which is held to what was shown.
+"""Publishing a line: the page that shows what would become live, and the confirmation, which is bound to
 
-The page stands at once; what takes time comes after it, part by part (`publish_parts`), each with an error of its own.
+what the page showed. Slow parts of the page load separately (`publish_parts`), each with an error of
+its own.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats import authorship
-from pipelines.lines import asking, migrating, publish_review, publishing
-from pipelines.lines.migrating import StaleImpact
+from pipelines.lines import line_migration, publish_review, publishing, publishing_requests
+from pipelines.lines.line_migration import StaleImpact
 from pipelines.models import Line, LineEvent, Migration
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
-from pipelines.web.lines.changed import legend, people
+from pipelines.web.lines.change_groups import author_names, legend
 from pipelines.web.shell import errors
-from pipelines.web.shell.forms import Publish
-from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
+from pipelines.web.shell.forms import PublishForm
+from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
 from pipelines.web.versions import backtest, impact, publish_requests
 from pipelines.web.versions.impact import mapping_of
-from pipelines.web.versions.publish_parts import part
+from pipelines.web.versions.publish_parts import render_part
 
 NEWEST = "200"
 """Tasks on which a draft is tried at once; the page of back-tests tries all."""
@@ -46,22 +47,22 @@ class PublishRefusal:
     stale: bool = False
 
 
-@on_line("publish")
+@line_required("publish")
 @costly
 @require_http_methods(["GET", "HEAD", "POST"])
-def publish(request: SignedIn, line: Line) -> HttpResponse:
+def publish(request: SignedInRequest, line: Line) -> HttpResponse:
     """GET: the page, or with `?part=` one of its parts. POST: 302 published · 400 no form of this page · 403 may not ·
     409 something changed since it was shown · 422 errors, or something was not ticked."""
     if request.method != "POST":
         part_name = request.GET.get("part")
-        return part(request, line, part_name) if part_name else _page(request, line, request.GET)
-    form = Publish(request.POST)
+        return render_part(request, line, part_name) if part_name else _page(request, line, request.GET)
+    form = PublishForm(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
     try:
-        done = publish_review.publish_confirmed(line, _confirmed(request.POST, form), request.user)
+        done = publish_review.publish_confirmed(line, _confirmation(request.POST, form), request.user)
     except (Conflict, Forbidden, Invalid, publishing.PublishRefused) as fault:
-        return _page(request, line, request.POST, _refused(line, form, fault))
+        return _page(request, line, request.POST, _refusal_of(line, form, fault))
     if done.version is None:
         messages.success(request, "You asked for publishing. Another designer is told.")
         return redirect("line-publish", line.project.owner.key, line.project.key, line.key)
@@ -71,9 +72,9 @@ def publish(request: SignedIn, line: Line) -> HttpResponse:
     return redirect("line-published", line.project.owner.key, line.project.key, line.key, done.version.number)
 
 
-@on_line("publish")
+@line_required("publish")
 @require_POST
-def send_back(request: SignedIn, line: Line) -> HttpResponse:
+def send_back(request: SignedInRequest, line: Line) -> HttpResponse:
     """Refuse what somebody asks to publish (`reason`, `draft` in the form), or take it back as who asked."""
     number = request.POST.get("draft", "")
     # Any number of nine digits fits the column, which has 32 bits
@@ -81,7 +82,7 @@ def send_back(request: SignedIn, line: Line) -> HttpResponse:
         return errors.bad_request(request)
     reason = request.POST.get("reason", "")
     try:
-        asking.send_back(line, user=request.user, reason=reason, based_on=int(number))
+        publishing_requests.send_back(line, user=request.user, reason=reason, based_on=int(number))
     except (Conflict, Invalid) as fault:
         messages.error(request, fault.detail if isinstance(fault, Conflict) else fault.problems[0].hint)
     else:
@@ -89,44 +90,44 @@ def send_back(request: SignedIn, line: Line) -> HttpResponse:
     return redirect("line-publish", line.project.owner.key, line.project.key, line.key)
 
 
-@on_line("view")
+@line_required("view")
 @require_safe
-def published(request: SignedIn, line: Line, number: int) -> HttpResponse:
+def published_version(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
     """Show what became of the running tasks when this version was published with a migration."""
     version = access.version_in(line, number)
     made = Migration.objects.filter(line=line, to=version).order_by("at").first()
     failed = (
         line.record.filter(version=version, kind=LineEvent.RecordKind.NOT_MIGRATED).order_by("-at").first()
     )
-    again = {"to": str(number), **{f"map:{k}": v for k, v in _said(failed).get("mapping", {}).items()}}
+    again = {"to": str(number), **{f"map:{k}": v for k, v in _event_data(failed).get("mapping", {}).items()}}
     return show_line(
         request,
         "versions/published.html",
         line,
         version=version,
         migration=made,
-        results=_results(made) if made else [],
-        done=sum(n for key, n in migrating.counts_of(made).items() if key != "planned") if made else 0,
+        results=_result_rows(made) if made else [],
+        done=sum(n for key, n in line_migration.counts_of(made).items() if key != "planned") if made else 0,
         total=made.entries.count() if made else 0,
-        failed=_said(failed) if not made else {},
+        failed=_event_data(failed) if not made else {},
         impact_url=f"{_url('line-impact', line)}?{urlencode(again)}",
     )
 
 
-def _said(event: LineEvent | None) -> dict[str, Any]:
+def _event_data(event: LineEvent | None) -> dict[str, Any]:
     return event.data if event else {}
 
 
-def _results(made: Migration) -> list[dict[str, Any]]:
+def _result_rows(made: Migration) -> list[dict[str, Any]]:
     from_result = dict(made.entries.model.Result.choices)
     tones = {"migrated": "ok", "planned": "neutral", "already": "neutral"}
     return [
         {"n": n, "word": from_result[key], "tone": tones.get(key, "attention")}
-        for key, n in sorted(migrating.counts_of(made).items())
+        for key, n in sorted(line_migration.counts_of(made).items())
     ]
 
 
-def _confirmed(form_data: QueryDict, form: Publish) -> publish_review.Confirmation:
+def _confirmation(form_data: QueryDict, form: PublishForm) -> publish_review.Confirmation:
     fields = form.cleaned_data
     return publish_review.Confirmation(
         draft=fields["based_on"],
@@ -142,12 +143,12 @@ def _confirmed(form_data: QueryDict, form: Publish) -> publish_review.Confirmati
     )
 
 
-def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
+def _refusal_of(line: Line, form: PublishForm, fault: Exception) -> PublishRefusal:
     match fault:
         case publishing.DraftConflict():
             title = "The draft was changed after this page was loaded"
             return PublishRefusal(
-                409, title, (fault.detail, *_since(line, form.cleaned_data["based_on"])), stale=True
+                409, title, (fault.detail, *_later_changes(line, form.cleaned_data["based_on"])), stale=True
             )
         case publishing.NothingToPublish():
             return PublishRefusal(409, "There is nothing to publish", (fault.detail,))
@@ -162,18 +163,20 @@ def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
             message = "Errors keep this draft from being published; they are listed below."
             return PublishRefusal(422, "Not published", (message,))
         case Invalid():
-            return PublishRefusal(422, "Not published yet", _asked(line, fault), fault.problems)
+            return PublishRefusal(
+                422, "Not published yet", _missing_confirmations(line, fault), fault.problems
+            )
         case Forbidden():
             return PublishRefusal(403, "Not published", (fault.detail,))
     detail = fault.detail if isinstance(fault, Conflict) else str(fault)
     return PublishRefusal(409, "Not published", (detail,), stale=True)
 
 
-def _since(line: Line, number: int) -> list[str]:
+def _later_changes(line: Line, number: int) -> list[str]:
     """Return the changes saved after the draft with this number: where, and by whom."""
     stored = Line.objects.get(pk=line.pk)
     authors = authorship.last_authors_since(number, stored.draft_hands)
-    names = people(authors.values())
+    names = author_names(authors.values())
     sentence = "%(person)s changed %(place)s."
     line_label = "the whole line"
     return [
@@ -182,7 +185,7 @@ def _since(line: Line, number: int) -> list[str]:
     ][:20]
 
 
-def _asked(line: Line, fault: Invalid) -> tuple[str, ...]:
+def _missing_confirmations(line: Line, fault: Invalid) -> tuple[str, ...]:
     words = {
         "warnings": "Warning not acknowledged: %(message)s",
         "seen": "Acknowledge the changes made by others first.",
@@ -193,15 +196,15 @@ def _asked(line: Line, fault: Invalid) -> tuple[str, ...]:
     return tuple(
         words[problem.path] % {"message": wordings.get(problem.path, wording.people_text)(problem.message)}
         if problem.path in words
-        else impact.problem_words(line, problem)
+        else impact.problem_text(line, problem)
         for problem in fault.problems
     )
 
 
 def _page(
-    request: SignedIn, line: Line, form_data: QueryDict, refused: PublishRefusal | None = None
+    request: SignedInRequest, line: Line, form_data: QueryDict, refused: PublishRefusal | None = None
 ) -> HttpResponse:
-    """`said`: what was typed and ticked, which is kept whatever happens."""
+    """Render the publish page. `form_data`: what was typed and ticked, which is kept after a refusal."""
     # After a refusal the line in hand may be older than what is stored.
     stored = access.line_in(line.project, line.key) if refused else line
     # The parts come by requests of their own, and show ticked what was.
@@ -225,12 +228,12 @@ def _page(
         may_execute=access.can(request.user, "execute", line.project),
         legend=legend(),
         # The back-test of this page, on what ran last.
-        recorded=backtest.recorded(stored),
+        recorded=backtest.has_decisions(stored),
         verdicts=backtest.verdicts(),
         newest=NEWEST,
         task_url=reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
         rail=True,
-        **publish_requests.facts(stored, request.user),
+        **publish_requests.request_context(stored, request.user),
     )
 
 

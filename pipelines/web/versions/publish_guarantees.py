@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.lines import linting, publishing
-from pipelines.lines.plan import max_cost_text
+from pipelines.lines import project_lint, publishing
+from pipelines.lines.publish_plan import max_cost_text
 from pipelines.models import Line
 from pipelines.queries import versions
 from pipelines.routing.document.networks import published_document
-from pipelines.web.lines.guarantees import GuaranteeView, guarantees_of, view_of
+from pipelines.web.lines.guarantees import GuaranteeView, guarantee_view, guarantees_of
 
 
 @dataclass(frozen=True, slots=True)
-class PromiseRow:
+class GuaranteeRow:
     """Row of a promise. `before`: its state in the live version, "" where it was not stated; `stated`: the
     promise there, where the draft promises another thing under the same name. `now`: None where the draft
     does not promise it, and for the cost, which `word` says."""
@@ -25,7 +25,7 @@ class PromiseRow:
     word: str = ""
 
 
-def rows_of(line: Line) -> list[PromiseRow]:
+def guarantee_rows(line: Line) -> list[GuaranteeRow]:
     """Return the rows of the draft in their order, then those that it drops, then the cost. None for a draft
     that is no line."""
     examination = publishing.check(line)
@@ -39,27 +39,29 @@ def rows_of(line: Line) -> list[PromiseRow]:
     same = {
         guarantee.id for guarantee in examination.line.guarantees if live and guarantee in live.guarantees
     }
-    now = [view_of(promise) for promise in examination.guarantee_findings]
-    rows = [_row(before.get(view.id), view, view.id in same) for view in now]
+    now = [guarantee_view(promise) for promise in examination.guarantee_findings]
+    rows = [_guarantee_row(before.get(view.id), view, view.id in same) for view in now]
     gone = [view for key, view in before.items() if key not in {one.id for one in now}]
-    return [*rows, *(PromiseRow(view.sentence, view.label) for view in gone), *_cost(line)]
+    return [*rows, *(GuaranteeRow(view.sentence, view.label) for view in gone), *_cost_rows(line)]
 
 
-def _row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> PromiseRow:
+def _guarantee_row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> GuaranteeRow:
     stated = before.sentence if before and not same else ""
-    return PromiseRow(now.sentence, before.label if before else "", stated, now)
+    return GuaranteeRow(now.sentence, before.label if before else "", stated, now)
 
 
-def _cost(line: Line) -> list[PromiseRow]:
+def _cost_rows(line: Line) -> list[GuaranteeRow]:
     """Return the row of the cost; no row where nothing costs in either."""
     now = max_cost_text(publishing.check(line))
     live = published_document(line.live.document, line.live.revision) if line.live else None
-    before = None if live is None else max_cost_text(linting.examine_document(live, line.project))
+    before = None if live is None else max_cost_text(project_lint.examine_document(live, line.project))
     if now is None and before is None:
         return []
-    return [PromiseRow("A task costs at most", _money(before) if line.live else "", word=_money(now))]
+    return [
+        GuaranteeRow("A task costs at most", _cost_text(before) if line.live else "", word=_cost_text(now))
+    ]
 
 
-def _money(amount: str | None) -> str:
+def _cost_text(amount: str | None) -> str:
     # None: nothing in it costs. An empty text: it costs, without a limit.
     return f"${amount}" if amount else "No limit" if amount == "" else "Nothing"

@@ -13,17 +13,17 @@ from django.urls import reverse
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
-from pipelines.lines import comparing, four_eyes, migrating, publish_review, publishing
+from pipelines.lines import four_eyes, line_migration, publish_review, publishing, version_comparison
 from pipelines.models import Line
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.basics.problems import Problem
-from pipelines.web.lines.changed import groups, people, totals
-from pipelines.web.lines.findings import FindingView, shown
+from pipelines.web.lines.change_groups import author_names, change_totals, group_changes
+from pipelines.web.lines.findings import FindingView, finding_views
 from pipelines.web.shell.page import Permissions
 from pipelines.web.versions import impact, publish_requests
-from pipelines.web.versions.difference import context as difference_context
-from pipelines.web.versions.publish_guarantees import rows_of as guarantees_of
+from pipelines.web.versions.difference import difference_context as difference_context
+from pipelines.web.versions.publish_guarantees import guarantee_rows as guarantees_of
 
 MOST_SHOWN = 40
 """Regions that go elsewhere, and running tasks, on this page; the pages of their own show all."""
@@ -31,7 +31,7 @@ FEW = 5
 """Rows of a list before it is opened."""
 
 
-def part(request: HttpRequest, line: Line, part_name: str) -> HttpResponse:
+def render_part(request: HttpRequest, line: Line, part_name: str) -> HttpResponse:
     """`changes`, `findings`, `guarantees`, `difference` or `impact`. Raises Http404."""
     if part_name not in PARTS:
         raise Http404
@@ -45,21 +45,21 @@ def part(request: HttpRequest, line: Line, part_name: str) -> HttpResponse:
     return render(request, f"versions/publish/{part_name}.html", context)
 
 
-def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
+def _changes_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     try:
-        apart = comparing.compare_documents(*_sides(line))
+        apart = version_comparison.compare_documents(*_live_and_draft(line))
     except Invalid as fault:
         return {"problems": fault.problems}
-    change_groups = groups(apart, lambda change: publish_review.authors_of(line, change), FEW)
+    change_groups = group_changes(apart, lambda change: publish_review.authors_of(line, change), FEW)
     differing = apart.changes if line.live else None
     others = publish_review.others(line, request.user, differing)  # type: ignore[arg-type]
-    names = people(contribution.hand for contribution in others)
+    names = author_names(contribution.hand for contribution in others)
     acknowledged = set(request.GET.get("seen", "").split(","))
     return {
         "first": line.live is None,
         "document": apart.new,
         "groups": change_groups if line.live else [],
-        "totals": totals(change_groups),
+        "totals": change_totals(change_groups),
         "others": [
             {
                 "key": contribution.key,
@@ -73,23 +73,25 @@ def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
     }
 
 
-def _sides(line: Line) -> tuple[comparing.ComparedSide, comparing.ComparedSide]:
+def _live_and_draft(line: Line) -> tuple[version_comparison.ComparedSide, version_comparison.ComparedSide]:
     """The live version, or the draft itself, and the draft."""
-    draft = comparing.find_side(line, comparing.DRAFT)
-    return (comparing.find_side(line, comparing.LIVE) if line.live else draft), draft
+    draft = version_comparison.find_side(line, version_comparison.DRAFT)
+    return (version_comparison.find_side(line, version_comparison.LIVE) if line.live else draft), draft
 
 
-def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
+def _findings_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     examination = publishing.check(line)
     ticked = set(request.GET.get("warnings", "").split(","))
     warnings = publish_review.warnings_of(examination)
     executes = publishing.executing_stations(examination.line) if examination.line else []
     allowed = access.can(request.user, "execute", line.project)
-    is_live = _is_live(line) and not (examination.line and four_eyes.is_unconfirmed(line, examination.line))
+    is_live = _is_draft_live(line) and not (
+        examination.line and four_eyes.is_unconfirmed(line, examination.line)
+    )
     return {
-        "blockers": [_placed(line, examination, finding) for finding in examination.errors],
+        "blockers": [_finding_row(line, examination, finding) for finding in examination.errors],
         "warnings": [
-            {**_placed(line, examination, warning), "key": key, "ticked": key in ticked}
+            {**_finding_row(line, examination, warning), "key": key, "ticked": key in ticked}
             for warning in warnings
             for key in (publish_review.warning_key(warning),)
         ],
@@ -97,24 +99,24 @@ def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
         "digest": publish_review.findings_digest(examination),
         "forbidden": [] if allowed else executes,
         "same": not examination.errors and examination.line is not None and is_live,
-        **publish_requests.facts(line, request.user, examination.line),
+        **publish_requests.request_context(line, request.user, examination.line),
     }
 
 
-def _guarantees(request: HttpRequest, line: Line) -> dict[str, Any]:
+def _guarantees_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     return {"rows": guarantees_of(line)}
 
 
-def _is_live(line: Line) -> bool:
+def _is_draft_live(line: Line) -> bool:
     try:
         return publish_review.draft_changes(line) == ()
     except Invalid:
         return False
 
 
-def _placed(line: Line, of: Examination, finding: Finding) -> dict[str, Any]:
+def _finding_row(line: Line, of: Examination, finding: Finding) -> dict[str, Any]:
     """A finding with the way to its place on the canvas."""
-    (view,) = shown([finding], line.draft, of.line)
+    (view,) = finding_views([finding], line.draft, of.line)
     at = {"station": finding.station, "rule": finding.rule} if finding.station else {}
     query = urlencode({key: value for key, value in at.items() if value})
     page = reverse("line-draw", args=[line.project.owner.key, line.project.key, line.key])
@@ -122,53 +124,56 @@ def _placed(line: Line, of: Examination, finding: Finding) -> dict[str, Any]:
         "each": view,
         "finding": finding,
         "url": f"{page}#{query}" if query else page,
-        "where": _where(view),
+        "where": _finding_place(view),
     }
 
 
-def _where(view: FindingView) -> str:
+def _finding_place(view: FindingView) -> str:
     return view.finding.station or view.finding.path
 
 
-def _difference(request: HttpRequest, line: Line) -> dict[str, Any]:
+def _difference_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     if line.live is None:
         return {"first": True}
     try:
-        sides = [comparing.find_side(line, name) for name in (comparing.LIVE, comparing.DRAFT)]
-        compared = comparing.routing_difference(*sides)
+        sides = [
+            version_comparison.find_side(line, name)
+            for name in (version_comparison.LIVE, version_comparison.DRAFT)
+        ]
+        compared = version_comparison.routing_difference(*sides)
     except Invalid as fault:
         return {"problems": fault.problems}
     names = [f"v{line.live.number}", "the draft"]
     return {"names": names, **difference_context(compared, MOST_SHOWN)}
 
 
-def _impact(request: HttpRequest, line: Line) -> dict[str, Any]:
+def _impact_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     mapping, problems = impact.mapping_of(request.GET), tuple[Problem, ...]()
     try:
-        migration_impact = migrating.impact_of(line, None, mapping)
+        migration_impact = line_migration.impact_of(line, None, mapping)
     except Invalid as fault:
         problems = fault.problems
         # A mapping that does not fit is left out, and said to be wrong.
-        migration_impact = migrating.impact_of(line, None)
+        migration_impact = line_migration.impact_of(line, None)
     except Conflict as fault:
         return {"problems": (Problem("", fault.detail),), "sentences": (fault.detail,)}
     return {
         "impact": migration_impact,
         "problems": problems,
-        "sentences": [impact.problem_words(line, problem) for problem in problems],
-        "rows": impact.rows_of(migration_impact)[:MOST_SHOWN],
+        "sentences": [impact.problem_text(line, problem) for problem in problems],
+        "rows": impact.position_rows(migration_impact)[:MOST_SHOWN],
         "few": f":{FEW}",
         "rest": f"{FEW}:",
         "more": max(0, len(migration_impact.tasks) - MOST_SHOWN),
-        "counts": impact.counts_of(migration_impact),
-        "selects": impact.selects_of(line, migration_impact, mapping),
+        "counts": impact.effect_counts(migration_impact),
+        "selects": impact.mapping_selects(line, migration_impact, mapping),
     }
 
 
 PARTS: dict[str, Callable[[HttpRequest, Line], dict[str, Any]]] = {
-    "changes": _changes,
-    "findings": _findings,
-    "guarantees": _guarantees,
-    "difference": _difference,
-    "impact": _impact,
+    "changes": _changes_context,
+    "findings": _findings_context,
+    "guarantees": _guarantees_context,
+    "difference": _difference_context,
+    "impact": _impact_context,
 }

@@ -12,7 +12,7 @@ from pipelines.queries.four_eyes import is_waiting, last_request, repositories_o
 from pipelines.routing.document import line as routing
 
 
-def facts(
+def request_context(
     line: Line, user: User | AnonymousUser, document: routing.ParsedLine | None = None
 ) -> dict[str, Any]:
     """Return who asks for publishing the draft, why this person does not, and what was sent back last. `document`: the

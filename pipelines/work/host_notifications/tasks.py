@@ -16,9 +16,9 @@ from procrastinate.contrib.django import app
 
 from pipelines.models import HostNotice, Task
 from pipelines.ports import clock
-from pipelines.ports.host_notices import LATEST, STATUS, WITHDRAW, fail, pending_row
+from pipelines.ports.code_host_notices import LATEST, STATUS, WITHDRAW, fail, pending_row
 from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
-from pipelines.ports.vault import finding
+from pipelines.ports.vault import value_lookup
 from pipelines.work.host_notifications import texts
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.hosts.host import CommitState, Thing
@@ -93,7 +93,7 @@ def _access(notice: HostNotice) -> HostAccess:
     access = host_access(repository, credential)
     if access is None or not credential:
         raise HostError(missing or "The repository has no host, or no token for it.")
-    finding.record_use(stored_for(repository, repository.of_host).values(), timezone.now())
+    value_lookup.record_use(stored_for(repository, repository.of_host).values(), timezone.now())
     return access
 
 

@@ -6,7 +6,7 @@ from django.db.models import Count, Q
 
 from pipelines.models import ENDED as TASK_ENDED
 from pipelines.models import GateVisit, HostLink, HostNotice, Job, Status, Task, VisitCommit, Word
-from pipelines.ports.host_notices import STARTED
+from pipelines.ports.code_host_notices import STARTED
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
 from pipelines.queries.task_branch import pushed_commit

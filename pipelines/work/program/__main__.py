@@ -2,7 +2,7 @@
 
 import sys
 
-from pipelines.ports.collector import reduce_collection
+from pipelines.ports.garbage_collection import reduce_collection
 from pipelines.work.program.main import main
 
 reduce_collection()

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.errors import NotFound, Refused
 from pipelines.models import ApiToken, Job, Worker
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases
 from pipelines.ports.leases import Claim
@@ -90,7 +90,7 @@ def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:
     result_rows = send([Statement(RUNNER_OF_TOKEN, [runner, token.pk])])[0]
     if not result_rows:
         raise NotFound("This runner is not registered.")
-    return rows.row_from_json(Worker, json.loads(result_rows[0][0]))
+    return bulk_rows.row_from_json(Worker, json.loads(result_rows[0][0]))
 
 
 def claim_of(runner: Worker) -> Claim:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.models import ApiToken, Job, RunnerResult, Task, Worker
-from pipelines.models.plumbing import rows
+from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.work.runners import runner_claims
 from pipelines.work.statements import READ_REPORTED
@@ -57,7 +57,8 @@ def read(project: int, reporters: Sequence[Reporter]) -> list[ReportFacts | None
     [[columns]] = send([Statement(READ_REPORTED, arguments)])
     runners, its, work, artifacts, results, ran, uploads = columns
     known = {
-        (row["id"], row["token_id"]): rows.row_from_json(Worker, row) for row in json.loads(runners or "[]")
+        (row["id"], row["token_id"]): bulk_rows.row_from_json(Worker, row)
+        for row in json.loads(runners or "[]")
     }
     tasks = {row["id"]: row for row in json.loads(its or "[]")}
     jobs = {row["id"]: row for row in json.loads(work or "[]")}
@@ -81,8 +82,8 @@ def _jobs(
     assert project is not None  # a runner's token has one
     by_id = {}
     for row in (jobs[pk] for pk in reporter.jobs if pk in jobs):
-        job = rows.row_from_json(Job, row)
-        job.task = rows.row_from_json(Task, tasks[job.task_id])
+        job = bulk_rows.row_from_json(Job, row)
+        job.task = bulk_rows.row_from_json(Task, tasks[job.task_id])
         # The statement read tasks of this project alone, so the token's row of it serves for all
         job.task.project = project
         if runner_claims.was_job_of(runner, job):
@@ -99,7 +100,7 @@ def _artifacts(text: str | None) -> dict[int, list[HandedOver]]:
 
 def _results(text: str | None) -> dict[tuple[int, uuid.UUID], RunnerResult]:
     return {
-        (row["job_id"], uuid.UUID(row["lease"])): rows.row_from_json(RunnerResult, row)
+        (row["job_id"], uuid.UUID(row["lease"])): bulk_rows.row_from_json(RunnerResult, row)
         for row in json.loads(text or "[]")
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from procrastinate.contrib.django import app
 
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.queue_tasks import TASKS
 from pipelines.work.statements import UNKNOWN_TICKETS
 

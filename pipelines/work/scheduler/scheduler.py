@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 from procrastinate import exceptions
 
-from pipelines.ports.host_notices import fail_unsent
+from pipelines.ports.code_host_notices import fail_unsent
 from pipelines.ports.queue_tasks import CHANNELS, HOSTS, MAIL
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE

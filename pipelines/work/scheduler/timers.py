@@ -14,7 +14,7 @@ from django.db.models import F
 
 from pipelines import engine
 from pipelines.models import Job
-from pipelines.models.plumbing.compiled import execute, fetch
+from pipelines.models.plumbing.compiled_queries import execute, fetch
 from pipelines.ports import leases
 from pipelines.work.statements import DELAY_DUE_TIME, DUE_TIMES, DUE_TRIGGERS, OUTLOOK
 from pipelines.work.triggers import starting

@@ -15,7 +15,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Invalid, Refused
 from pipelines.models import Task, Trigger, TriggerDelivery
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports import clock
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import people_text

@@ -31,7 +31,7 @@ LARGE = 150_000
 
 
 def run(given: argparse.Namespace) -> dict[str, Any]:
-    from pipelines.ports.collector import freeze_loaded, reduce_collection  # noqa: PLC0415  # after `database`
+    from pipelines.ports.garbage_collection import freeze_loaded, reduce_collection  # noqa: PLC0415  # after `database`
     from proof.bench.scale import data, measure, pages  # noqa: PLC0415  # after `database`
 
     if not data.there():

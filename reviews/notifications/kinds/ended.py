@@ -9,8 +9,8 @@ from typing import Any
 from pipelines.models import Job, Status, Task
 from pipelines.ports.observers import TaskEnded
 from pipelines.queries import versions
-from pipelines.queries.leftovers import reporting
 from pipelines.queries.unmerged import has_unmerged_change
+from pipelines.queries.unresolved_findings import reporting
 from pipelines.routing.sentences.names import station_name
 from reviews.models import Notification
 from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText

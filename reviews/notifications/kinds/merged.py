@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from pipelines.models import Delivery, Membership, Status, Vote, Word
-from pipelines.models.plumbing.compiled import array_field, server_prepared
+from pipelines.models.plumbing.compiled_queries import array_field, server_prepared
 from pipelines.ports.observers import TaskEnded
 from reviews.models import Notification
 from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText

@@ -7,7 +7,7 @@ import type { Json } from "../store/document";
 import { same } from "../store/patch";
 import { json, type Reading, read, UNSURE, type Value } from "./reading";
 
-/** What a control says of what it writes (`FormField.change`): where, and one way of writing it. */
+/** What a control says of what it writes (`FormField.describe_change`): where, and one way of writing it. */
 export interface Field {
   at: string;
   text?: Reading;

@@ -15,9 +15,9 @@ import pytest
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Job, Snapshot, Task, Token, Worker
 from pipelines.queries.runners import runners as listed
-from pipelines.queries.unoffered import unclaimed_sentences
+from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.routing.document.agents import PRESETS, TABLE
-from pipelines.web.setup.agents import choices
+from pipelines.web.setup.agents import agent_choices
 from pipelines.work.agents.lent_sign_in import LentSignIn, is_renewal
 from pipelines.work.agents.sign_in import lend, sign_in_folders, take_back, tokens
 from pipelines.work.program.options import WrongOptions, options
@@ -156,7 +156,7 @@ def test_only_who_says_so_takes_its_jobs_over_http(
     assert sorted(shown) == [[], ["Claude Code (signed in)"]]
     assert found_in(tmp_path, home) == []
     workers = list(Worker.objects.filter(name="far"))
-    shown_at_setup = {each.key: each for each in choices(world.project, workers, {})}
+    shown_at_setup = {each.key: each for each in agent_choices(world.project, workers, {})}
     assert shown_at_setup["claude"].signed_in == ["far"] and not shown_at_setup["claude"].lacks_key
     assert shown_at_setup["codex"].lacks_key
 

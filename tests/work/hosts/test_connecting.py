@@ -73,7 +73,7 @@ def test_the_test_of_a_connection_asks_the_host_too(world: World, hosted: Any, s
     repository = Repository.objects.get()
 
     def tested() -> tuple[bool, str]:
-        last = repositories.test(repository, by=world.admin, now=timezone.now())[-1]
+        last = repositories.test_connection(repository, by=world.admin, now=timezone.now())[-1]
         assert last["check"] == "host"
         return last["ok"], last["said"]
 
@@ -98,7 +98,7 @@ def test_what_the_host_requires_is_kept_and_lint_says_that_nobody_waits_for_it(
         return [each for each in found if each["check"] == "unawaited-checks"]
 
     def tested() -> None:
-        repositories.test(Repository.objects.get(), by=world.admin, now=timezone.now())
+        repositories.test_connection(Repository.objects.get(), by=world.admin, now=timezone.now())
 
     hosted.requires = ["unit"]
     assert told() == [], "nobody knows yet"

@@ -11,7 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from pipelines.models import AdministrativeAct, HostLink, HostNotice
-from pipelines.ports import host_notices
+from pipelines.ports import code_host_notices
 from pipelines.work.host_notifications import tasks as telling
 from tests.access.place import Place
 from tests.factories import World
@@ -48,13 +48,13 @@ def notice(world: World, wired: Any) -> HostNotice:
 def test_one_whose_ticket_is_gone_fails_with_a_word(
     world: World, wired: Any, notice: HostNotice, fault: str
 ) -> None:
-    assert host_notices.fail_unsent() == 0
+    assert code_host_notices.fail_unsent() == 0
     run_sql(f"{fault} WHERE task_name = 'pipelines.tell_host'")
-    assert host_notices.fail_unsent() == 1 and host_notices.fail_unsent() == 0
+    assert code_host_notices.fail_unsent() == 1 and code_host_notices.fail_unsent() == 0
     notice.refresh_from_db()
-    assert (notice.state, notice.error) == (State.FAILED, host_notices.LOST)
+    assert (notice.state, notice.error) == (State.FAILED, code_host_notices.LOST)
     act = AdministrativeAct.objects.get(kind="notice.failed")
-    assert (act.actor, act.data["why"]) == ("engine", host_notices.LOST)
+    assert (act.actor, act.data["why"]) == ("engine", code_host_notices.LOST)
     page = client_of(world.admin).get(f"/p/acme/{world.project.key}/settings/audit/").content.decode()
     assert "Could not be told at the host" in page and "It left the queue" in page
 
@@ -63,7 +63,7 @@ def test_one_whose_ticket_is_gone_fails_with_a_word(
 @pytest.mark.parametrize("status", ["todo", "doing"])
 def test_one_under_way_or_waiting_is_left_alone(notice: HostNotice, status: str) -> None:
     run_sql(f"UPDATE procrastinate_jobs SET status = '{status}' WHERE task_name = 'pipelines.tell_host'")
-    assert host_notices.fail_unsent() == 0
+    assert code_host_notices.fail_unsent() == 0
 
 
 @pytest.mark.parametrize("hosted", ["gitlab"], indirect=True)
@@ -71,10 +71,12 @@ def test_one_that_is_weeks_late_is_shown_and_not_sent(world: World, wired: Any, 
     """Its ticket is there still: whichever comes first, the worker or the sweep, the host hears nothing."""
     HostNotice.objects.update(queued_at=F("queued_at") - timedelta(weeks=3))
     telling.send(notice.pk)
-    assert host_notices.fail_unsent() == 1
+    assert code_host_notices.fail_unsent() == 1
     telling.send(notice.pk)
     notice.refresh_from_db()
-    assert (notice.state, notice.error) == (State.FAILED, host_notices.LATE) and not said(wired, "issue", 7)
+    assert (notice.state, notice.error) == (State.FAILED, code_host_notices.LATE) and not said(
+        wired, "issue", 7
+    )
     page = f"/p/acme/{world.project.key}/settings/repositories/{repository().pk}/"
     client = client_of(world.admin)
     assert "not sent within a day" in client.get(page).content.decode()
@@ -98,18 +100,18 @@ def test_one_that_was_dropped_is_never_sent(world: World, wired: Any, notice: Ho
     assert notice.state == State.DROPPED and not said(wired, "issue", 7)
     assert AdministrativeAct.objects.filter(kind="notice.dropped").exists()
     again = client.post(f"{place}/send/", follow=True).content.decode()
-    assert "Only what failed is sent again" in again and host_notices.fail_unsent() == 0
+    assert "Only what failed is sent again" in again and code_host_notices.fail_unsent() == 0
 
 
 def test_a_status_asked_for_while_it_is_sent_stays_queued(world: World) -> None:
     """A sender marks the notice that it read; the newer one has a ticket of its own, and loses it with a word."""
     place = Place(world)
     link = HostLink.objects.create(task=place.task, repository=place.repository, kind="branch", number=0)
-    host_notices.enqueue_notices([(link, "status")], timezone.now())
+    code_host_notices.enqueue_notices([(link, "status")], timezone.now())
     first = HostNotice.objects.get(link=link)
-    host_notices.enqueue_notices([(link, "status")], timezone.now())
-    assert not host_notices.pending_row(first).update(state=State.SENT, sent_at=timezone.now())
-    assert not host_notices.fail(first, "The host refused the older one.")
+    code_host_notices.enqueue_notices([(link, "status")], timezone.now())
+    assert not code_host_notices.pending_row(first).update(state=State.SENT, sent_at=timezone.now())
+    assert not code_host_notices.fail(first, "The host refused the older one.")
     assert HostNotice.objects.get(link=link).state == State.QUEUED
     run_sql("DELETE FROM procrastinate_jobs WHERE task_name = 'pipelines.tell_host'")
-    assert host_notices.fail_unsent() == 1
+    assert code_host_notices.fail_unsent() == 1

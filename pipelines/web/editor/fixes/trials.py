@@ -41,7 +41,7 @@ class Trials:
         self.subject = subject
         self._reached: dict[str, frozenset[str]] = {}
         # The cache is that of the process: trials of others at the same time use this up, too.
-        self._ends = _tried.cache_info().misses + MAX_NEW
+        self._ends = _run_trial.cache_info().misses + MAX_NEW
 
     def helps(
         self, station: Station, gone: Finding, what: tuple[str, ...], change: Callable[[Rules], Rules]
@@ -50,54 +50,54 @@ class Trials:
         is worse. `what` tells the changes of one station apart. A change that would take too long to try
         is no remedy."""
         known = RememberedAnalysis(self.subject.analysis(station))
-        if _tried.cache_info().misses >= self._ends:
+        if _run_trial.cache_info().misses >= self._ends:
             return False
         line = self.subject.line
-        before = _tried(_TrialQuestion(known, (), line, station.key))
+        before = _run_trial(_TrialQuestion(known, (), line, station.key))
         changed = replace(station, rules=change(station.rules))
-        after = _tried(_TrialQuestion(known, what, _with(line, changed), station.key))
-        worse = after.names - (before.names - {_name(gone)})
+        after = _run_trial(_TrialQuestion(known, what, _with_station(line, changed), station.key))
+        worse = after.names - (before.names - {_finding_name(gone)})
         living = before.dead - after.dead
-        return not worse and all(self.may_lead(station, r) for r in changed.rules if r.id in living)
+        return not worse and all(self.may_use_rule(station, r) for r in changed.rules if r.id in living)
 
-    def may_lead(self, station: Station, rule: Rule) -> bool:
+    def may_use_rule(self, station: Station, rule: Rule) -> bool:
         bounded = rule.max_retries is not None or rule.max_visits is not None
-        return all(self.may_go(station, target, bounded=bounded) for target in rule.to)
+        return all(self.may_add_transition(station, target, bounded=bounded) for target in rule.to)
 
-    def may_go(self, station: Station, target: str, *, bounded: bool = False) -> bool:
+    def may_add_transition(self, station: Station, target: str, *, bounded: bool = False) -> bool:
         """Return whether a new transition to `target` leaves the rest of the line no worse."""
         subject = self.subject
         if target not in subject.line.stations_by_key:
             # Where `@origin` leads depends on the task, so nothing is known of it here.
             return target != "@origin"
-        if (station.key, target) in self._pairs:
+        if (station.key, target) in self._transition_pairs:
             return True
         # A new transition could bring together what must never run in parallel.
-        if subject.line.forbidden_parallel or not self._leads_on(target):
+        if subject.line.forbidden_parallel or not self._reaches_end(target):
             return False
         # From there back to here it would be a cycle without a budget.
-        return bounded or station.key not in self._reach(target)
+        return bounded or station.key not in self._reachable_from(target)
 
-    def _leads_on(self, target: str) -> bool:
+    def _reaches_end(self, target: str) -> bool:
         """Return whether the stations reached for the first time come to an end, and form no cycle."""
-        newly = {key for key in self._reach(target) if key in self.subject.line.stations_by_key}
+        newly = {key for key in self._reachable_from(target) if key in self.subject.line.stations_by_key}
         newly -= self.subject.reached_keys
-        inside = {key: {b for a, b in self._pairs if a == key and b in newly} for key in newly}
+        inside = {key: {b for a, b in self._transition_pairs if a == key and b in newly} for key in newly}
         rounds = any(len(group) > 1 or group[0] in inside[group[0]] for group in strong_components(inside))
-        return not rounds and newly <= self._ending
+        return not rounds and newly <= self._stations_reaching_end
 
     @cached_property
-    def _ending(self) -> frozenset[str]:
+    def _stations_reaching_end(self) -> frozenset[str]:
         """Stations and ends from which an end can be reached."""
-        return reachable_from(set(self.subject.line.ends_by_key), [(b, a) for a, b in self._pairs])
+        return reachable_from(set(self.subject.line.ends_by_key), [(b, a) for a, b in self._transition_pairs])
 
     @cached_property
-    def _pairs(self) -> frozenset[tuple[str, str]]:
+    def _transition_pairs(self) -> frozenset[tuple[str, str]]:
         return frozenset((way.source, way.target) for way in self.subject.transitions)
 
-    def _reach(self, target: str) -> frozenset[str]:
+    def _reachable_from(self, target: str) -> frozenset[str]:
         if target not in self._reached:
-            self._reached[target] = reachable_from({target}, list(self._pairs))
+            self._reached[target] = reachable_from({target}, list(self._transition_pairs))
         return self._reached[target]
 
 
@@ -125,12 +125,12 @@ class _Trial:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _tried(question: _TrialQuestion) -> _Trial:
+def _run_trial(question: _TrialQuestion) -> _Trial:
     subject = LintSubject(question.excerpt)
     findings = (finding for check in CHECKS for finding in check.check(subject))
     names = frozenset(
         # A note counts as well where it says that something can no longer be decided.
-        _name(finding)
+        _finding_name(finding)
         for finding in findings
         if finding.severity != INFO or finding.check == undecided.ID
     )
@@ -140,10 +140,10 @@ def _tried(question: _TrialQuestion) -> _Trial:
     )
 
 
-def _name(finding: Finding) -> Name:
+def _finding_name(finding: Finding) -> Name:
     return finding.check, finding.rule, finding.rules if finding.check == shadowed_gate.ID else ()
 
 
-def _with(line: ParsedLine, changed: Station) -> ParsedLine:
+def _with_station(line: ParsedLine, changed: Station) -> ParsedLine:
     stations = tuple(changed if station.key == changed.key else station for station in line.stations)
     return replace(line, stations=stations)

@@ -12,11 +12,11 @@ from pipelines.models import Group, Role
 from pipelines.models.people import expand_roles
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.requirements import EVERYONE, ONE_PERSON, OWNER, REQUIREMENT, REQUIREMENTS
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.declared import control, words_of
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.declared_fields import control, labelled_choices
 from pipelines.web.editor.forms.fields import AmountField, ChoiceField, FormField, Options
-from pipelines.web.editor.forms.form import Fragment, Rows, Setting
-from pipelines.web.editor.forms.places import MISSING, Place
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows
+from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 
 WHO: Place = ("approval", "who")
 
@@ -27,37 +27,37 @@ class RequirementKindField(ChoiceField):
 
     firsts: dict[str, str]
 
-    def shown(self, fragment: Any) -> list[str]:
-        return [kind_of(places.get(fragment, self.at[:-1]))]
+    def control_values(self, fragment: Any) -> list[str]:
+        return [requirement_kind(fragment_paths.get(fragment, self.at[:-1]))]
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
-        if kind not in REQUIREMENTS or [kind] == self.shown(fragment):
+        if kind not in REQUIREMENTS or [kind] == self.control_values(fragment):
             return fragment
-        old = places.get(fragment, self.at[:-1])
+        old = fragment_paths.get(fragment, self.at[:-1])
         others = {key: value for key, value in old.items() if key not in REQUIREMENTS}
         # A requirement of one person has no number.
         if kind in ONE_PERSON:
             others.pop("count", None)
-        return places.put(fragment, self.at[:-1], {kind: self.firsts[kind], **others})
+        return fragment_paths.put(fragment, self.at[:-1], {kind: self.firsts[kind], **others})
 
 
-def kind_of(requirement: Any) -> str:
+def requirement_kind(requirement: Any) -> str:
     """ "" where it names none, or several."""
     kinds = [kind for kind in REQUIREMENTS if type(requirement) is dict and kind in requirement]
     return kinds[0] if len(kinds) == 1 else ""
 
 
-def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
+def approver_rows(fragment: Fragment, setting: FormSetting) -> list[FormField | Rows]:
     """None where the list is none: then it is shown as it is."""
-    known = places.get(fragment, WHO)
+    known = fragment_paths.get(fragment, WHO)
     if known is not MISSING and type(known) is not list:
         return []
     people = setting.people
     names = {
-        "role": _roles(people),
-        "group": _groups(setting, people),
-        "user": _users(people),
+        "role": _role_options(people),
+        "group": _group_options(setting, people),
+        "user": _user_options(people),
         OWNER: setting.names.options("stations"),
     }
     firsts = {kind: next((value for value, words in choices), "") for kind, choices in names.items()}
@@ -65,10 +65,10 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     firsts["role"] = Role.REVIEWER
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
-        kind = kind_of(places.get(fragment, at))
+        kind = requirement_kind(fragment_paths.get(fragment, at))
         if not kind:
             return []
-        kinds = words_of(REQUIREMENTS)
+        kinds = labelled_choices(REQUIREMENTS)
         fields: list[FormField | Rows] = [
             RequirementKindField(at=(*at, "kind"), label="Asked is a", options=kinds, firsts=firsts),
             control(REQUIREMENT, at, kind, ChoiceField, options=names[kind], free=True, needed=True),
@@ -83,7 +83,7 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
             label="Who has to approve",
             row=row,
             new=lambda fragment, kind: {"role": Role.REVIEWER.value, "count": 1},
-            title=_title,
+            title=_requirement_title,
             add="Add a requirement",
             empty="One reviewer, where nobody is named.",
             help="All of them, and one person counts once.",
@@ -91,8 +91,8 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     ]
 
 
-def _title(member: Any, index: int) -> str:
-    kind = kind_of(member)
+def _requirement_title(member: Any, index: int) -> str:
+    kind = requirement_kind(member)
     if not kind:
         return f"Requirement {index + 1}"
     count = member.get("count", 1)
@@ -103,21 +103,22 @@ def _title(member: Any, index: int) -> str:
     return f"{count} × {member[kind]}" if kind != "user" else str(member[kind])
 
 
-def _roles(people: Sequence[EntitledPerson]) -> Options:
+def _role_options(people: Sequence[EntitledPerson]) -> Options:
     return [
-        (value, f"{words} – {_count(sum(value in expand_roles(person.roles) for person in people))}")
+        (value, f"{words} – {_people_count(sum(value in expand_roles(person.roles) for person in people))}")
         for value, words in Role.choices
     ]
 
 
-def _groups(setting: Setting, people: Sequence[EntitledPerson]) -> Options:
+def _group_options(setting: FormSetting, people: Sequence[EntitledPerson]) -> Options:
     groups = Group.objects.filter(project=setting.project).order_by("key").values_list("key", "name")
     return [
-        (key, f"{name} – {_count(sum(key in person.groups for person in people))}") for key, name in groups
+        (key, f"{name} – {_people_count(sum(key in person.groups for person in people))}")
+        for key, name in groups
     ]
 
 
-def _users(people: Sequence[EntitledPerson]) -> Options:
+def _user_options(people: Sequence[EntitledPerson]) -> Options:
     words = dict(Role.choices)
     return [
         (person.username, f"{person.username} – {', '.join(str(words[role]) for role in person.roles)}")
@@ -125,5 +126,5 @@ def _users(people: Sequence[EntitledPerson]) -> Options:
     ]
 
 
-def _count(number: int) -> str:
+def _people_count(number: int) -> str:
     return plural("%d person", "%d people", number) % number

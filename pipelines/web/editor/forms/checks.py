@@ -9,11 +9,11 @@ from typing import Any
 
 from pipelines.routing.decide.check_fields import SINGLE, USAGE
 from pipelines.routing.document import checks
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.declared import control, unplaced, words_of
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.declared_fields import control, labelled_choices, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows
-from pipelines.web.editor.forms.places import MISSING, Place
+from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 
 KINDS = ("all", "any")
 CHECKS: Place = ("checks",)
@@ -22,78 +22,78 @@ GIT = ("git.file_count", "git.commit_count", "git.ai_metadata.AI-Usage")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupKind(ChoiceField):
+class GroupKindField(ChoiceField):
     """`{all: […]}` or `{any: […]}`; without one there are no checks."""
 
     @cached_property
     def name(self) -> str:
-        return f"{places.name(self.at)}.@kind"
+        return f"{fragment_paths.path_name(self.at)}.@kind"
 
-    def shown(self, fragment: Any) -> list[str]:
-        return [kind_of(places.get(fragment, self.at))]
+    def control_values(self, fragment: Any) -> list[str]:
+        return [group_kind(fragment_paths.get(fragment, self.at))]
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
         if kind not in KINDS:
-            return places.put(fragment, self.at, MISSING)
-        old = places.get(fragment, self.at)
-        members = old[kind_of(old)] if kind_of(old) else []
-        return places.put(fragment, self.at, {kind: members})
+            return fragment_paths.put(fragment, self.at, MISSING)
+        old = fragment_paths.get(fragment, self.at)
+        members = old[group_kind(old)] if group_kind(old) else []
+        return fragment_paths.put(fragment, self.at, {kind: members})
 
 
-def kind_of(group: Any) -> str:
+def group_kind(group: Any) -> str:
     """ "" for what is no group."""
     kind = next(iter(group)) if type(group) is dict and len(group) == 1 else ""
     return kind if kind in KINDS and type(group[kind]) is list else ""
 
 
-def fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> list[FormField | Rows]:
+def check_fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> list[FormField | Rows]:
     """None where the checks are no group: then they are shown as they are."""
-    group = places.get(fragment, at)
-    if group is not MISSING and not kind_of(group):
+    group = fragment_paths.get(fragment, at)
+    if group is not MISSING and not group_kind(group):
         return []
     words = [
         ("", "No checks"),
         ("all", "All of these have to pass"),
         ("any", "One of these has to pass"),
     ]
-    choice = GroupKind(at=at, label=label or "Checks", options=words)
-    return [choice, *([_rows(at, kind_of(group), 1)] if kind_of(group) else [])]
+    choice = GroupKindField(at=at, label=label or "Checks", options=words)
+    return [choice, *([_check_rows(at, group_kind(group), 1)] if group_kind(group) else [])]
 
 
-def _rows(at: Place, kind: str, depth: int) -> Rows:
+def _check_rows(at: Place, kind: str, depth: int) -> Rows:
     kinds = [("check", "Add a check")]
     # Law §6: groups are nested up to 3 deep.
     if depth < checks.MAX_NESTING:
         kinds.append(("group", "Add a group"))
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
-        member = places.get(fragment, at)
-        inner = kind_of(member)
+        member = fragment_paths.get(fragment, at)
+        inner = group_kind(member)
         if inner:
             words = [("all", "All of these"), ("any", "One of these")]
-            return [GroupKind(at=at, label="Group", options=words), _rows(at, inner, depth + 1)]
-        return _check(at, member) if type(member) is dict else []
+            return [GroupKindField(at=at, label="Group", options=words), _check_rows(at, inner, depth + 1)]
+        return _check_controls(at, member) if type(member) is dict else []
 
     return Rows(
         at=(*at, kind),
         label="Checks" if depth == 1 else "Checks of the group",
         row=row,
-        new=lambda fragment, kind: _new(kind),
-        title=_title,
+        new=lambda fragment, kind: _new_member(kind),
+        title=_member_title,
         kinds=kinds,
         empty="No checks yet. An empty group passes.",
         folded=depth == 1,
     )
 
 
-def _new(kind: str) -> dict[str, Any]:
+def _new_member(kind: str) -> dict[str, Any]:
     return {"any": []} if kind == "group" else {"field": "exit_code", "operator": "equals", "value": 0}
 
 
-def _title(member: Any, index: int) -> str:
-    if kind_of(member):
-        return "All of a group" if kind_of(member) == "all" else "One of a group"
+def _member_title(member: Any, index: int) -> str:
+    if group_kind(member):
+        return "All of a group" if group_kind(member) == "all" else "One of a group"
     if type(member) is not dict:
         return f"Check {index + 1}"
     label = member.get("label")
@@ -101,13 +101,13 @@ def _title(member: Any, index: int) -> str:
         return label
     parts = [
         member.get("field"),
-        dict(words_of(checks.WORDS)).get(str(member.get("operator"))),
+        dict(labelled_choices(checks.WORDS)).get(str(member.get("operator"))),
         member.get("value"),
     ]
     return " ".join(str(part) for part in parts if part is not None)[:80] or f"Check {index + 1}"
 
 
-def _check(at: Place, member: dict[str, Any]) -> list[FormField | Rows]:
+def _check_controls(at: Place, member: dict[str, Any]) -> list[FormField | Rows]:
     known = [*SINGLE, *USAGE, *GIT]
     fields = [(name, name) for name in known]
     controls: list[FormField | Rows] = [
@@ -118,4 +118,4 @@ def _check(at: Place, member: dict[str, Any]) -> list[FormField | Rows]:
     # `exists` ignores the value (law §6); one that stands there is shown all the same.
     if member.get("operator") != "exists" or "value" in member:
         controls.append(control(checks.CHECK, at, "value", words=True))
-    return [*controls, *unplaced(checks.CHECK, at, controls, but=("value",))]
+    return [*controls, *remaining_fields(checks.CHECK, at, controls, but=("value",))]

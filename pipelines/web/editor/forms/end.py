@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END
 from pipelines.routing.document.line import Problem
-from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.declared_fields import control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import (
+    FormSetting,
     Fragment,
-    Placed,
+    PlacedFragment,
     Rows,
     Section,
-    Setting,
-    others,
+    other_skeletons,
     skeleton,
     with_rest,
 )
 
 
 class EndForm:
-    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+    def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
         always = setting.own in BUILT_IN_ENDS
         label = control(END, (), "label", placeholder=setting.own.upper())
         fields: list[FormField | Rows] = [label]
@@ -30,7 +30,7 @@ class EndForm:
             fields.append(control(END, (), "key", covers=("",)))
         if not always or fragment.get("kind") != BUILT_IN_ENDS[setting.own]:
             fields.append(control(END, (), "kind", ChoiceField))
-        fields += unplaced(END, (), fields, but=("key", "kind"))
+        fields += remaining_fields(END, (), fields, but=("key", "kind"))
         known = [(key,) for key in ("key", "kind") if always]
         words = "What has no field of its own, as JSON."
         help_words = "This end exists in every line." if always else ""
@@ -38,12 +38,12 @@ class EndForm:
             [Section(fields=fields, help=help_words)], fragment, "Everything else", words, *known
         )
 
-    def place(self, fragment: Fragment, setting: Setting) -> Placed:
-        keys = {end["key"] for end in others(setting.names.ends, setting.own)}
+    def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
+        keys = {end["key"] for end in other_skeletons(setting.names.ends, setting.own)}
         rest = [{"key": key, "kind": BUILT_IN_ENDS.get(key, "completed")} for key in sorted(keys)]
-        return Placed(skeleton(setting.names, ends=[*rest, fragment]), f"ends[{len(rest)}]")
+        return PlacedFragment(skeleton(setting.names, ends=[*rest, fragment]), f"ends[{len(rest)}]")
 
-    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+    def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
         """A station of the same key is told at the station; here it belongs to the end."""
         if fragment.get("key") in [station.key for station in setting.names.stations]:
             return [Problem("key", "a station has this key, and stations and ends share one name space")]

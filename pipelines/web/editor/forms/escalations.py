@@ -9,39 +9,39 @@ from pipelines.routing.basics.durations import format_duration
 from pipelines.routing.document.escalations import ESCALATION, OF_THE_ENGINE, PRESETS
 from pipelines.routing.document.policy import Policy
 from pipelines.routing.sentences.escalations import trigger_words
-from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.declared_fields import control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
-from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, first_free, values_at
-from pipelines.web.editor.forms.limits import knob, roles
-from pipelines.web.editor.forms.places import Place
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, first_free, values_at
+from pipelines.web.editor.forms.fragment_paths import Place
+from pipelines.web.editor.forms.limits import escalation_roles, policy_field
 
 TRIGGERS = (*OF_THE_ENGINE, "contract_violation")
 
 
-def of_line(usual: Policy, preset: str, setting: Setting) -> Section:
+def escalation_section(usual: Policy, preset: str, setting: FormSetting) -> Section:
     """`preset`: its name, known or not."""
     return Section(
         title="Escalations and deadlocks",
-        fields=[knob("deadlocks", usual), _rules(preset, roles(setting))],
+        fields=[policy_field("deadlocks", usual), _escalation_rows(preset, escalation_roles(setting))],
     )
 
 
-def _rules(preset: str, role_options: list[tuple[str, str]]) -> Rows:
+def _escalation_rows(preset: str, role_options: list[tuple[str, str]]) -> Rows:
     return Rows(
         at=("escalations",),
         label="Who is told",
-        row=lambda fragment, at: _rule(at, role_options),
-        new=_new,
-        title=_title,
+        row=lambda fragment, at: _escalation_fields(at, role_options),
+        new=_new_escalation,
+        title=_escalation_title,
         add="Add a rule",
         help="Everything else follows the preset, or goes to the administrators of the project.",
-        empty=_of_preset(preset),
+        empty=_preset_text(preset),
         ordered=False,
         folded=True,
     )
 
 
-def _of_preset(preset: str) -> str:
+def _preset_text(preset: str) -> str:
     """Describe what applies where the line defines nothing."""
     by_role: dict[str, list[str]] = {}
     for rule in PRESETS.get(preset, ()):
@@ -53,21 +53,21 @@ def _of_preset(preset: str) -> str:
     return f"None of its own. The preset tells {recipients}."
 
 
-def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
+def _new_escalation(fragment: Fragment, kind: str) -> dict[str, Any]:
     used_triggers = values_at(fragment, ("escalations",), "trigger")
     return {"trigger": first_free(TRIGGERS, used_triggers), "role": "", "sla": "4h"}
 
 
-def _title(member: Any, index: int) -> str:
+def _escalation_title(member: Any, index: int) -> str:
     if type(member) is not dict:
         return str(index + 1)
     return f"{trigger_words(str(member.get('trigger', '')))} → {member.get('role') or '?'}"
 
 
-def _rule(at: Place, role_options: list[tuple[str, str]]) -> Sequence[FormField | Rows]:
+def _escalation_fields(at: Place, role_options: list[tuple[str, str]]) -> Sequence[FormField | Rows]:
     triggers = [(trigger, trigger_words(trigger)) for trigger in TRIGGERS]
     controls = [
         control(ESCALATION, at, "trigger", ChoiceField, options=triggers, free=True, needed=True),
         control(ESCALATION, at, "role", ChoiceField, options=role_options, free=True, needed=True),
     ]
-    return [*controls, *unplaced(ESCALATION, at, controls)]
+    return [*controls, *remaining_fields(ESCALATION, at, controls)]

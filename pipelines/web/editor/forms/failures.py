@@ -15,21 +15,21 @@ from typing import Any
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.budgets import MAX_ROLE
 from pipelines.routing.document.line import Problem
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.conditions.controls import Types
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.conditions.controls import FailureTypesField
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, NumberField, TextField
 from pipelines.web.editor.forms.form import (
+    FormSetting,
     Fragment,
-    Placed,
+    PlacedFragment,
     Rows,
     Section,
-    Setting,
     skeleton,
     values_at,
 )
-from pipelines.web.editor.forms.places import MISSING, Place
-from pipelines.web.editor.forms.rule import ExhaustedField, ends_of
-from pipelines.web.editor.forms.words import exhausted
+from pipelines.web.editor.forms.fragment_paths import MISSING, Place
+from pipelines.web.editor.forms.option_lists import exhaustion_options
+from pipelines.web.editor.forms.rule import ExhaustedField, end_options
 
 RULES: Place = ("rules",)
 USUAL = 3
@@ -37,10 +37,10 @@ USUAL = 3
 
 
 class FailuresForm:
-    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
-        return [Section(fields=[_rows(setting)])]
+    def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
+        return [Section(fields=[_failure_rows(setting)])]
 
-    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+    def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         keys = [station.key for station in setting.names.stations]
         index = keys.index(setting.own) if setting.own in keys else 0
         document = skeleton(setting.names)
@@ -48,43 +48,43 @@ class FailuresForm:
         rules = fragment.get("rules")
         if type(rules) is list:
             # The readers would refuse `told`, which is no key of the document.
-            rules = [_without_told(rule) for rule in rules]
+            rules = [_without_notified_role(rule) for rule in rules]
         stations[index] = {**stations[index], **({} if rules is None else {"rules": rules})}
-        return Placed({**document, "stations": stations}, f"stations[{index}]")
+        return PlacedFragment({**document, "stations": stations}, f"stations[{index}]")
 
-    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
-        return [*_types(fragment), *_told(fragment, dict(ends_of(setting)))]
+    def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
+        return [*_type_problems(fragment), *_notification_problems(fragment, dict(end_options(setting)))]
 
 
-def _without_told(rule: Any) -> Any:
+def _without_notified_role(rule: Any) -> Any:
     return {key: value for key, value in rule.items() if key != "told"} if type(rule) is dict else rule
 
 
-def _members(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any]]]:
-    rules = places.get(fragment, RULES)
+def _rule_members(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any]]]:
+    rules = fragment_paths.get(fragment, RULES)
     members = rules if type(rules) is list else []
     return ((index, member) for index, member in enumerate(members) if type(member) is dict)
 
 
-def _place(rule: Any) -> Place:
+def _types_path(rule: Any) -> Place:
     """Return the path of the rule's failure types: alone, or together with `result: failure`."""
     alone: Place = ("when", "failure_type")
     # `{all: [{result: failure}, {failure_type: …}]}`
     both: Place = ("when", "all", 1, "failure_type")
-    return alone if places.get(rule, both) is MISSING else both
+    return alone if fragment_paths.get(rule, both) is MISSING else both
 
 
-def types_of(rule: Any) -> list[str]:
-    value = places.get(rule, _place(rule))
+def failure_types_of(rule: Any) -> list[str]:
+    value = fragment_paths.get(rule, _types_path(rule))
     members = value if type(value) is list else [value]
     return [type_name for type_name in members if type(type_name) is str and type_name.strip()]
 
 
-def _types(fragment: Fragment) -> Iterator[Problem]:
+def _type_problems(fragment: Fragment) -> Iterator[Problem]:
     """A row without a type, or with one that a row before it takes already, is never reached."""
     used_types: set[str] = set()
-    for index, rule in _members(fragment):
-        types, at = types_of(rule), places.name((*RULES, index, *_place(rule)))
+    for index, rule in _rule_members(fragment):
+        types, at = failure_types_of(rule), fragment_paths.path_name((*RULES, index, *_types_path(rule)))
         if not types:
             yield Problem(at, "is empty", "write the type as the work says it, for example test failure")
         for name in types:
@@ -93,65 +93,71 @@ def _types(fragment: Fragment) -> Iterator[Problem]:
         used_types.update(types)
 
 
-def _told(fragment: Fragment, ends: dict[str, str]) -> Iterator[Problem]:
-    """Somebody is told when a limit is used up, and a budget counts ways to stations only. The fault stands at both
-    fields of which either mends it."""
-    for index, rule in _members(fragment):
+def _notification_problems(fragment: Fragment, ends: dict[str, str]) -> Iterator[Problem]:
+    """Yield problems of the notified role: it needs a limit, and a target that is a station, since budgets
+
+    count only moves to stations. Each problem is reported at both fields that can fix it.
+    """
+    for index, rule in _rule_members(fragment):
         notified_role = rule.get("told", MISSING)
         if notified_role is MISSING:
             continue
         at = (*RULES, index)
         if type(notified_role) is not str or len(notified_role) > MAX_ROLE:
-            yield Problem(places.name((*at, "told")), f"has to be a text of at most {MAX_ROLE} characters")
+            yield Problem(
+                fragment_paths.path_name((*at, "told")), f"has to be a text of at most {MAX_ROLE} characters"
+            )
         if "max_retries" not in rule:
             for name in ("told", "max_retries"):
                 message = "nobody can be told where there is no limit"
-                yield Problem(places.name((*at, name)), message, "say at most how often")
+                yield Problem(fragment_paths.path_name((*at, name)), message, "say at most how often")
         if rule.get("to") in ends:
             for name in ("told", "to"):
                 message = "nobody is told of a path to an end, because no limit counts it"
-                yield Problem(places.name((*at, name)), message, "lead to a station, or tell nobody")
+                yield Problem(
+                    fragment_paths.path_name((*at, name)), message, "lead to a station, or tell nobody"
+                )
 
 
 # Its rows
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedTypesField(Types):
+class LabelledTypesField(FailureTypesField):
     """A label that says the types follows them."""
 
-    def text(self, value: Any) -> str:
-        return "" if value == "" else super().text(value)
+    def to_text(self, value: Any) -> str:
+        return "" if value == "" else super().to_text(value)
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         rule = self.at[:2]
-        label, before = places.get(fragment, (*rule, "label")), self.shown(fragment)
-        changed = super().written(fragment, typed)
+        label, before = fragment_paths.get(fragment, (*rule, "label")), self.control_values(fragment)
+        changed = super().with_typed(fragment, typed)
         # A label that somebody wrote differs from the types, and stays.
         if before and before[0] and label == before[0]:
-            return places.put(changed, (*rule, "label"), self.shown(changed)[0])
+            return fragment_paths.put(changed, (*rule, "label"), self.control_values(changed)[0])
         return changed
 
 
 @dataclass(frozen=True, kw_only=True)
-class After(ExhaustedField):
+class ExhaustionField(ExhaustedField):
     """Only who answers an escalation is told."""
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        changed = super().written(fragment, typed)
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
+        changed = super().with_typed(fragment, typed)
         if typed and typed[0] == "escalate":
             return changed
-        return places.put(changed, (*self.at[:2], "told"), MISSING)
+        return fragment_paths.put(changed, (*self.at[:2], "told"), MISSING)
 
 
-def _rows(setting: Setting) -> Rows:
-    stations, ends = setting.names.options("stations"), ends_of(setting)
+def _failure_rows(setting: FormSetting) -> Rows:
+    stations, ends = setting.names.options("stations"), end_options(setting)
     names = dict([*stations, *ends])
 
     def title(member: Any, index: int) -> str:
         if type(member) is not dict:
             return str(index + 1)
-        types, to = ", ".join(types_of(member)) or "?", str(member.get("to", "?"))
+        types, to = ", ".join(failure_types_of(member)) or "?", str(member.get("to", "?"))
         most = member.get("max_retries")
         route = f"{types} → {names.get(to, to)}"
         return route if type(most) is not int else f"{route}, at most {most}"
@@ -168,7 +174,7 @@ def _rows(setting: Setting) -> Rows:
     return Rows(
         at=RULES,
         label="Types of failure",
-        row=lambda fragment, at: _row(fragment, at, setting),
+        row=lambda fragment, at: _failure_fields(fragment, at, setting),
         new=new,
         title=title,
         add="Add a type of failure",
@@ -180,13 +186,13 @@ def _rows(setting: Setting) -> Rows:
     )
 
 
-def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[FormField | Rows]:
-    stations, ends = setting.names.options("stations"), ends_of(setting)
+def _failure_fields(fragment: Fragment, at: Place, setting: FormSetting) -> Sequence[FormField | Rows]:
+    stations, ends = setting.names.options("stations"), end_options(setting)
     special = [("@origin", "Back where it came from"), ("@blocked", "Wait for an answer")]
     after = (*at, "on_exhausted")
     return [
-        NamedTypesField(
-            at=(*at, *_place(places.get(fragment, at))),
+        LabelledTypesField(
+            at=(*at, *_types_path(fragment_paths.get(fragment, at))),
             label="Type of failure",
             help="As the work reports it. Comma-separated; any of them matches.",
             between=",",
@@ -198,11 +204,11 @@ def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[FormField 
             label="At most this many times",
             help="Per task. Leave empty for no limit.",
         ),
-        After(
+        ExhaustionField(
             at=after,
             label="After that",
-            options=exhausted((*stations, *ends)),
-            covers=(f"{places.name(after)}.to",),
+            options=exhaustion_options((*stations, *ends)),
+            covers=(f"{fragment_paths.path_name(after)}.to",),
         ),
         TextField(
             at=(*at, "told"),

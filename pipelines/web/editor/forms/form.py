@@ -14,10 +14,10 @@ from pipelines.routing.document.document_readers.names import KEY
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.publishable import publishing_problems
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.asked import NamedPart, Outline
+from pipelines.web.editor.forms import fragment_paths
 from pipelines.web.editor.forms.fields import FormField, RestField
-from pipelines.web.editor.forms.places import Place
+from pipelines.web.editor.forms.form_request import Outline, PartReference
+from pipelines.web.editor.forms.fragment_paths import Place
 
 Fragment = Any
 
@@ -46,7 +46,7 @@ class Rows:
 
     @property
     def name(self) -> str:
-        return places.name(self.at)
+        return fragment_paths.path_name(self.at)
 
     def members(self, fragment: Fragment) -> list[Any]:
         return members_at(fragment, self.at)
@@ -58,17 +58,17 @@ class Rows:
             return known
         covered = [item.at[len(at) :] for item in known]
         other = RestField(at=at, label="", covered=tuple(covered), rows=3)
-        return [*known, other] if other.left(fragment) is not places.MISSING else known
+        return [*known, other] if other.remaining(fragment) is not fragment_paths.MISSING else known
 
 
 def members_at(fragment: Fragment, at: Place) -> list[Any]:
-    value = places.get(fragment, at)
+    value = fragment_paths.get(fragment, at)
     return value if type(value) is list else []
 
 
 def values_at(fragment: Fragment, at: Place, key: str) -> list[Any]:
     """Return the values of this key in the members of a list."""
-    return [places.get(member, (key,)) for member in members_at(fragment, at)]
+    return [fragment_paths.get(member, (key,)) for member in members_at(fragment, at)]
 
 
 def first_free(names: Iterable[str], used_values: Sequence[Any]) -> str:
@@ -92,7 +92,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Setting:
+class FormSetting:
     """Line and project in which a form is open. `own`: the key of the fragment in the line; `within`: the key
     of the station that it is a part of, if any."""
 
@@ -115,9 +115,11 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A whole document with the fragment in it, for the readers. `path`: where the fragment stands there; `beside`:
-    what else stands or belongs there, and is no matter of this form."""
+class PlacedFragment:
+    """A complete document that contains the fragment, for the readers. `path`: where the fragment is in it;
+
+    `beside`: keys at that place that do not belong to this form.
+    """
 
     document: dict[str, Any]
     path: str = ""
@@ -125,32 +127,32 @@ class Placed:
 
 
 class PartForm(Protocol):
-    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]: ...
+    def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]: ...
 
-    def place(self, fragment: Fragment, setting: Setting) -> Placed: ...
+    def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment: ...
 
-    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+    def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
         """Return the problems that this form reports beyond the readers; paths start at the fragment."""
 
 
-def fields_of(items: Sequence[FormField | Rows], fragment: Fragment) -> list[FormField]:
+def flat_fields(items: Sequence[FormField | Rows], fragment: Fragment) -> list[FormField]:
     """List all fields, those of rows among them."""
     fields: list[FormField] = []
     for item in items:
         if isinstance(item, Rows):
             for index in range(len(item.members(fragment))):
-                fields += fields_of(item.fields(fragment, index), fragment)
+                fields += flat_fields(item.fields(fragment, index), fragment)
         else:
             fields.append(item)
     return fields
 
 
-def rows_of(items: Sequence[FormField | Rows], fragment: Fragment) -> Iterator[Rows]:
+def flat_rows(items: Sequence[FormField | Rows], fragment: Fragment) -> Iterator[Rows]:
     for item in items:
         if isinstance(item, Rows):
             yield item
             for index in range(len(item.members(fragment))):
-                yield from rows_of(item.fields(fragment, index), fragment)
+                yield from flat_rows(item.fields(fragment, index), fragment)
 
 
 def with_rest(
@@ -162,7 +164,7 @@ def with_rest(
         for section in sections
         for item in section.fields
         # Rows cover a list; whatever else stands there is left to JSON.
-        if not isinstance(item, Rows) or type(places.get(fragment, item.at)) is list
+        if not isinstance(item, Rows) or type(fragment_paths.get(fragment, item.at)) is list
     ]
     rest = RestField(at=(), label=title, help=words, covered=(*covered, *elsewhere), rows=6)
     return [*sections, Section(title=title, fields=[rest])]
@@ -176,17 +178,17 @@ class FragmentProblems:
     later: Sequence[Problem]
 
 
-def examine(form: PartForm, fragment: Fragment, setting: Setting) -> FragmentProblems:
-    placed = form.place(fragment, setting)
-    more = list(form.more(fragment, setting))
+def examine(form: PartForm, fragment: Fragment, setting: FormSetting) -> FragmentProblems:
+    placed = form.placed_fragment(fragment, setting)
+    more = list(form.extra_problems(fragment, setting))
     try:
         line = read_line(placed.document)
     except DocumentError as fault:
-        return FragmentProblems([*_inside(fault.problems, placed), *more], [])
-    return FragmentProblems(more, _inside(publishing_problems(line), placed))
+        return FragmentProblems([*_own_problems(fault.problems, placed), *more], [])
+    return FragmentProblems(more, _own_problems(publishing_problems(line), placed))
 
 
-def _inside(problems: Sequence[Problem], placed: Placed) -> list[Problem]:
+def _own_problems(problems: Sequence[Problem], placed: PlacedFragment) -> list[Problem]:
     """Return the problems of the fragment, with paths that start there."""
     own_problems = []
     for problem in problems:
@@ -216,12 +218,12 @@ def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
     }
 
 
-def bare_station(station: NamedPart) -> dict[str, Any]:
+def bare_station(station: PartReference) -> dict[str, Any]:
     """Return a station with no more of its work than the kind: others may name it for that."""
     return {"key": station.key, "work": {"kind": station.kind if station.kind in KINDS else "noop"}}
 
 
-def others(members: Sequence[NamedPart], own: str) -> list[dict[str, Any]]:
+def other_skeletons(members: Sequence[PartReference], own: str) -> list[dict[str, Any]]:
     """The skeletons of all but the first of this key, which is the fragment itself."""
     rest = list(members)
     own_member = next((member for member in rest if member.key == own), None)

@@ -19,50 +19,50 @@ from pipelines.routing.document.gates import (
 )
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.routes import ON_REJECT
-from pipelines.web.editor.forms import checks, inputs, places, tool
-from pipelines.web.editor.forms.approval import approvers
-from pipelines.web.editor.forms.declared import control, unplaced, words_of
+from pipelines.web.editor.forms import checks, fragment_paths, inputs, tool
+from pipelines.web.editor.forms.approval import approver_rows
+from pipelines.web.editor.forms.declared_fields import control, labelled_choices, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
 from pipelines.web.editor.forms.form import (
+    FormSetting,
     Fragment,
-    Placed,
+    PlacedFragment,
     Rows,
     Section,
-    Setting,
-    others,
+    other_skeletons,
     skeleton,
     with_rest,
 )
-from pipelines.web.editor.forms.words import routes
+from pipelines.web.editor.forms.option_lists import route_options
 
 
 class GateForm:
-    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+    def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
         sections = [
-            Section(fields=_names(fragment)),
-            Section(title="Checks", fields=checks.fields(fragment), open=True),
-            tool.section(fragment),
-            Section(title="People", fields=_people(fragment, setting), open=True),
-            Section(title="Their words", fields=_words(setting)),
-            _filled(fragment),
-            _sample(fragment),
-            Section(title="Approve without the page", fields=unplaced(CHANNELS, ("channels",), ())),
-            Section(title="Due, and who is told", fields=_due(fragment)),
+            Section(fields=_name_fields(fragment)),
+            Section(title="Checks", fields=checks.check_fields(fragment), open=True),
+            tool.tool_section(fragment),
+            Section(title="People", fields=_people_fields(fragment, setting), open=True),
+            Section(title="Their words", fields=_vote_fields(setting)),
+            _fields_section(fragment),
+            _sample_section(fragment),
+            Section(title="Approve without the page", fields=remaining_fields(CHANNELS, ("channels",), ())),
+            Section(title="Due, and who is told", fields=_due_fields(fragment)),
         ]
         placed = [field for section in sections for field in section.fields]
-        sections[0] = replace(sections[0], fields=[*sections[0].fields, *unplaced(GATE, (), placed)])
+        sections[0] = replace(sections[0], fields=[*sections[0].fields, *remaining_fields(GATE, (), placed)])
         words = "What has no field of its own, as JSON."
         return with_rest(sections, fragment, "Everything else", words)
 
-    def place(self, fragment: Fragment, setting: Setting) -> Placed:
-        rest = others(setting.names.gates, setting.own)
-        return Placed(skeleton(setting.names, gates=[*rest, fragment]), f"gates[{len(rest)}]")
+    def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
+        rest = other_skeletons(setting.names.gates, setting.own)
+        return PlacedFragment(skeleton(setting.names, gates=[*rest, fragment]), f"gates[{len(rest)}]")
 
-    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+    def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
         return ()
 
 
-def _names(fragment: Fragment) -> list[FormField | Rows]:
+def _name_fields(fragment: Fragment) -> list[FormField | Rows]:
     usual = "checks, then people" if {"checks", "tool"} & set(fragment) else "people"
     return [
         control(GATE, (), "name"),
@@ -73,19 +73,19 @@ def _names(fragment: Fragment) -> list[FormField | Rows]:
             (),
             "mode",
             ChoiceField,
-            options=[("", f"As the gate is made: {usual}"), *words_of(MODES)],
+            options=[("", f"As the gate is made: {usual}"), *labelled_choices(MODES)],
         ),
     ]
 
 
-def _people(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
-    who = approvers(fragment, setting)
+def _people_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | Rows]:
+    who = approver_rows(fragment, setting)
     known: list[FormField | Rows] = [control(GATE, (), "requires_approval"), *who]
-    return [*known, *unplaced(APPROVAL, ("approval",), who)]
+    return [*known, *remaining_fields(APPROVAL, ("approval",), who)]
 
 
-def _words(setting: Setting) -> list[FormField | Rows]:
-    known = words_of(ON_REJECT)
+def _vote_fields(setting: FormSetting) -> list[FormField | Rows]:
+    known = labelled_choices(ON_REJECT)
     policy = setting.names.policy if type(setting.names.policy) is dict else {}
     line = policy.get("on_reject")
     label = dict(known).get(line, line) if type(line) is str else ""
@@ -93,34 +93,36 @@ def _words(setting: Setting) -> list[FormField | Rows]:
     # Law §5: under `flux` a gate offers approve, rework and abort.
     offered = FLUX_OFFERS if setting.names.preset == "flux" else OFFERS
     return [
-        control(GATE, (), "offers", SeveralField, options=words_of(WORDS), usual=offered),
-        control(GATE, (), "on_reject", ChoiceField, options=[usual, *known, *routes(setting, "route")]),
+        control(GATE, (), "offers", SeveralField, options=labelled_choices(WORDS), usual=offered),
+        control(
+            GATE, (), "on_reject", ChoiceField, options=[usual, *known, *route_options(setting, "route")]
+        ),
     ]
 
 
-def _filled(fragment: Fragment) -> Section:
+def _fields_section(fragment: Fragment) -> Section:
     """Fields as those of the line's form; their answers become variables."""
-    fields = places.get(fragment, ("fields",))
+    fields = fragment_paths.get(fragment, ("fields",))
     add, empty = (
         "Add a field",
         "No fields. Required checkboxes make a checklist.",
     )
-    rows = inputs.rows(("fields",), "Fields", add, empty, types=FIELD_TYPES)
+    rows = inputs.input_rows(("fields",), "Fields", add, empty, types=FIELD_TYPES)
     # A draft may hold anything here; what is no list is left to JSON.
-    items = [rows] if type(fields) is list or fields is places.MISSING else []
+    items = [rows] if type(fields) is list or fields is fragment_paths.MISSING else []
     help_text = "Filled in with an approval. Later stations read them as {{variables.key}}."
     return Section(title="Fields to fill in", fields=items, help=help_text, open="fields" in fragment)
 
 
-def _sample(fragment: Fragment) -> Section:
+def _sample_section(fragment: Fragment) -> Section:
     one_in = control(SAMPLE, ("sample",), "one_in", whole=("sample",))
     there = "sample" in fragment
-    always = checks.fields(fragment, ("sample", "always"), "Always ask if") if there else []
+    always = checks.check_fields(fragment, ("sample", "always"), "Always ask if") if there else []
     return Section(title="Sampling", fields=[one_in, *always], open=there)
 
 
-def _due(fragment: Fragment) -> list[FormField | Rows]:
+def _due_fields(fragment: Fragment) -> list[FormField | Rows]:
     controls: list[FormField | Rows] = [control(DUE, ("due",), "after", whole=("due",))]
     if "due" in fragment:
-        controls += unplaced(DUE, ("due",), controls)
+        controls += remaining_fields(DUE, ("due",), controls)
     return [*controls, control(GATE, (), "notify")]

@@ -21,16 +21,16 @@ from pipelines.routing.document.guarantees import (
     VisitsAtMost,
 )
 from pipelines.routing.sentences.guarantees import guarantee_sentence
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.declared import control
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.declared_fields import control
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
-from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, values_at
-from pipelines.web.editor.forms.places import Place
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, values_at
+from pipelines.web.editor.forms.fragment_paths import Place
 
 WITHOUT, AFTERWARDS, VISIT, ENDS, COST = "never", "after", "at_most", "ends_within", "cost_at_most"
 
 
-def kinds() -> list[tuple[str, str]]:
+def guarantee_kinds() -> list[tuple[str, str]]:
     return [
         (WITHOUT, "Nothing reaches … without …"),
         (AFTERWARDS, "After a rejection nothing reaches …"),
@@ -40,19 +40,19 @@ def kinds() -> list[tuple[str, str]]:
     ]
 
 
-def of_line(setting: Setting) -> Section:
-    return Section(title="Guarantees", fields=[_rows(setting)])
+def guarantees_section(setting: FormSetting) -> Section:
+    return Section(title="Guarantees", fields=[_guarantee_rows(setting)])
 
 
-def _rows(setting: Setting) -> Rows:
+def _guarantee_rows(setting: FormSetting) -> Rows:
     return Rows(
         at=("guarantees",),
         label="Guarantees",
-        row=lambda fragment, at: _row(fragment, at, setting),
-        new=lambda fragment, kind: _new(fragment, kind, setting),
-        title=lambda member, index: _title(member, index, setting),
+        row=lambda fragment, at: _guarantee_fields(fragment, at, setting),
+        new=lambda fragment, kind: _new_guarantee(fragment, kind, setting),
+        title=lambda member, index: _guarantee_title(member, index, setting),
         add="Add a guarantee",
-        kinds=kinds(),
+        kinds=guarantee_kinds(),
         help="Each is checked with the line. A refuted one keeps the line from being published.",
         empty="No guarantees yet.",
         ordered=False,
@@ -60,48 +60,48 @@ def _rows(setting: Setting) -> Rows:
     )
 
 
-def form_of(member: Any) -> str:
+def guarantee_form(member: Any) -> str:
     if type(member) is not dict:
         return ""
     # AFTERWARDS before WITHOUT: such a guarantee has a `never`, too.
     return next((form for form in (AFTERWARDS, WITHOUT, VISIT, ENDS, COST) if form in member), "")
 
 
-def _title(member: Any, index: int, setting: Setting) -> str:
+def _guarantee_title(member: Any, index: int, setting: FormSetting) -> str:
     """The sentence itself, with names; as much of it as is there."""
-    drafted, known = _drafted(member), setting.names
+    drafted, known = _draft_guarantee(member), setting.names
     if drafted is None:
         return str(index + 1)
     names = dict([*known.options("gates"), *known.options("ends"), *known.options("stations")])
     return people_text(guarantee_sentence(drafted, lambda key: names.get(key, key)))
 
 
-def _drafted(member: Any) -> Guarantee | None:
+def _draft_guarantee(member: Any) -> Guarantee | None:
     """Return the guarantee with “…” for the parts that are still missing."""
-    form = form_of(member)
+    form = guarantee_form(member)
 
-    def of(part: str, key: str) -> Any:
+    def part_value(part: str, key: str) -> Any:
         inner = member.get(part)
-        return _shown(inner.get(key) if type(inner) is dict else None)
+        return _value_or_ellipsis(inner.get(key) if type(inner) is dict else None)
 
     if form == WITHOUT:
-        return Guarantee(id="", never=NeverReached(of(form, "reach"), of(form, "without")))
+        return Guarantee(id="", never=NeverReached(part_value(form, "reach"), part_value(form, "without")))
     if form == AFTERWARDS:
-        word = SEND_BACK if of(form, "word") == SEND_BACK else REJECT
-        after, never = AfterWord(of(form, "gate"), word), NeverReached(of(WITHOUT, "reach"))
+        word = SEND_BACK if part_value(form, "word") == SEND_BACK else REJECT
+        after, never = AfterWord(part_value(form, "gate"), word), NeverReached(part_value(WITHOUT, "reach"))
         return Guarantee(id="", after=after, never=never)
     if form == VISIT:
-        return Guarantee(id="", at_most=VisitsAtMost(of(form, "visit"), of(form, "times")))
+        return Guarantee(id="", at_most=VisitsAtMost(part_value(form, "visit"), part_value(form, "times")))
     if form == ENDS:
-        return Guarantee(id="", ends_within=_shown(member[form]))
-    return Guarantee(id="", cost_at_most=_shown(member[form])) if form else None
+        return Guarantee(id="", ends_within=_value_or_ellipsis(member[form]))
+    return Guarantee(id="", cost_at_most=_value_or_ellipsis(member[form])) if form else None
 
 
-def _shown(value: Any) -> Any:
+def _value_or_ellipsis(value: Any) -> Any:
     return value if type(value) is int else str(value or "…")
 
 
-def _new(fragment: Fragment, kind: str, setting: Setting) -> dict[str, Any]:
+def _new_guarantee(fragment: Fragment, kind: str, setting: FormSetting) -> dict[str, Any]:
     stations = [key for key, _label in setting.names.options("stations")]
     gates = [key for key, _label in setting.names.options("gates")]
     last, first = (stations[-1], stations[0]) if stations else ("", "")
@@ -124,8 +124,8 @@ def _new(fragment: Fragment, kind: str, setting: Setting) -> dict[str, Any]:
     return {"id": key, **promises[kind]}
 
 
-def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[FormField | Rows]:
-    form = form_of(places.get(fragment, at))
+def _guarantee_fields(fragment: Fragment, at: Place, setting: FormSetting) -> Sequence[FormField | Rows]:
+    form = guarantee_form(fragment_paths.get(fragment, at))
     names = setting.names
     reached = (*names.options("stations"), *names.options("ends"), *names.options("gates"))
     own: list[FormField | Rows] = []

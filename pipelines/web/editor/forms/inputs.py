@@ -14,21 +14,21 @@ from pipelines.models import Priority
 from pipelines.routing.basics.problems import join
 from pipelines.routing.document.inputs import INPUT, RULES, TEXT, TYPES, read_inputs
 from pipelines.routing.document.line import Problem
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.declared import control, unplaced, words_of
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.declared_fields import control, labelled_choices, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, TextField
 from pipelines.web.editor.forms.form import (
+    FormSetting,
     Fragment,
-    Placed,
+    PlacedFragment,
     Rows,
     Section,
-    Setting,
     first_free,
     skeleton,
     values_at,
     with_rest,
 )
-from pipelines.web.editor.forms.places import Place
+from pipelines.web.editor.forms.fragment_paths import Place
 from pipelines.web.tasks import start
 
 LONG_TEXT = "long_text"
@@ -37,98 +37,102 @@ PLAIN = (TEXT, LONG_TEXT, "date", "repository", "revision", "secret", "choice")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Type(ChoiceField):
+class InputTypeField(ChoiceField):
     """Field for the type of an input. Bounds that the new type does not have are removed."""
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        changed = super().written(fragment, typed)
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
+        changed = super().with_typed(fragment, typed)
         for rule, types in RULES.items():
             if typed and typed[0] not in types:
-                changed = places.put(changed, (*self.at[:-1], rule), places.MISSING)
+                changed = fragment_paths.put(changed, (*self.at[:-1], rule), fragment_paths.MISSING)
         return changed
 
 
-def rows(at: Place, label: str, add: str, empty: str, types: Collection[str] = TYPES) -> Rows:
+def input_rows(at: Place, label: str, add: str, empty: str, types: Collection[str] = TYPES) -> Rows:
     """`types`: those that a field here can have."""
-    row = partial(_row, types=types)
+    row = partial(_input_fields, types=types)
     return Rows(
-        at=at, label=label, row=row, new=lambda fragment, kind: _new(fragment, at), title=title, add=add, empty=empty,
-        folded=True,
+        at=at, label=label, row=row, new=lambda fragment, kind: _new_input(fragment, at), title=input_title, add=add,
+        empty=empty, folded=True,
     )  # fmt: skip
 
 
-def title(member: Any, index: int) -> str:
+def input_title(member: Any, index: int) -> str:
     document = member if type(member) is dict else {}
     words = [document.get(key) for key in ("label", "key")]
     return next((word for word in words if type(word) is str and word), f"Field {index + 1}")
 
 
-def _new(fragment: Fragment, at: Place) -> dict[str, Any]:
+def _new_input(fragment: Fragment, at: Place) -> dict[str, Any]:
     used_keys = values_at(fragment, at, "key")
     numbers = count(len(used_keys) + 1)
     return {"key": first_free((f"field-{number}" for number in numbers), used_keys), "type": "text"}
 
 
-def _row(fragment: Fragment, at: Place, *, types: Collection[str] = TYPES) -> list[FormField | Rows]:
-    kind = places.get(fragment, (*at, "type"))
+def _input_fields(fragment: Fragment, at: Place, *, types: Collection[str] = TYPES) -> list[FormField | Rows]:
+    kind = fragment_paths.get(fragment, (*at, "type"))
     # Bounds that this type does not have, and that the document does not name either
     absent = [
         rule
         for rule, types in RULES.items()
-        if (TEXT if kind is places.MISSING else kind) not in types
-        and places.get(fragment, (*at, rule)) is places.MISSING
+        if (TEXT if kind is fragment_paths.MISSING else kind) not in types
+        and fragment_paths.get(fragment, (*at, rule)) is fragment_paths.MISSING
     ]
     controls: list[FormField | Rows] = [
         control(INPUT, at, "label"),
-        control(INPUT, at, "key", covers=(places.name(at),)),
+        control(INPUT, at, "key", covers=(fragment_paths.path_name(at),)),
         control(
-            INPUT, at, "type", Type, options=[option for option in words_of(TYPES) if option[0] in types]
+            INPUT,
+            at,
+            "type",
+            InputTypeField,
+            options=[option for option in labelled_choices(TYPES) if option[0] in types],
         ),
     ]
     if "choices" not in absent:
         controls.append(control(INPUT, at, "choices"))
-    controls += [control(INPUT, at, "required"), _default(at, kind)]
-    return [*controls, *unplaced(INPUT, at, controls, but=absent)]
+    controls += [control(INPUT, at, "required"), _default_field(at, kind)]
+    return [*controls, *remaining_fields(INPUT, at, controls, but=absent)]
 
 
-def _default(at: Place, kind: Any) -> FormField:
+def _default_field(at: Place, kind: Any) -> FormField:
     # Of other types, such as a number, the default is typed as JSON.
-    if kind not in (*PLAIN, places.MISSING):
+    if kind not in (*PLAIN, fragment_paths.MISSING):
         return control(INPUT, at, "default", words=True)
     return control(INPUT, at, "default", TextField, **({"rows": 3} if kind == LONG_TEXT else {}))
 
 
-def wrong_defaults(fragment: Fragment, at: Place) -> list[Problem]:
+def default_problems(fragment: Fragment, at: Place) -> list[Problem]:
     """Return a problem for each default that a form starts with and would not accept from a person."""
     problems = []
-    for index, line_input in enumerate(read_inputs(places.get(fragment, at))):
+    for index, line_input in enumerate(read_inputs(fragment_paths.get(fragment, at))):
         fault = (
             fault_of(line_input, line_input.default)
             if line_input.has_default and line_input.default is not None
             else ""
         )
         if fault:
-            problems.append(Problem(join(places.name((*at, index)), "default"), fault))
+            problems.append(Problem(join(fragment_paths.path_name((*at, index)), "default"), fault))
     return problems
 
 
 class InputsForm:
     """The fragment is `{inputs: […]}`."""
 
-    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
-        fields = rows(
+    def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
+        fields = input_rows(
             ("inputs",),
             "Inputs",
             "Add a field",
             "A task of this line is started with a title only. Add what it needs to know.",
         )
-        known = places.get(fragment, ("inputs",))
-        items = [fields] if type(known) is list or known is places.MISSING else []
+        known = fragment_paths.get(fragment, ("inputs",))
+        items = [fields] if type(known) is list or known is fragment_paths.MISSING else []
         sections = [Section(fields=items, open=True)]
-        if type(known) is not list and known is not places.MISSING:
+        if type(known) is not list and known is not fragment_paths.MISSING:
             sections = list(with_rest(sections, fragment, "Everything else", ""))
         context = {
-            "fields": start.fields_of(read_inputs(known), None),
+            "fields": start.start_fields(read_inputs(known), None),
             "typed": dict.fromkeys(start.OWN, "") | {"priority": Priority.MEDIUM},
             "faults": dict.fromkeys(start.OWN, ()),
             "priorities": Priority.choices,
@@ -136,9 +140,9 @@ class InputsForm:
         preview = Section(title="Preview", open=True, template="editor/forms/preview.html", context=context)
         return [*sections, preview]
 
-    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+    def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         document = skeleton(setting.names, inputs=fragment.get("inputs", []))
-        return Placed(document, beside=frozenset({*document, "workspace"}) - {"inputs"})
+        return PlacedFragment(document, beside=frozenset({*document, "workspace"}) - {"inputs"})
 
-    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
-        return wrong_defaults(fragment, ("inputs",))
+    def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
+        return default_problems(fragment, ("inputs",))

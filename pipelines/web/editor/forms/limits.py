@@ -12,17 +12,17 @@ from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.budgets import BUDGET, KINDS, WORDS, CountedTexts, standard_budgets
 from pipelines.routing.document.policy import POLICY, Policy
 from pipelines.routing.document.stations import STATION
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.declared import control, unplaced, words_of
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.declared_fields import control, labelled_choices, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField, Options, Reading
-from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, values_at
-from pipelines.web.editor.forms.places import Place
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, values_at
+from pipelines.web.editor.forms.fragment_paths import Place
+from pipelines.web.editor.forms.option_lists import exhaustion_options
 from pipelines.web.editor.forms.rule import ExhaustedField
-from pipelines.web.editor.forms.words import exhausted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Requires(ListedField):
+class RequirementsField(ListedField):
     """An empty list says something: that nothing is needed, whatever the policy says."""
 
     between: str = ","
@@ -31,45 +31,49 @@ class Requires(ListedField):
     def reading(self) -> Reading:
         return replace(super().reading, none=[])
 
-    def text(self, value: Any) -> str:
-        return "[]" if value == [] else super().text(value)
+    def to_text(self, value: Any) -> str:
+        return "[]" if value == [] else super().to_text(value)
 
 
-def of_station(setting: Setting) -> Section:
+def station_section(setting: FormSetting) -> Section:
     stages = [option for option in setting.names.options("stations") if option[0] != setting.own]
     agents = [(key, key) for key in setting.agents]
     return Section(
         title="Agent and preconditions",
         fields=[
             control(STATION, (), "agent", ChoiceField, options=agents, free=True),
-            control(STATION, (), "requires", Requires),
+            control(STATION, (), "requires", RequirementsField),
             control(STATION, (), "stage", options=[("", "none: a stage of its own"), *stages]),
-            handoff("Leave empty for that of the line, else that of AEEF."),
+            handoff_field("Leave empty for that of the line, else that of AEEF."),
         ],
     )
 
 
-def roles(setting: Setting) -> list[tuple[str, str]]:
+def escalation_roles(setting: FormSetting) -> list[tuple[str, str]]:
     """Return the roles that an escalation may name: groups of the project, and Gateline's own roles."""
     names = Group.objects.filter(project=setting.project).order_by("name").values_list("name", flat=True)
     return [(name, name) for name in names] + [(role.value, str(role.label)) for role in Role]
 
 
-def handoff(otherwise: str) -> FormField:
+def handoff_field(otherwise: str) -> FormField:
     """The JSON Schema of the documents that are handed on from here."""
     declared = STATION.fields["handoff"]
     return control(STATION, (), "handoff", help=declared.help + " " + otherwise)
 
 
-def of_line(usual: Policy, setting: Setting) -> list[Section]:
-    fields: list[FormField | Rows] = [knob(name, usual) for name in ("standard_budgets", "preconditions")]
-    schema = handoff("Leave empty for that of AEEF. A station can have its own.")
-    return [Section(title="Limits and preconditions", fields=[*fields, schema, _budgets(usual, setting)])]
+def limit_sections(usual: Policy, setting: FormSetting) -> list[Section]:
+    fields: list[FormField | Rows] = [
+        policy_field(name, usual) for name in ("standard_budgets", "preconditions")
+    ]
+    schema = handoff_field("Leave empty for that of AEEF. A station can have its own.")
+    return [Section(title="Limits and preconditions", fields=[*fields, schema, _budget_rows(usual, setting)])]
 
 
-def knob(name: str, usual: Policy, more: Options = (), make: type[ChoiceField] = ChoiceField) -> ChoiceField:
+def policy_field(
+    name: str, usual: Policy, more: Options = (), make: type[ChoiceField] = ChoiceField
+) -> ChoiceField:
     """A knob of the policy; left out it is as the preset says, which the first option spells out."""
-    choices = [*words_of(POLICY.fields[name].choices), *more]  # type: ignore[attr-defined]
+    choices = [*labelled_choices(POLICY.fields[name].choices), *more]  # type: ignore[attr-defined]
     value = str(POLICY.write(usual).get(name, "no"))
     label = dict(choices).get(value, value)
     preset = ("", f"Preset: {label}")
@@ -78,28 +82,28 @@ def knob(name: str, usual: Policy, more: Options = (), make: type[ChoiceField] =
     return field
 
 
-def kinds() -> list[tuple[str, str]]:
-    return words_of(WORDS)
+def budget_kinds() -> list[tuple[str, str]]:
+    return labelled_choices(WORDS)
 
 
-def _budgets(usual: Policy, setting: Setting) -> Rows:
-    role_options = roles(setting)
+def _budget_rows(usual: Policy, setting: FormSetting) -> Rows:
+    role_options = escalation_roles(setting)
     return Rows(
         at=("budgets",),
         label="Named limits",
-        row=lambda fragment, at: _budget(fragment, at, setting, role_options),
-        new=_new,
-        title=_title,
+        row=lambda fragment, at: _budget_fields(fragment, at, setting, role_options),
+        new=_new_budget,
+        title=_budget_title,
         add="Add a limit for",
-        kinds=kinds(),
+        kinds=budget_kinds(),
         help="Moves beyond the limit are refused. If several apply, the strictest counts.",
-        empty=_of_preset(usual),
+        empty=_preset_text(usual),
         ordered=False,
         folded=True,
     )
 
 
-def _of_preset(usual: Policy) -> str:
+def _preset_text(usual: Policy) -> str:
     """The standard ones, where the line declares none."""
     if not usual.standard_budgets:
         return "None: only the limits of rules and stations bind."
@@ -107,7 +111,7 @@ def _of_preset(usual: Policy) -> str:
     return f"None of its own. The preset brings {standard_limits}."
 
 
-def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
+def _new_budget(fragment: Fragment, kind: str) -> dict[str, Any]:
     key = free_key(kind.replace("_", "-"), values_at(fragment, ("budgets",), "key"))
     needed: dict[str, list[str]] = {
         name: [] for name in KINDS[kind][:1] if kind not in ("same_stage", "restart")
@@ -115,20 +119,20 @@ def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
     return {"key": key, "kind": kind, **needed, "most": 3}
 
 
-def _title(member: Any, index: int) -> str:
+def _budget_title(member: Any, index: int) -> str:
     if type(member) is not dict:
         return str(index + 1)
-    words = dict(kinds()).get(str(member.get("kind")), str(member.get("kind", "")))
+    words = dict(budget_kinds()).get(str(member.get("kind")), str(member.get("kind", "")))
     return f"{member.get('label') or member.get('key') or index + 1}: {words}, {member.get('most', '?')}"
 
 
 LISTS = tuple(key for key, field in BUDGET.fields.items() if isinstance(field, CountedTexts))
 
 
-def _budget(
-    fragment: Fragment, at: Place, setting: Setting, role_options: list[tuple[str, str]]
+def _budget_fields(
+    fragment: Fragment, at: Place, setting: FormSetting, role_options: list[tuple[str, str]]
 ) -> Sequence[FormField | Rows]:
-    kind = places.get(fragment, (*at, "kind"))
+    kind = fragment_paths.get(fragment, (*at, "kind"))
     # A draft may hold a list there, by which nothing can be looked up.
     lists = KINDS.get(kind, ()) if type(kind) is str else ()
     controls: list[FormField | Rows] = [
@@ -144,9 +148,9 @@ def _budget(
             at,
             "on_exhausted",
             ExhaustedField,
-            options=exhausted((*setting.names.options("stations"), *setting.names.options("ends"))),
-            covers=(f"{places.name((*at, 'on_exhausted'))}.to",),
+            options=exhaustion_options((*setting.names.options("stations"), *setting.names.options("ends"))),
+            covers=(f"{fragment_paths.path_name((*at, 'on_exhausted'))}.to",),
         ),
         control(BUDGET, at, "role", ChoiceField, options=role_options, free=True),
     ]
-    return [*controls, *unplaced(BUDGET, at, controls, but=LISTS)]
+    return [*controls, *remaining_fields(BUDGET, at, controls, but=LISTS)]

@@ -11,20 +11,28 @@ from pipelines.routing.document.line import PRESETS, Policy, Problem
 from pipelines.routing.document.model import FLAGS, LINE
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
 from pipelines.web.editor.forms import escalations, guarantees, limits, workspace
-from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.declared_fields import control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, Reading
-from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
-from pipelines.web.editor.forms.limits import knob
-from pipelines.web.editor.forms.places import Place
-from pipelines.web.editor.forms.words import routes
+from pipelines.web.editor.forms.form import (
+    FormSetting,
+    Fragment,
+    PlacedFragment,
+    Rows,
+    Section,
+    skeleton,
+    with_rest,
+)
+from pipelines.web.editor.forms.fragment_paths import Place
+from pipelines.web.editor.forms.limits import policy_field
+from pipelines.web.editor.forms.option_lists import route_options
 
 
 @dataclass(frozen=True, kw_only=True)
 class LineYesNoField(ChoiceField):
     """Tools of YAML 1.1 make true and false of them."""
 
-    def text(self, value: Any) -> str:
-        return ("yes" if value else "no") if type(value) is bool else super().text(value)
+    def to_text(self, value: Any) -> str:
+        return ("yes" if value else "no") if type(value) is bool else super().to_text(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +45,7 @@ class LoopsField(ChoiceField):
 class LineForm:
     """The fragment is the document without what stands in forms of its own."""
 
-    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
+    def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
         preset = fragment.get("preset", DEFAULT_PRESET)
         # A preset that does not exist is shown with the options of a new line.
         usual = PRESETS[preset] if type(preset) is str and preset in PRESETS else PRESETS[DEFAULT_PRESET]
@@ -48,24 +56,24 @@ class LineForm:
         ]
         sections = [
             Section(fields=names),
-            workspace.of_line(fragment, setting),
-            guarantees.of_line(setting),
+            workspace.workspace_section(fragment, setting),
+            guarantees.guarantees_section(setting),
             Section(title="Jumps", fields=[control(LINE, (), "jumps")]),
             Section(
                 title="Cost and sensitive files",
-                fields=[*unplaced(TASK_LIMITS, ("limits",), ()), control(LINE, (), "sensitive")],
+                fields=[*remaining_fields(TASK_LIMITS, ("limits",), ()), control(LINE, (), "sensitive")],
             ),
-            Section(title="When no rule matches or a station fails", fields=_policy(usual, setting)),
-            Section(title="Loops and limits", fields=_limits(usual)),
-            *limits.of_line(usual, setting),
-            Section(title="In parallel", fields=[_never(setting)]),
-            escalations.of_line(usual, str(preset), setting),
-            Section(title="Data of conditions", fields=_data(usual)),
+            Section(title="When no rule matches or a station fails", fields=_policy_fields(usual, setting)),
+            Section(title="Loops and limits", fields=_limit_fields(usual)),
+            *limits.limit_sections(usual, setting),
+            Section(title="In parallel", fields=[_forbidden_pair_rows(setting)]),
+            escalations.escalation_section(usual, str(preset), setting),
+            Section(title="Data of conditions", fields=_condition_data_fields(usual)),
         ]
         words = "What has no field of its own, as JSON: extra."
         return with_rest(sections, fragment, "Everything else", words)
 
-    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+    def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         document = skeleton(setting.names)
         # What budgets name: in the form the rules of all stations stand at the first one.
         if document["stations"]:
@@ -76,13 +84,13 @@ class LineForm:
         for line_input in document["inputs"]:
             line_input["type"] = "repository"
         other_parts = {key: value for key, value in document.items() if key not in ("preset", "policy")}
-        return Placed({**other_parts, **fragment, **other_parts}, beside=frozenset(other_parts))
+        return PlacedFragment({**other_parts, **fragment, **other_parts}, beside=frozenset(other_parts))
 
-    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+    def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
         return ()
 
 
-def _never(setting: Setting) -> Rows:
+def _forbidden_pair_rows(setting: FormSetting) -> Rows:
     """Pairs of stations that must never run in parallel."""
     stations = setting.names.options("stations")
     known = dict(stations)
@@ -114,29 +122,29 @@ def _never(setting: Setting) -> Rows:
     )
 
 
-def _policy(usual: Policy, setting: Setting) -> list[FormField | Rows]:
+def _policy_fields(usual: Policy, setting: FormSetting) -> list[FormField | Rows]:
     return [
         control(LINE, (), "preset"),
-        *(knob(name, usual) for name in ("no_rules", "no_match")),
-        knob("on_failure", usual, routes(setting, "station")),
-        knob("failure_rules", usual, make=LineYesNoField),
-        knob("on_reject", usual, routes(setting, "route")),
+        *(policy_field(name, usual) for name in ("no_rules", "no_match")),
+        policy_field("on_failure", usual, route_options(setting, "station")),
+        policy_field("failure_rules", usual, make=LineYesNoField),
+        policy_field("on_reject", usual, route_options(setting, "route")),
     ]
 
 
-def _limits(usual: Policy) -> list[FormField | Rows]:
+def _limit_fields(usual: Policy) -> list[FormField | Rows]:
     again = [(f"limit:{n}", f"At most {n} times again") for n in (*range(1, 11), 15, 20)]
     loops = [(str(n), f"At most {n} times") for n in (*range(11), 15, 20, 50)]
     return [
-        knob("revisit", usual, again),
-        knob("self_loop_limit", usual, loops, LoopsField),
-        knob("on_exhausted", usual),
+        policy_field("revisit", usual, again),
+        policy_field("self_loop_limit", usual, loops, LoopsField),
+        policy_field("on_exhausted", usual),
         control(POLICY, ("policy",), "visit_cap", placeholder=str(usual.visit_cap)),
     ]
 
 
-def _data(usual: Policy) -> list[FormField | Rows]:
+def _condition_data_fields(usual: Policy) -> list[FormField | Rows]:
     return [
-        *(knob(name, usual) for name in ("condition_scope", "contradiction")),
-        *unplaced(FLAGS, ("flags",), ()),
+        *(policy_field(name, usual) for name in ("condition_scope", "contradiction")),
+        *remaining_fields(FLAGS, ("flags",), ()),
     ]

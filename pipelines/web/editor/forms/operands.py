@@ -16,7 +16,7 @@ from pipelines.routing.basics.values import TYPES, is_number
 from pipelines.routing.document import operators
 from pipelines.web.editor.forms.fields import ChoiceField, FieldRefused, FormField, Reading
 from pipelines.web.editor.forms.fields.reading import MEANT
-from pipelines.web.editor.forms.places import MISSING
+from pipelines.web.editor.forms.fragment_paths import MISSING
 
 ON_TEXTS = ("text", "pattern")
 LISTED = Reading(json_from="[", form="parts", between=",", values=True, blank=[], none=[])
@@ -34,7 +34,7 @@ class PathField(ChoiceField):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Value(FormField):
+class OperandField(FormField):
     """`op`: what compares. `texts`: of an eval, which is a text unless its order counts."""
 
     op: Any
@@ -59,46 +59,46 @@ class Value(FormField):
             self.texts and self.op not in operators.ORDERED
         )
 
-    def text(self, value: Any) -> str:
+    def to_text(self, value: Any) -> str:
         if self.reads_text and type(value) is str:
             return value
         if operators.operand_kind(self.op) == "list" and type(value) is list and value:
-            listing = ", ".join(map(as_typed, value))
+            listing = ", ".join(map(to_typed, value))
             # Only if the text is read back as the very same list
-            if LISTED.value(listing) == value:
+            if LISTED.parse_value(listing) == value:
                 return listing
-        return as_typed(value)
+        return to_typed(value)
 
-    def value(self, typed: str) -> Any:
-        value = super().value(typed)
+    def parse_value(self, typed: str) -> Any:
+        value = super().parse_value(typed)
         if value is MISSING:
             raise FieldRefused("nothing is typed", 'an empty text is written ""')
         return value
 
 
-def as_typed(value: Any) -> str:
-    if type(value) is str and value == value.strip() and MEANT.value(value) == value:
+def to_typed(value: Any) -> str:
+    if type(value) is str and value == value.strip() and MEANT.parse_value(value) == value:
         return value
     return json.dumps(value, ensure_ascii=False)
 
 
-def fitting(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, Any]:
+def with_operator(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, Any]:
     """The test with another operator, and a value that this one can use."""
     value = test.get("value", MISSING)
     remaining = {key: member for key, member in test.items() if key not in ("op", "value")}
     changed = {**remaining, "op": op}
     if op in operators.ALONE:
         return changed
-    return {**changed, "value": _usable(op, value, text_only)}
+    return {**changed, "value": _usable_value(op, value, text_only)}
 
 
-def _usable(op: str, value: Any, text_only: bool) -> Any:
+def _usable_value(op: str, value: Any, text_only: bool) -> Any:
     # A text of two numbers, such as `200,299`
     if op == "range":
         return value if _is_range(value) else "0,100"
     operand_type = operators.operand_kind(op)
     if operand_type == "number":
-        return value if is_number(value) else _number(value)
+        return value if is_number(value) else _number_or_zero(value)
     if operand_type == "list":
         return value if type(value) is list else [] if value is MISSING else [value]
     if operand_type == "type":
@@ -106,15 +106,15 @@ def _usable(op: str, value: Any, text_only: bool) -> Any:
     if operand_type == "pattern":
         return value if type(value) is str and _is_pattern(value) else ""
     if text_only or operand_type in ON_TEXTS:
-        return value if type(value) is str else "" if value in (MISSING, []) else as_typed(value)
+        return value if type(value) is str else "" if value in (MISSING, []) else to_typed(value)
     # From an operator of lists to one of single values
     if type(value) is list and len(value) == 1:
         return value[0]
     return "" if value is MISSING else value
 
 
-def _number(value: Any) -> Any:
-    number = MEANT.value(value) if type(value) is str else None
+def _number_or_zero(value: Any) -> Any:
+    number = MEANT.parse_value(value) if type(value) is str else None
     return number if is_number(number) else 0
 
 

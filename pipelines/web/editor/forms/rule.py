@@ -7,30 +7,30 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from pipelines.queries.recorded import output_paths
+from pipelines.queries.recorded_paths import output_paths
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.rules import COMPOSE, RULE
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.conditions import nesting
-from pipelines.web.editor.forms.conditions.controls import AsJson
-from pipelines.web.editor.forms.conditions.setting import ConditionSetting, in_words
-from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.conditions import condition_fields
+from pipelines.web.editor.forms.conditions.controls import ConditionJsonField
+from pipelines.web.editor.forms.conditions.setting import ConditionSetting, condition_text
+from pipelines.web.editor.forms.declared_fields import control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, Options, Reading
 from pipelines.web.editor.forms.form import (
+    FormSetting,
     Fragment,
-    Placed,
+    PlacedFragment,
     Rows,
     Section,
-    Setting,
     first_free,
     members_at,
     skeleton,
     with_rest,
 )
+from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 from pipelines.web.editor.forms.operands import PathField
-from pipelines.web.editor.forms.places import MISSING, Place
-from pipelines.web.editor.forms.words import exhausted
+from pipelines.web.editor.forms.option_lists import exhaustion_options
 
 WHEN = ("when",)
 FORK = "*fork"
@@ -38,54 +38,54 @@ FORK = "*fork"
 
 
 class RuleForm:
-    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
-        around = _around(fragment, setting)
+    def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
+        around = _condition_setting(fragment, setting)
         sections = [
             Section(fields=[control(RULE, (), "label", longest=200)]),
-            _condition(fragment, around),
-            _as_json(fragment, around),
-            Section(title="Leads to", fields=_targets(fragment, setting), open=True),
-            _gates(fragment, setting),
-            Section(title="Limits", fields=_limits(fragment, setting)),
-            Section(title="Feedback and variables", fields=_effects(around)),
+            _condition_section(fragment, around),
+            _json_section(fragment, around),
+            Section(title="Leads to", fields=_target_fields(fragment, setting), open=True),
+            _gates_section(fragment, setting),
+            Section(title="Limits", fields=_limit_fields(fragment, setting)),
+            Section(title="Feedback and variables", fields=_effect_fields(around)),
             Section(title="Id", fields=[control(RULE, (), "id", covers=("",))]),
         ]
         placed = [field for section in sections for field in section.fields]
-        sections[0] = replace(sections[0], fields=[*sections[0].fields, *unplaced(RULE, (), placed)])
+        sections[0] = replace(sections[0], fields=[*sections[0].fields, *remaining_fields(RULE, (), placed)])
         return with_rest(
             sections, fragment, "Everything else", "What has no field of its own, as JSON.", WHEN
         )
 
-    def place(self, fragment: Fragment, setting: Setting) -> Placed:
+    def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         keys = [station.key for station in setting.names.stations]
         index = keys.index(setting.within) if setting.within in keys else 0
         document = skeleton(setting.names)
         stations = document["stations"] or [{"key": "station"}]
         stations[index] = {**stations[index], "rules": [fragment]}
-        return Placed({**document, "stations": stations}, f"stations[{index}].rules[0]")
+        return PlacedFragment({**document, "stations": stations}, f"stations[{index}].rules[0]")
 
-    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
+    def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
         """An id that another rule of the line has."""
         others = list(setting.names.rules)
         if setting.own in others:
             # Takes out one only: where two rules have this id, it is a fault.
             others.remove(setting.own)
-        name = places.get(fragment, ("id",))
+        name = fragment_paths.get(fragment, ("id",))
         if name not in others:
             return []
         return [Problem("id", "another rule of the line has this id", "choose another one")]
 
 
-def _around(fragment: Fragment, setting: Setting) -> ConditionSetting:
-    reads = setting.line is not None and _reads_output(places.get(fragment, WHEN), 0)
-    wants = reads or places.get(fragment, ("compose",)) is not MISSING
+def _condition_setting(fragment: Fragment, setting: FormSetting) -> ConditionSetting:
+    reads = setting.line is not None and _reads_output(fragment_paths.get(fragment, WHEN), 0)
+    wants = reads or fragment_paths.get(fragment, ("compose",)) is not MISSING
     paths = output_paths(setting.line, setting.within) if wants and setting.line is not None else []
     return ConditionSetting(setting.names, setting.within, paths)
 
 
 def _reads_output(condition: Any, depth: int) -> bool:
     """Recorded outputs are only looked up for a condition that could use them."""
-    if depth > nesting.DEEPEST:
+    if depth > condition_fields.DEEPEST:
         return False
     if type(condition) is list:
         return any(_reads_output(member, depth + 1) for member in condition)
@@ -94,27 +94,27 @@ def _reads_output(condition: Any, depth: int) -> bool:
     return bool(condition)
 
 
-def _condition(fragment: Fragment, around: ConditionSetting) -> Section:
+def _condition_section(fragment: Fragment, around: ConditionSetting) -> Section:
     return Section(
         title="When",
-        fields=nesting.items(fragment, WHEN, around),
+        fields=condition_fields.condition_items(fragment, WHEN, around),
         open=True,
         template="editor/forms/words.html",
-        context={"words": in_words(places.get(fragment, WHEN), around)},
+        context={"words": condition_text(fragment_paths.get(fragment, WHEN), around)},
         on_top=True,
         css="ef-when",
     )
 
 
-def _as_json(fragment: Fragment, around: ConditionSetting) -> Section:
-    json_field = AsJson(
+def _json_section(fragment: Fragment, around: ConditionSetting) -> Section:
+    json_field = ConditionJsonField(
         at=WHEN,
         label="The whole condition",
         help="Leave empty for always. What has no field can be written here.",
         rows=4,
         around=around,
     )
-    kind = nesting.kind_of(places.get(fragment, WHEN))
+    kind = condition_fields.condition_kind(fragment_paths.get(fragment, WHEN))
     return Section(title="Condition as JSON", fields=[json_field], open=not kind)
 
 
@@ -129,47 +129,47 @@ class TargetField(ChoiceField):
     def name(self) -> str:
         return f"{super().name}#one"
 
-    def shown(self, fragment: Any) -> list[str]:
-        to = places.get(fragment, self.at)
+    def control_values(self, fragment: Any) -> list[str]:
+        to = fragment_paths.get(fragment, self.at)
         one = to[0] if type(to) is list and len(to) == 1 else to
-        return [self.text(one)] if one is not MISSING else [""]
+        return [self.to_text(one)] if one is not MISSING else [""]
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         key = typed[0] if typed else ""
         if key != FORK:
-            return places.put(fragment, self.at, key)
+            return fragment_paths.put(fragment, self.at, key)
         # No branches: `@origin`, `@blocked`, and the option of a fork itself.
         stations = [value for value, _words in self.options if not value.startswith(("@", "*"))]
-        before = self.shown(fragment)
+        before = self.control_values(fragment)
         # The target until now stays the first branch.
-        return places.put(fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2])
+        return fragment_paths.put(fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2])
 
 
-def _targets(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
-    to = places.get(fragment, ("to",))
+def _target_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | Rows]:
+    to = fragment_paths.get(fragment, ("to",))
     stations = setting.names.options("stations")
     if type(to) is list and len(to) != 1:
-        return [_fork(stations)]
+        return [_branch_rows(stations)]
     special = [("@origin", "Back where it came from"), ("@blocked", "Wait for an answer")]
     fork = [(FORK, "Several at once: a fork")] if len(stations) > 1 else []
-    options = [*stations, *ends_of(setting), *special, *fork]
+    options = [*stations, *end_options(setting), *special, *fork]
     return [TargetField(at=("to",), label="Target", options=options, needed=True, covers=("to", "to[0]"))]
 
 
-def ends_of(setting: Setting) -> Options:
+def end_options(setting: FormSetting) -> Options:
     declared = setting.names.options("ends")
     known = {key for key, words in declared}
     built_in = [("completed", "completed"), ("failed", "failed"), ("cancelled", "cancelled")]
     return [*declared, *(end for end in built_in if end[0] not in known)]
 
 
-def _fork(stations: Options) -> Rows:
+def _branch_rows(stations: Options) -> Rows:
     return Rows(
         at=("to",),
         label="Branches",
         help="One branch each. With a single target the rule does not fork.",
         row=lambda fragment, at: [ChoiceField(at=at, label="Branch", options=stations, needed=True)],
-        new=lambda fragment, kind: _free(stations, fragment, "to"),
+        new=lambda fragment, kind: _unused_option(stations, fragment, "to"),
         title=lambda member, index: dict(stations).get(str(member), str(member)),
         add="Add a branch",
         ordered=False,
@@ -178,15 +178,15 @@ def _fork(stations: Options) -> Rows:
     )
 
 
-def _free(options: Options, fragment: Fragment, name: str) -> str:
+def _unused_option(options: Options, fragment: Fragment, name: str) -> str:
     """Return an option that is not yet in the list `name`, where there is one."""
     keys = [key for key, _words in options]
     return first_free(keys, members_at(fragment, (name,))) or next(iter(keys), "")
 
 
-def _gates(fragment: Fragment, setting: Setting) -> Section:
+def _gates_section(fragment: Fragment, setting: FormSetting) -> Section:
     gates = setting.names.options("gates")
-    rule_gates = places.get(fragment, ("gates",))
+    rule_gates = fragment_paths.get(fragment, ("gates",))
     if not gates and not rule_gates:
         return Section(title="Gates", help="The line has no gate yet. Add one below.")
 
@@ -195,7 +195,7 @@ def _gates(fragment: Fragment, setting: Setting) -> Section:
         label="Gates of this rule",
         help="Checks of all first, then the people of all are asked together.",
         row=lambda fragment, at: [ChoiceField(at=at, label="Gate", options=gates, needed=True)],
-        new=lambda fragment, kind: _free(gates, fragment, "gates"),
+        new=lambda fragment, kind: _unused_option(gates, fragment, "gates"),
         title=lambda member, index: dict(gates).get(str(member), str(member)),
         add="Add a gate",
         empty="No gate: the task goes on at once.",
@@ -216,9 +216,9 @@ class ExhaustedField(ChoiceField):
     def reading(self) -> Reading:
         return replace(super().reading, under="to")
 
-    def text(self, value: Any) -> str:
+    def to_text(self, value: Any) -> str:
         to = value.get("to") if type(value) is dict and set(value) == {"to"} else None
-        return f"to:{to}" if type(to) is str else super().text(value)
+        return f"to:{to}" if type(to) is str else super().to_text(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,11 +227,11 @@ class YesNoField(ChoiceField):
 
     reading: ClassVar[Reading] = Reading(words={"yes": True, "no": False})
 
-    def text(self, value: Any) -> str:
-        return {True: "yes", False: "no"}[value] if type(value) is bool else super().text(value)
+    def to_text(self, value: Any) -> str:
+        return {True: "yes", False: "no"}[value] if type(value) is bool else super().to_text(value)
 
 
-def _limits(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
+def _limit_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | Rows]:
     return [
         *(control(RULE, (), key) for key in ("max_retries", "max_visits")),
         control(
@@ -239,7 +239,7 @@ def _limits(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
             (),
             "on_exhausted",
             ExhaustedField,
-            options=exhausted((*setting.names.options("stations"), *ends_of(setting))),
+            options=exhaustion_options((*setting.names.options("stations"), *end_options(setting))),
             covers=("on_exhausted.to",),
         ),
         control(
@@ -255,7 +255,7 @@ def _limits(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
 # What it does on the way
 
 
-def _effects(around: ConditionSetting) -> list[FormField | Rows]:
+def _effect_fields(around: ConditionSetting) -> list[FormField | Rows]:
     def row(fragment: Any, at: Place) -> list[FormField | Rows]:
         strategies = [("", "replace"), *((strategy, strategy) for strategy in STRATEGIES)]
         return [
@@ -273,7 +273,7 @@ def _effects(around: ConditionSetting) -> list[FormField | Rows]:
             row=row,
             new=lambda fragment, kind: {"var": "value", "path": "$"},
             title=lambda member, index: (
-                str(places.get(member, ("var",))) if type(member) is dict else str(index + 1)
+                str(fragment_paths.get(member, ("var",))) if type(member) is dict else str(index + 1)
             ),
             add="Add a variable",
         ),

@@ -10,16 +10,16 @@ from pipelines.routing.document.expected_results import ARTIFACT, OUTCOME_OF
 from pipelines.routing.document.kinds import DEFAULT, KINDS, TABLE
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.stations import JOIN, LIMITS, STATION
-from pipelines.web.editor.forms import inputs, limits, places, work
-from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms import fragment_paths, inputs, limits, work
+from pipelines.web.editor.forms.declared_fields import control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
 from pipelines.web.editor.forms.form import (
+    FormSetting,
     Fragment,
-    Placed,
+    PlacedFragment,
     Rows,
     Section,
-    Setting,
-    others,
+    other_skeletons,
     skeleton,
     with_rest,
 )
@@ -29,54 +29,54 @@ from pipelines.web.editor.forms.form import (
 class StationKindField(ChoiceField):
     """Field for the kind of work. Keys that the new kind does not know are removed."""
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
-        if kind == places.get(fragment, self.at):
+        if kind == fragment_paths.get(fragment, self.at):
             return fragment
-        before = places.get(fragment, ("work",))
+        before = fragment_paths.get(fragment, ("work",))
         carried_over = {
-            key: before[key] for key in work.known(kind) if type(before) is dict and key in before
+            key: before[key] for key in work.work_keys(kind) if type(before) is dict and key in before
         }
-        return places.put(fragment, ("work",), {"kind": kind, **carried_over})
+        return fragment_paths.put(fragment, ("work",), {"kind": kind, **carried_over})
 
 
 class StationForm:
-    def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
-        kind = places.get(fragment, ("work", "kind"))
-        kind = kind if type(kind) is str else DEFAULT.key if kind is places.MISSING else ""
+    def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
+        kind = fragment_paths.get(fragment, ("work", "kind"))
+        kind = kind if type(kind) is str else DEFAULT.key if kind is fragment_paths.MISSING else ""
         sections = [
-            Section(fields=_names(kind, fragment)),
-            *work.sections(kind, fragment, setting),
-            _result(kind),
-            *_expected(kind, fragment),
-            _limits(),
-            _gate_and_join(fragment, setting),
-            limits.of_station(setting),
+            Section(fields=_name_fields(kind, fragment)),
+            *work.work_sections(kind, fragment, setting),
+            _result_section(kind),
+            *_expectation_sections(kind, fragment),
+            _limits_section(),
+            _gate_section(fragment, setting),
+            limits.station_section(setting),
         ]
         known = KINDS.get(kind)
         if known and known.executes:
-            sections.append(work.reach(fragment))
+            sections.append(work.network_section(fragment))
         if known and (known.executes or known.calls):
             sections.append(Section(title="Where it runs", fields=[control(STATION, (), "labels")]))
         placed = [field for section in sections for field in section.fields]
         # These have a place above, only for the kinds that know them.
-        further = unplaced(STATION, (), placed, but=("labels", "result_document", "expects"))
+        further = remaining_fields(STATION, (), placed, but=("labels", "result_document", "expects"))
         sections[0] = replace(sections[0], fields=[*sections[0].fields, *further])
         words = "What has no field of its own, as JSON."
         # The name is the title of the inspector, and written there.
         title_place = [("name",)] if type(fragment.get("name")) is str else []
         return with_rest(sections, fragment, "Everything else", words, *title_place)
 
-    def place(self, fragment: Fragment, setting: Setting) -> Placed:
-        rest = others(setting.names.stations, setting.own)
+    def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
+        rest = other_skeletons(setting.names.stations, setting.own)
         document = skeleton(setting.names, stations=[*rest, fragment])
-        return Placed(document, f"stations[{len(rest)}]", beside=frozenset({"rules"}))
+        return PlacedFragment(document, f"stations[{len(rest)}]", beside=frozenset({"rules"}))
 
-    def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
-        return inputs.wrong_defaults(fragment, ("work", "form"))
+    def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
+        return inputs.default_problems(fragment, ("work", "form"))
 
 
-def _names(kind: str, fragment: Fragment) -> list[FormField | Rows]:
+def _name_fields(kind: str, fragment: Fragment) -> list[FormField | Rows]:
     return [
         control(STATION, (), "key", covers=("",)),
         StationKindField(
@@ -84,12 +84,12 @@ def _names(kind: str, fragment: Fragment) -> list[FormField | Rows]:
             label="Kind of work",
             help=KINDS[kind].about if kind in KINDS else "",
             options=[(kind.key, kind.name) for kind in TABLE],
-            covers=("work",) if type(places.get(fragment, ("work",))) is dict else (),
+            covers=("work",) if type(fragment_paths.get(fragment, ("work",))) is dict else (),
         ),
     ]
 
 
-def _result(kind: str) -> Section:
+def _result_section(kind: str) -> Section:
     fields: list[FormField | Rows] = [control(STATION, (), key) for key in ("result_document", "output_keys")]
     return Section(
         # Without a result document the keys of the output remain.
@@ -98,27 +98,27 @@ def _result(kind: str) -> Section:
     )
 
 
-def _expected(kind: str, fragment: Fragment) -> list[Section]:
+def _expectation_sections(kind: str, fragment: Fragment) -> list[Section]:
     """Return the section on the station's expected results, and what follows without them."""
     by_workers = kind in KINDS and KINDS[kind].is_done_by_workers
     has_expectations = any(key in fragment for key in ("expects", "outcome_of", "artifacts"))
     if not by_workers and not has_expectations:
         return []
-    fields: list[FormField | Rows] = [control(STATION, (), "expects"), _artifacts()]
+    fields: list[FormField | Rows] = [control(STATION, (), "expects"), _artifact_rows()]
     return [
         Section(
             title="What is expected",
             help="Gateline checks this itself, whatever the work claims.",
-            fields=[*fields, *unplaced(OUTCOME_OF, ("outcome_of",), ())],
+            fields=[*fields, *remaining_fields(OUTCOME_OF, ("outcome_of",), ())],
         )
     ]
 
 
-def _artifacts() -> Rows:
+def _artifact_rows() -> Rows:
     return Rows(
         at=("artifacts",),
         label="Files that it leaves",
-        row=lambda fragment, place: unplaced(ARTIFACT, place, ()),
+        row=lambda fragment, place: remaining_fields(ARTIFACT, place, ()),
         new=lambda fragment, kind: {"path": ""},
         title=lambda member, index: (
             (type(member) is dict and str(member.get("path") or "")) or f"File {index + 1}"
@@ -129,20 +129,20 @@ def _artifacts() -> Rows:
     )
 
 
-def _limits() -> Section:
+def _limits_section() -> Section:
     fields: list[FormField | Rows] = [
         control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")
     ]
-    return Section(title="Limits", fields=[*fields, *unplaced(LIMITS, ("limits",), fields)])
+    return Section(title="Limits", fields=[*fields, *remaining_fields(LIMITS, ("limits",), fields)])
 
 
-def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
+def _gate_section(fragment: Fragment, setting: FormSetting) -> Section:
     gates = [("", "No gate"), *setting.names.options("gates")]
     stations = [option for option in setting.names.options("stations") if option[0] != setting.own]
     fields: list[FormField | Rows] = [
         control(STATION, (), "gate", options=gates),
         control(JOIN, ("join",), "wait_for", SeveralField, whole=("join",), options=stations),
     ]
-    if places.get(fragment, ("join",)) is not places.MISSING:
-        fields += unplaced(JOIN, ("join",), fields)
+    if fragment_paths.get(fragment, ("join",)) is not fragment_paths.MISSING:
+        fields += remaining_fields(JOIN, ("join",), fields)
     return Section(title="Gate and join", fields=fields)

@@ -9,12 +9,12 @@ from pipelines.web.editor.forms.gate import GateForm
 from pipelines.web.editor.forms.inputs import InputsForm
 from pipelines.web.editor.forms.line import LineForm
 from pipelines.web.editor.forms.rule import RuleForm
-from pipelines.web.editor.forms.several import SeveralForm
+from pipelines.web.editor.forms.several_stations import SeveralStationsForm
 from pipelines.web.editor.forms.station import StationForm
 
 FORMS: dict[str, PartForm] = {
     "station": StationForm(),
-    "several": SeveralForm(),
+    "several": SeveralStationsForm(),
     "gate": GateForm(),
     "end": EndForm(),
     "line": LineForm(),

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from pipelines.routing.document.gate_tools import JUDGING, RETRIES, TOOL
-from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms.declared_fields import control, remaining_fields
 from pipelines.web.editor.forms.fields import ArgumentsField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section
 
 
-def section(fragment: Fragment) -> Section:
+def tool_section(fragment: Fragment) -> Section:
     program = control(TOOL, ("tool",), "argv", ArgumentsField, whole=("tool",))
     there = "tool" in fragment
-    fields: list[FormField | Rows] = [program, *_judged(), *_run()] if there else [program]
+    fields: list[FormField | Rows] = [program, *_judging_fields(), *_run_fields()] if there else [program]
     return Section(title="A tool that decides", fields=fields, open=there)
 
 
-def _judged() -> list[FormField | Rows]:
+def _judging_fields() -> list[FormField | Rows]:
     judging_keys = ("parse", "success_on", "fail_if", "pass_if", "warn_if")
     judging = [control(JUDGING, ("tool", "outcome"), key) for key in judging_keys]
     return [*judging, *(control(TOOL, ("tool",), key) for key in ("action", "approve_warnings", "enabled"))]
 
 
-def _run() -> list[FormField | Rows]:
-    retries = unplaced(RETRIES, ("tool", "retries"), ())
+def _run_fields() -> list[FormField | Rows]:
+    retries = remaining_fields(RETRIES, ("tool", "retries"), ())
     rest = (control(TOOL, ("tool",), key) for key in ("cwd", "env", "stdin"))
     return [control(TOOL, ("tool",), "timeout"), *retries, *rest]

@@ -8,18 +8,18 @@ from typing import Any
 from pipelines.routing.document.kinds.tools import HTTP, PROGRAM, TOOL
 from pipelines.routing.document.work.http_call import CALL
 from pipelines.routing.document.work.kind import Kind
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.declared import control
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.declared_fields import control
 from pipelines.web.editor.forms.fields import AnythingField, ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows, first_free, values_at
-from pipelines.web.editor.forms.places import MISSING, Place
+from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 
 Items = list[FormField | Rows]
 AT: Place = ("work", "tools")
 POLICY: Place = ("work", "policy")
 
 
-def actions() -> list[tuple[str, str]]:
+def action_options() -> list[tuple[str, str]]:
     return [
         ("allow", "run it"),
         ("approve", "ask a person first"),
@@ -27,12 +27,12 @@ def actions() -> list[tuple[str, str]]:
     ]
 
 
-def tools(kind: Kind, name: str, fragment: Fragment) -> Items:
+def tool_rows(kind: Kind, name: str, fragment: Fragment) -> Items:
     return [
         Rows(
             at=AT,
             label=kind.keys[name].label,
-            row=_tool,
+            row=_tool_fields,
             new=_new_tool,
             title=_tool_title,
             add="Add a tool",
@@ -43,16 +43,16 @@ def tools(kind: Kind, name: str, fragment: Fragment) -> Items:
     ]
 
 
-def policy(kind: Kind, name: str, fragment: Fragment) -> Items:
+def policy_fields(kind: Kind, name: str, fragment: Fragment) -> Items:
     """Its rules only where there is one."""
-    options = [("", "There is no policy: every call is run"), *actions()]
+    options = [("", "There is no policy: every call is run"), *action_options()]
     usual = ChoiceField(at=(*POLICY, "default"), label=kind.keys[name].label, options=options, whole=POLICY)
-    if places.get(fragment, POLICY) is MISSING:
+    if fragment_paths.get(fragment, POLICY) is MISSING:
         return [usual]
     rules = Rows(
         at=(*POLICY, "rules"),
         label="Rules of the policy",
-        row=_policy_rule,
+        row=_policy_rule_fields,
         new=lambda rules_fragment, kind: {"tool": "*", "action": "approve"},
         title=_policy_title,
         add="Add a rule",
@@ -61,15 +61,15 @@ def policy(kind: Kind, name: str, fragment: Fragment) -> Items:
     return [usual, rules]
 
 
-def _tool(fragment: Fragment, at: Place) -> Items:
-    is_call = places.get(fragment, (*at, "http")) is not MISSING
+def _tool_fields(fragment: Fragment, at: Place) -> Items:
+    is_call = fragment_paths.get(fragment, (*at, "http")) is not MISSING
     does = (
         [control(HTTP, (*at, "http"), key) for key in CALL]
         if is_call
         else [control(TOOL, at, key) for key in PROGRAM]
     )
     return [
-        control(TOOL, at, "name", needed=True, covers=(places.name(at),)),
+        control(TOOL, at, "name", needed=True, covers=(fragment_paths.path_name(at),)),
         control(TOOL, at, "description"),
         control(TOOL, at, "parameters"),
         *does,
@@ -89,12 +89,18 @@ def _tool_title(member: Any, index: int) -> str:
     return name if type(name) is str and name else f"Tool {index + 1}"
 
 
-def _policy_rule(fragment: Fragment, at: Place) -> Items:
+def _policy_rule_fields(fragment: Fragment, at: Place) -> Items:
     names = values_at(fragment, AT, "name")
     options = [("*", "any tool"), *((name, name) for name in names if type(name) is str)]
     return [
-        ChoiceField(at=(*at, "tool"), label="Tool", options=options, needed=True, covers=(places.name(at),)),
-        ChoiceField(at=(*at, "action"), label="Then", options=actions(), needed=True),
+        ChoiceField(
+            at=(*at, "tool"),
+            label="Tool",
+            options=options,
+            needed=True,
+            covers=(fragment_paths.path_name(at),),
+        ),
+        ChoiceField(at=(*at, "action"), label="Then", options=action_options(), needed=True),
         AnythingField(
             at=(*at, "when"),
             label="Only when",
@@ -106,5 +112,5 @@ def _policy_rule(fragment: Fragment, at: Place) -> Items:
 
 def _policy_title(member: Any, index: int) -> str:
     rule = member if type(member) is dict else {}
-    words = dict(actions()).get(str(rule.get("action")), "")
+    words = dict(action_options()).get(str(rule.get("action")), "")
     return f"{rule.get('tool', '')}: {words}" if words else f"Rule {index + 1}"

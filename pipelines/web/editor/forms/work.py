@@ -13,16 +13,16 @@ from pipelines.routing.document.stations import RESOURCES
 from pipelines.routing.document.work.keys import GateKey, StationKey, WorkKey
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.network import EGRESS, NONE, OPEN
-from pipelines.web.editor.forms import inputs, places, tools
-from pipelines.web.editor.forms.declared import control, unplaced
+from pipelines.web.editor.forms import fragment_paths, inputs, tools
+from pipelines.web.editor.forms.declared_fields import control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField
-from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
-from pipelines.web.editor.forms.places import MISSING
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section
+from pipelines.web.editor.forms.fragment_paths import MISSING
 
 Items = list[FormField | Rows]
 
 
-def known(kind: str) -> tuple[str, ...]:
+def work_keys(kind: str) -> tuple[str, ...]:
     """Return the keys that a kind of work reads, besides `kind`."""
     work_kind = KINDS.get(kind)
     if work_kind is None:
@@ -30,17 +30,17 @@ def known(kind: str) -> tuple[str, ...]:
     return (*work_kind.keys, *(("network",) if work_kind.executes else ()))
 
 
-def sections(kind: str, fragment: Fragment, setting: Setting) -> list[Section]:
+def work_sections(kind: str, fragment: Fragment, setting: FormSetting) -> list[Section]:
     """The fields of a kind in the order in which it wants them; none where it has no keys."""
     work_kind = KINDS.get(kind)
     if work_kind is None or not work_kind.keys:
         return []
-    work = places.get(fragment, ("work",))
+    work = fragment_paths.get(fragment, ("work",))
     values = work if type(work) is dict else {}
     visible_keys = [
         name for name in work_kind.fields or work_kind.keys if not work_kind.keys[name].hidden(values)
     ]
-    fields = [field for name in visible_keys for field in _fields(work_kind, name, fragment, setting)]
+    fields = [field for name in visible_keys for field in _key_fields(work_kind, name, fragment, setting)]
     return [
         Section(
             title=work_kind.title, help=work_kind.help if work_kind.help else "", fields=fields, open=True
@@ -48,20 +48,20 @@ def sections(kind: str, fragment: Fragment, setting: Setting) -> list[Section]:
     ]
 
 
-def _fields(kind: Kind, name: str, fragment: Fragment, setting: Setting) -> Items:
+def _key_fields(kind: Kind, name: str, fragment: Fragment, setting: FormSetting) -> Items:
     key = kind.keys[name]
     make = SEVERAL.get(type(key))
     if make is not None:
         return make(kind, name, fragment)
     if isinstance(key, StationKey):
-        return [control(kind.record, ("work",), name, options=_stations(key, setting))]
+        return [control(kind.record, ("work",), name, options=_station_options(key, setting))]
     if isinstance(key, GateKey):
         gates = [("", key.none), *setting.names.options("gates")]
         return [control(kind.record, ("work",), name, options=gates)]
     return [control(kind.record, ("work",), name)]
 
 
-def _stations(key: StationKey, setting: Setting) -> list[tuple[str, str]]:
+def _station_options(key: StationKey, setting: FormSetting) -> list[tuple[str, str]]:
     known = [
         (station.key, station.name or station.key)
         for station in setting.names.stations
@@ -70,35 +70,39 @@ def _stations(key: StationKey, setting: Setting) -> list[tuple[str, str]]:
     return [("", key.none), *known]
 
 
-def _form(kind: Kind, name: str, fragment: Fragment) -> Items:
+def _form_rows(kind: Kind, name: str, fragment: Fragment) -> Items:
     key, at = kind.keys[name], ("work", name)
     assert isinstance(key, FormKey)
-    value = places.get(fragment, at)
-    rows = inputs.rows(at, key.label, key.add, key.empty)
+    value = fragment_paths.get(fragment, at)
+    rows = inputs.input_rows(at, key.label, key.add, key.empty)
     return [rows] if type(value) is list or value is MISSING else []
 
 
 SEVERAL: Mapping[type[WorkKey], Callable[[Kind, str, Fragment], Items]] = {
-    FormKey: _form,
-    ToolsKey: tools.tools,
-    CallPolicyKey: tools.policy,
+    FormKey: _form_rows,
+    ToolsKey: tools.tool_rows,
+    CallPolicyKey: tools.policy_fields,
 }
-"""Keys that are more than one field; every other has its own in `declared`."""
+"""Keys that are more than one field; every other has its own in `declared_fields`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkField(ChoiceField):
     """A list of hosts stands under the word of its key."""
 
-    def shown(self, fragment: Any) -> list[str]:
-        return [EGRESS] if type(places.get(fragment, self.at)) is dict else super().shown(fragment)
+    def control_values(self, fragment: Any) -> list[str]:
+        return (
+            [EGRESS]
+            if type(fragment_paths.get(fragment, self.at)) is dict
+            else super().control_values(fragment)
+        )
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         if list(typed) != [EGRESS]:
-            return super().written(fragment, typed)
-        stands = places.get(fragment, self.at)
+            return super().with_typed(fragment, typed)
+        stands = fragment_paths.get(fragment, self.at)
         # Chosen again, the hosts that are listed stay.
-        return places.put(fragment, self.at, stands if type(stands) is dict else {EGRESS: []})
+        return fragment_paths.put(fragment, self.at, stands if type(stands) is dict else {EGRESS: []})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,10 +112,10 @@ class HostsField(ListedField):
     needed: bool = True
 
 
-def reach(fragment: Fragment) -> Section:
+def network_section(fragment: Fragment) -> Section:
     """Return the section on what the programs of a station may reach and use."""
     at = ("work", "network")
-    network = places.get(fragment, at)
+    network = fragment_paths.get(fragment, at)
     # What is usual may also be written out.
     usual = NONE if network == NONE else ""
     choice = NetworkField(
@@ -123,7 +127,7 @@ def reach(fragment: Fragment) -> Section:
     hosts = HostsField(
         at=(*at, EGRESS),
         label="Hosts",
-        help=_hosts_help(places.get(fragment, ("work",))),
+        help=_hosts_help(fragment_paths.get(fragment, ("work",))),
         placeholder="packages.example.com\ngit.example.com:8443\ninput:repository",
         rows=3,
         code=True,
@@ -133,7 +137,7 @@ def reach(fragment: Fragment) -> Section:
     fields: Items = [
         *([choice] if known else []),
         *([hosts] if type(network) is dict else []),
-        *unplaced(RESOURCES, ("resources",), ()),
+        *remaining_fields(RESOURCES, ("resources",), ()),
     ]
     return Section(title="Network and resources", fields=fields)
 

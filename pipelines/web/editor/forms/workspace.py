@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from pipelines.models import Repository
 from pipelines.routing.document.workspace import GIT_WORKSPACE, INPUT
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.declared import control
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.declared_fields import control
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
-from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section
 
 AT = ("workspace", "git")
 
 
-def of_line(fragment: Fragment, setting: Setting) -> Section:
+def workspace_section(fragment: Fragment, setting: FormSetting) -> Section:
     """The other fields are there once a repository is chosen."""
     repository = control(
         GIT_WORKSPACE,
         AT,
         "repository",
         ChoiceField,
-        options=_repositories(setting),
+        options=_repository_options(setting),
         whole=("workspace",),
     )
     fields: list[FormField | Rows] = [repository]
-    if type(places.get(fragment, AT)) is dict:
+    if type(fragment_paths.get(fragment, AT)) is dict:
         fields += [control(GIT_WORKSPACE, AT, key) for key in ("base", "head", "branch", "commit")]
-    return Section(title="Repository", fields=fields, help=_help(setting))
+    return Section(title="Repository", fields=fields, help=_help_text(setting))
 
 
-def _repositories(setting: Setting) -> list[tuple[str, str]]:
+def _repository_options(setting: FormSetting) -> list[tuple[str, str]]:
     known = Repository.objects.filter(project=setting.project).order_by("name").values_list("name", flat=True)
     names = setting.names.input_names
     inputs = [
@@ -41,7 +41,7 @@ def _repositories(setting: Setting) -> list[tuple[str, str]]:
     ]
 
 
-def _help(setting: Setting) -> str:
+def _help_text(setting: FormSetting) -> str:
     if Repository.objects.filter(project=setting.project).exists():
         return ""
     return "Connect a repository in the settings of the project, then choose it here."

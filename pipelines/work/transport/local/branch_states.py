@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.models import Delivery, Event, Job, Task, Token, VisitCommit
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
 from pipelines.work.spec.repository import GitBranch, GitState
 from pipelines.work.transport.local.workspace_history import ancestor_ids, starts_over

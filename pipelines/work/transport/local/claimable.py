@@ -13,7 +13,7 @@ from pipelines.models import Purpose
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
-from pipelines.ports.vault.finding import secret_needs_of
+from pipelines.ports.vault.value_lookup import secret_needs_of
 from pipelines.queries import environments, queued_work
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.routing.document.kinds import IMAGES

@@ -11,12 +11,12 @@ from typing import Any
 from django.db import transaction
 
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
-from pipelines.ports.host_notices import STATUS, enqueue_notices
+from pipelines.ports.code_host_notices import STATUS, enqueue_notices
 from pipelines.queries import delivery_queue, versions
 from pipelines.queries.environments import repository_of
 from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import protection_of
-from pipelines.queries.standing_approvals import same_patch_approval
+from pipelines.queries.same_patch_approvals import same_patch_approval
 from pipelines.queries.task_branch import pushed_commit
 from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
 from pipelines.routing.document.line import ParsedLine

@@ -5,14 +5,14 @@ from __future__ import annotations
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Repository, StoredValue
-from pipelines.ports.vault import finding
+from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
 from pipelines.work.hosts import table
 from pipelines.work.spec.hosting import HostAccess
 
 
 def stored_for(repository: Repository, *names: str) -> dict[str, StoredValue]:
-    reach = finding.ValueScope(repository.project.owner_id, repository.project_id)
+    reach = value_lookup.ValueScope(repository.project.owner_id, repository.project_id)
     return reach.nearest(SECRET, [name for name in names if name])
 
 
@@ -21,7 +21,7 @@ def secret_of(repository: Repository, name: str) -> tuple[str, str]:
     """The secret, and why there is none although one is named."""
     if not name:
         return "", ""
-    secret = finding.decrypted(stored_for(repository, name)).get(name, "")
+    secret = value_lookup.decrypted(stored_for(repository, name)).get(name, "")
     return secret, "" if secret else f"The secret {name} is no longer stored. Store it again."
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from pipelines import engine
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Job
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.leases import Claim
 from pipelines.ports.terms import QUICK
 from pipelines.routing.document.kinds import KINDS

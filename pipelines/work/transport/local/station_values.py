@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Job, Purpose, Task
-from pipelines.ports.vault import finding
+from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.credentials import credentials_among
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
@@ -35,23 +35,23 @@ def values_of(job: Job) -> StationValues:
 def values_at(task: Task, line: ParsedLine, own: list[Station], asked_for: Iterable[str]) -> StationValues:
     """Return the values that these stations name, of a task with its project and owner loaded; `asked_for`:
     what all of the line name."""
-    every = finding.resolve_names(asked_for, task.inputs)
+    every = value_lookup.resolve_names(asked_for, task.inputs)
     settings = {name for station in own for name in variable_names(station.work)}
     credential, of_host = _credentials(task, line)
     secret_names = {name for name in (credential, of_host) if name}
     if not every and not settings and not secret_names:
         return NO_VALUES
-    needed_secrets = set(finding.secrets_of(own, task.inputs))
-    reach = finding.ValueScope.of(task)
+    needed_secrets = set(value_lookup.secrets_of(own, task.inputs))
+    reach = value_lookup.ValueScope.of(task)
     stored, plain = (
         reach.nearest(SECRET, [*every, *secret_names]),
         reach.nearest(VARIABLE, settings),
     )
-    known = finding.decrypted(stored)
+    known = value_lookup.decrypted(stored)
     # Asked at each start: a secret can become a credential after the line was published.
     withheld = credentials_among(needed_secrets, owner=reach.owner, project=reach.project, stored=stored)
     granted = needed_secrets - withheld.keys()
-    finding.record_use(
+    value_lookup.record_use(
         [*(secret for name, secret in stored.items() if name in {*granted, *secret_names}), *plain.values()],
         timezone.now(),
     )
@@ -108,9 +108,9 @@ def maskers_at(tasks: Iterable[Task], ran: Mapping[int, Set[int]]) -> dict[int, 
 
 def _masker(task: Task, pinned: Iterable[int]) -> Masker:
     lines = [versions.by_id(version) for version in pinned if not _names_nothing(version)]
-    names = {name for line in lines for name in finding.secrets_of(line.stations, task.inputs)}
+    names = {name for line in lines for name in value_lookup.secrets_of(line.stations, task.inputs)}
     names |= {name for line in lines for name in _credentials(task, line) if name}
-    return Masker(finding.decrypted(finding.ValueScope.of(task).nearest(SECRET, names)).values())
+    return Masker(value_lookup.decrypted(value_lookup.ValueScope.of(task).nearest(SECRET, names)).values())
 
 
 def _credentials(task: Task, line: ParsedLine) -> tuple[str, str]:

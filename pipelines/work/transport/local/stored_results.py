@@ -15,7 +15,7 @@ from typing import Any
 from django.db import transaction
 
 from pipelines.models import Artifact, Job, Purpose, Snapshot, Task, Upload
-from pipelines.models.plumbing.compiled import fetch
+from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.work import storage
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.statements import HOLD_LEASE

@@ -21,7 +21,7 @@ from pipelines.models import Decision, Job, StationTrial, Task
 from pipelines.ports import clock, queue
 from pipelines.ports.leases import Claim
 from pipelines.ports.terms import TRIALS, TRY_STATION
-from pipelines.ports.vault.finding import ValueScope
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.basics.problems import Malformed

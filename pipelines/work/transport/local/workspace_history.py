@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.models import Job, Snapshot, Task, Token
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
 from pipelines.work.workspaces import digest_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import OperationalError, connection
 
-from pipelines.lines import migrating
+from pipelines.lines import line_migration
 from pipelines.models import Event, LineVersion, Migration, MigrationEntry
 from pipelines.queries import versions
 from tests.engine.stateful import crash
@@ -32,8 +32,8 @@ def _migrate(scene: Scene, subject: Subject, to: LineVersion, digest: str = "") 
     """As a page does it: look at the impact, confirm it."""
     there = mapping(versions.by_id(subject.task["pinned_id"]), versions.parsed(to))
     tasks = [subject.task["number"]]
-    seen = migrating.impact_of(to.line, to, there, tasks)
-    return migrating.migrate(
+    seen = line_migration.impact_of(to.line, to, there, tasks)
+    return line_migration.migrate(
         to.line,
         user=scene.world.admin,
         to=to,
@@ -74,7 +74,7 @@ def migrate_cut(scene: Scene, subject: Subject) -> Act:
         except OperationalError:
             connection.close()
             left = Migration.objects.filter(line=to.line, finished_at=None).first()
-            return _result(migrating.carry_on(left) if left else _migrate(scene, subject, to))
+            return _result(line_migration.carry_on(left) if left else _migrate(scene, subject, to))
 
     return act
 
@@ -82,7 +82,7 @@ def migrate_cut(scene: Scene, subject: Subject) -> Act:
 def migrate_and_undo(scene: Scene, subject: Subject) -> Act:
     def act() -> str:
         made = _migrate(scene, subject, _target(scene, subject))
-        return _result(migrating.undo(made, user=scene.world.admin, reason="It was a mistake."))
+        return _result(line_migration.undo(made, user=scene.world.admin, reason="It was a mistake."))
 
     return act
 
@@ -92,7 +92,7 @@ def undo_late(scene: Scene, subject: Subject) -> Act | None:
     made = scene.migrated.get(subject.task["id"])
     if made is None or not _moved_since(made, subject):
         return None
-    return lambda: _result(migrating.undo(made, user=scene.world.admin, reason="Too late."))
+    return lambda: _result(line_migration.undo(made, user=scene.world.admin, reason="Too late."))
 
 
 def _moved_since(made: Migration, subject: Subject) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.conditions.setting import ConditionSetting, refuse_faulty
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.conditions.setting import ConditionSetting, require_valid
 from pipelines.web.editor.forms.fields import (
     AnythingField,
     ChoiceField,
@@ -16,22 +16,22 @@ from pipelines.web.editor.forms.fields import (
     Reading,
     SeveralField,
 )
-from pipelines.web.editor.forms.operands import fitting
-from pipelines.web.editor.forms.places import MISSING
+from pipelines.web.editor.forms.fragment_paths import MISSING
+from pipelines.web.editor.forms.operands import with_operator
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words(SeveralField):
+class WordsField(SeveralField):
     """Field for one word or several; a single word is written as such. `any_of`: the words that “any” stands
     for."""
 
     any_of: tuple[str, ...]
 
-    def writes(self, fragment: Any) -> dict[str, Any]:
+    def describe_write(self, fragment: Any) -> dict[str, Any]:
         return {"words": True}
 
-    def shown(self, fragment: Any) -> list[str]:
-        value = places.get(fragment, self.at)
+    def control_values(self, fragment: Any) -> list[str]:
+        value = fragment_paths.get(fragment, self.at)
         words = [value] if type(value) is str else list(value or ())
         return list(
             dict.fromkeys(
@@ -39,26 +39,26 @@ class Words(SeveralField):
             )
         )
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         chosen = [value for value, _words in self.options if value in typed]
         if not chosen:
             raise FieldRefused("nothing is chosen, so it would never be true", "choose at least one")
-        return places.put(fragment, self.at, chosen[0] if len(chosen) == 1 else chosen)
+        return fragment_paths.put(fragment, self.at, chosen[0] if len(chosen) == 1 else chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Types(ListedField):
+class FailureTypesField(ListedField):
     """Failure types; one alone is written as such."""
 
     @property
     def reading(self) -> Reading:
         return replace(super().reading, single=True)
 
-    def text(self, value: Any) -> str:
-        return super().text([value] if type(value) is str else value)
+    def to_text(self, value: Any) -> str:
+        return super().to_text([value] if type(value) is str else value)
 
-    def value(self, typed: str) -> Any:
-        failure_type = super().value(typed)
+    def parse_value(self, typed: str) -> Any:
+        failure_type = super().parse_value(typed)
         if not failure_type or failure_type is MISSING:
             raise FieldRefused("names no failure type, so it would never be true", "for example flaky")
         return failure_type
@@ -68,22 +68,22 @@ class Types(ListedField):
 class OperatorField(ChoiceField):
     """The value that it compares with comes along, as far as the new operator can use it."""
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         op = typed[0] if typed else ""
-        test = places.get(fragment, self.at[:-1])
+        test = fragment_paths.get(fragment, self.at[:-1])
         # The field is at `….eval.op`; an eval compares texts.
-        changed = fitting(test if type(test) is dict else {}, op, text_only="eval" in self.at[-2:-1])
-        return places.put(fragment, self.at[:-1], changed)
+        changed = with_operator(test if type(test) is dict else {}, op, text_only="eval" in self.at[-2:-1])
+        return fragment_paths.put(fragment, self.at[:-1], changed)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsJson(AnythingField):
+class ConditionJsonField(AnythingField):
     """A whole condition as JSON: what is faulty in it is told with its place."""
 
     around: ConditionSetting
 
-    def value(self, typed: str) -> Any:
-        condition = super().value(typed)
+    def parse_value(self, typed: str) -> Any:
+        condition = super().parse_value(typed)
         if condition is not MISSING:
-            refuse_faulty(condition, self.around)
+            require_valid(condition, self.around)
         return condition

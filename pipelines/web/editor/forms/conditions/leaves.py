@@ -13,8 +13,8 @@ from pipelines.routing.basics.values import TYPES
 from pipelines.routing.document import operators
 from pipelines.routing.document.document_readers.conditions import ANY_RESULT, ANY_VERDICT
 from pipelines.routing.document.kinds import KINDS
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.conditions.controls import OperatorField, Types, Words
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.conditions.controls import FailureTypesField, OperatorField, WordsField
 from pipelines.web.editor.forms.conditions.setting import ConditionSetting
 from pipelines.web.editor.forms.fields import (
     ArgumentsField,
@@ -26,13 +26,13 @@ from pipelines.web.editor.forms.fields import (
     TextField,
 )
 from pipelines.web.editor.forms.form import Rows
-from pipelines.web.editor.forms.operands import PathField, Value
-from pipelines.web.editor.forms.places import Place
+from pipelines.web.editor.forms.fragment_paths import Place
+from pipelines.web.editor.forms.operands import OperandField, PathField
 
 Items = list[FormField | Rows]
 
 
-def _none(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _no_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     return []
 
 
@@ -48,20 +48,20 @@ class ConditionKind:
     label: str
     new: Callable[[ConditionSetting], Any]
     fits: Callable[[Any], bool] = _is_object
-    fields: Callable[[Any, Place, ConditionSetting], Items] = _none
+    fields: Callable[[Any, Place, ConditionSetting], Items] = _no_fields
     answer: str = ""
 
 
-def _words(value: Any, known: Sequence[str]) -> bool:
+def _are_words(value: Any, known: Sequence[str]) -> bool:
     words = [value] if type(value) is str else value
     return type(words) is list and all(type(word) is str and word in (*known, "any") for word in words)
 
 
-def _texts(value: Any) -> bool:
+def _are_texts(value: Any) -> bool:
     return type(value) is str or (type(value) is list and all(type(text) is str for text in value))
 
 
-def _result(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _result_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     words = {
         "success": "success",
         "failure": "failure",
@@ -69,18 +69,18 @@ def _result(fragment: Any, at: Place, around: ConditionSetting) -> Items:
         "blocked": "blocked",
     }
     options = [(word, words[word]) for word in RESULTS]
-    return [Words(at=(*at, "result"), label="Result is", options=options, any_of=ANY_RESULT)]
+    return [WordsField(at=(*at, "result"), label="Result is", options=options, any_of=ANY_RESULT)]
 
 
-def _verdict(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _verdict_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     words = {"pass": "pass", "fail": "fail", "blocked": "blocked"}
     options = [(word, words[word]) for word in VERDICTS]
-    return [Words(at=(*at, "verdict"), label="Verdict is", options=options, any_of=ANY_VERDICT)]
+    return [WordsField(at=(*at, "verdict"), label="Verdict is", options=options, any_of=ANY_VERDICT)]
 
 
-def _failure_type(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _failure_type_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     return [
-        Types(
+        FailureTypesField(
             at=(*at, "failure_type"),
             label="Failure type is",
             help="Comma-separated; any of them matches.",
@@ -89,23 +89,25 @@ def _failure_type(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     ]
 
 
-def _eval(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _eval_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     place = (*at, "eval")
-    op = places.get(fragment, (*place, "op"))
+    op = fragment_paths.get(fragment, (*place, "op"))
     return [
-        OperatorField(at=(*place, "op"), label="Eval", options=_operators((*operators.COMMON, "range"))),
-        Value(
+        OperatorField(
+            at=(*place, "op"), label="Eval", options=_operator_options((*operators.COMMON, "range"))
+        ),
+        OperandField(
             at=(*place, "value"),
             label="Value",
             op=op,
             texts=True,
             placeholder="200,299" if op == "range" else "ok",
-            known=_evals(around) if op in ("equals", "not_equals") else (),
+            known=_kind_evals(around) if op in ("equals", "not_equals") else (),
         ),
     ]
 
 
-def _evals(around: ConditionSetting) -> tuple[tuple[str, str], ...]:
+def _kind_evals(around: ConditionSetting) -> tuple[tuple[str, str], ...]:
     """Return the evals that a station of this kind gives by itself (dialects B11)."""
     kind = next((station.kind for station in around.names.stations if station.key == around.station), "")
     own = KINDS[kind].evals if kind in KINDS else ()
@@ -116,7 +118,7 @@ DERIVED = ("ok", "error", "cancelled", "blocked")
 """What an outcome that says no eval has."""
 
 
-def _operators(known: Sequence[str]) -> Options:
+def _operator_options(known: Sequence[str]) -> Options:
     return [(op, words) for op, words in operators.WORDS.items() if op in known]
 
 
@@ -124,16 +126,16 @@ def _operators(known: Sequence[str]) -> Options:
 SEVERAL = re.compile(r"[*?,:]|\.\.")
 
 
-def _output(fragment: Any, at: Place, around: ConditionSetting) -> Items:
-    return _at_path(fragment, (*at, "output"), tuple(around.paths))
+def _output_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    return _path_fields(fragment, (*at, "output"), tuple(around.paths))
 
 
-def _fact(fragment: Any, at: Place, around: ConditionSetting) -> Items:
-    return _at_path(fragment, (*at, "fact"), tuple((path, "") for path in PATHS))
+def _fact_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+    return _path_fields(fragment, (*at, "fact"), tuple((path, "") for path in PATHS))
 
 
-def _at_path(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) -> Items:
-    test = places.get(fragment, place)
+def _path_fields(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) -> Items:
+    test = fragment_paths.get(fragment, place)
     op = test.get("op")
     path = test.get("path")
     fields: Items = [
@@ -154,17 +156,17 @@ def _at_path(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) ->
             ("count", "how many there are"),
         ]
         fields.append(ChoiceField(at=(*place, "of"), label="Of what it finds", options=some))
-    ops = _operators((*operators.OUTPUT, *operators.ALONE))
+    ops = _operator_options((*operators.OUTPUT, *operators.ALONE))
     fields.append(OperatorField(at=(*place, "op"), label="Comparison", options=ops))
     if op == "type":
         types = [(type_name, type_name) for type_name in TYPES]
         fields.append(ChoiceField(at=(*place, "value"), label="Type", options=types, needed=True))
     elif op not in operators.ALONE:
-        fields.append(Value(at=(*place, "value"), label="Value", op=op, needed=True))
+        fields.append(OperandField(at=(*place, "value"), label="Value", op=op, needed=True))
     return fields
 
 
-def _edge(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _edge_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     place = (*at, "edge")
     stations = around.names.options("stations")
     return [
@@ -176,7 +178,7 @@ def _edge(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     ]
 
 
-def _agentic(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _agentic_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     return [
         TextField(at=(*at, "agentic", "question"), label="Question", rows=2, needed=True),
         ChoiceField(
@@ -193,7 +195,7 @@ def _agentic(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     ]
 
 
-def _hook(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _hook_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     answers = [("pass", "pass: exit code 0"), ("block", "block: anything else")]
     return [
         ArgumentsField(at=(*at, "hook", "argv"), label="Program and arguments", rows=2),
@@ -202,7 +204,7 @@ def _hook(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     ]
 
 
-def _usual_edge(around: ConditionSetting) -> dict[str, Any]:
+def _default_edge(around: ConditionSetting) -> dict[str, Any]:
     stations = around.names.stations
     after = next((station.key for station in stations if station.key != around.station), around.station)
     return {"from": around.station, "to": after, "at_least": 1}
@@ -214,47 +216,47 @@ LEAVES: Mapping[str, ConditionKind] = {
     "result": ConditionKind(
         label="Result",
         new=lambda around: "success",
-        fits=lambda value: _words(value, RESULTS),
-        fields=_result,
+        fits=lambda value: _are_words(value, RESULTS),
+        fields=_result_fields,
     ),
     "output": ConditionKind(
         label="Output",
         new=lambda around: {"path": around.paths[0][0] if around.paths else "$", "op": "exists"},
         fits=lambda value: type(value) is dict and value.get("op") in operators.WORDS,
-        fields=_output,
+        fields=_output_fields,
     ),
     "fact": ConditionKind(
         label="What Gateline observed",
         new=lambda around: {"path": "tests.failed", "op": "equals", "value": 0},
         fits=lambda value: type(value) is dict and value.get("op") in operators.WORDS,
-        fields=_fact,
+        fields=_fact_fields,
     ),
     "verdict": ConditionKind(
         label="Verdict",
         new=lambda around: "pass",
-        fits=lambda value: _words(value, VERDICTS),
-        fields=_verdict,
+        fits=lambda value: _are_words(value, VERDICTS),
+        fields=_verdict_fields,
     ),
     "eval": ConditionKind(
         label="Eval",
         new=lambda around: {"op": "equals", "value": "ok"},
         fits=lambda value: type(value) is dict and value.get("op") in (*operators.COMMON, "range"),
-        fields=_eval,
+        fields=_eval_fields,
     ),
     "failure_type": ConditionKind(
-        label="Failure type", new=lambda around: "flaky", fits=_texts, fields=_failure_type
+        label="Failure type", new=lambda around: "flaky", fits=_are_texts, fields=_failure_type_fields
     ),
-    "edge": ConditionKind(label="How often a path was taken", new=_usual_edge, fields=_edge),
+    "edge": ConditionKind(label="How often a path was taken", new=_default_edge, fields=_edge_fields),
     "agentic": ConditionKind(
         label="An evaluator answers",
         new=lambda around: {"question": "Is the result good enough?"},
-        fields=_agentic,
+        fields=_agentic_fields,
         answer="yes",
     ),
     "hook": ConditionKind(
         label="A script answers",
         new=lambda around: {"argv": ["true"]},
-        fields=_hook,
+        fields=_hook_fields,
         answer="pass",
     ),
 }

@@ -10,9 +10,9 @@ from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.document_readers.conditions import read_condition
 from pipelines.routing.document.document_readers.reader import Problems
 from pipelines.routing.sentences.conditions import describe
-from pipelines.web.editor.forms.asked import Outline
 from pipelines.web.editor.forms.fields import FieldRefused
-from pipelines.web.editor.forms.places import MISSING
+from pipelines.web.editor.forms.form_request import Outline
+from pipelines.web.editor.forms.fragment_paths import MISSING
 
 
 @dataclass(frozen=True)
@@ -24,29 +24,29 @@ class ConditionSetting:
     station: str
     paths: Sequence[tuple[str, str]] = ()
 
-    def called(self, key: str) -> str:
+    def name_of(self, key: str) -> str:
         """The name of a station or an end."""
         options = (*self.names.options("stations"), *self.names.options("ends"))
         return dict(options).get(key, key)
 
 
-def in_words(condition: Any, around: ConditionSetting) -> str:
+def condition_text(condition: Any, around: ConditionSetting) -> str:
     """Return the condition in words; "" where it cannot be read."""
     if condition is MISSING:
         return "always"
     problems = Problems()
-    read = read_condition(condition, "", problems, _places(around))
-    return "" if problems else describe(read, called=around.called)
+    read = read_condition(condition, "", problems, _target_keys(around))
+    return "" if problems else describe(read, called=around.name_of)
 
 
-def refuse_faulty(condition: Any, around: ConditionSetting) -> None:
-    """Raises Refused with the place of the first fault."""
+def require_valid(condition: Any, around: ConditionSetting) -> None:
+    """Raise FieldRefused with the path of the first fault, if the condition cannot be read."""
     problems = Problems()
-    read_condition(condition, "when", problems, _places(around))
+    read_condition(condition, "when", problems, _target_keys(around))
     for problem in problems.found[:1]:
         values = {"place": problem.path, "message": people_text(problem.message)}
         raise FieldRefused("at {place}: {message}".format(**values), problem.hint)
 
 
-def _places(around: ConditionSetting) -> list[str]:
+def _target_keys(around: ConditionSetting) -> list[str]:
     return [part.key for part in (*around.names.stations, *around.names.ends)]

@@ -5,6 +5,7 @@ A field is only asked for what was changed in it, so what it shows need not say 
 from __future__ import annotations
 
 from pipelines.web.editor.forms.fields.base import FormField, Options
+from pipelines.web.editor.forms.fields.json_fields import AnythingField, RestField
 from pipelines.web.editor.forms.fields.json_text import FieldRefused
 from pipelines.web.editor.forms.fields.lists import ArgumentsField, ListedField, PairsField
 from pipelines.web.editor.forms.fields.plain import (
@@ -17,7 +18,6 @@ from pipelines.web.editor.forms.fields.plain import (
     TextField,
 )
 from pipelines.web.editor.forms.fields.reading import Reading
-from pipelines.web.editor.forms.fields.whole import AnythingField, RestField
 
 __all__ = [
     "AmountField",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from pipelines.web.editor.forms import places
-from pipelines.web.editor.forms.fields.json_text import as_json
+from pipelines.web.editor.forms import fragment_paths
+from pipelines.web.editor.forms.fields.json_text import to_json
 from pipelines.web.editor.forms.fields.reading import Reading
-from pipelines.web.editor.forms.places import MISSING, Place
+from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 
 Options = Sequence[tuple[str, str]]
 
@@ -43,46 +43,46 @@ class FormField:
         """Value of nothing typed: where one is needed it is written empty, so that the reader says what is missing."""
         return "" if self.needed else MISSING
 
-    def writes(self, fragment: Any) -> dict[str, Any]:
+    def describe_write(self, fragment: Any) -> dict[str, Any]:
         """Describe what a change of the control writes: one of the ways in `Field` (formWrites.ts)."""
         return {"text": self.reading.as_data()}
 
-    def change(self, fragment: Any) -> dict[str, Any]:
+    def describe_change(self, fragment: Any) -> dict[str, Any]:
         """Describe, for the page, what a change of the control makes of the fragment."""
-        change = {"at": places.name(self.at), **self.writes(fragment)}
+        change = {"at": fragment_paths.path_name(self.at), **self.describe_write(fragment)}
         if self.whole:
-            change["whole"] = places.name(self.whole)
+            change["whole"] = fragment_paths.path_name(self.whole)
         if self.also:
-            change["also"] = {places.name(place): value for place, value in self.also}
+            change["also"] = {fragment_paths.path_name(place): value for place, value in self.also}
         return change
 
     @cached_property
     def name(self) -> str:
-        return places.name(self.at)
+        return fragment_paths.path_name(self.at)
 
-    def shown(self, fragment: Any) -> list[str]:
+    def control_values(self, fragment: Any) -> list[str]:
         """Return the content of the control."""
-        value = places.get(fragment, self.at)
-        return [] if value is MISSING else [self.text(value)]
+        value = fragment_paths.get(fragment, self.at)
+        return [] if value is MISSING else [self.to_text(value)]
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        """The fragment with what was typed. Raises Refused."""
-        return self.put(fragment, self.value(typed[0] if typed else ""))
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
+        """Return the fragment with the typed text written to this field. Raises FieldRefused."""
+        return self.put(fragment, self.parse_value(typed[0] if typed else ""))
 
     def put(self, fragment: Any, value: Any) -> Any:
         if value is MISSING:
             # Without its value the object around it says nothing, such as `due` without `after`.
-            return places.put(fragment, self.whole or self.at, MISSING)
+            return fragment_paths.put(fragment, self.whole or self.at, MISSING)
         for place, other in self.also:
-            fragment = places.put(fragment, place, other)
-        return places.put(fragment, self.at, value)
+            fragment = fragment_paths.put(fragment, place, other)
+        return fragment_paths.put(fragment, self.at, value)
 
-    def text(self, value: Any) -> str:
-        return value if type(value) is str else as_json(value)
+    def to_text(self, value: Any) -> str:
+        return value if type(value) is str else to_json(value)
 
-    def value(self, typed: str) -> Any:
-        """MISSING takes the key away. Raises Refused."""
-        return self.reading.value(typed)
+    def parse_value(self, typed: str) -> Any:
+        """Return the value of the typed text; MISSING removes the key. Raises FieldRefused."""
+        return self.reading.parse_value(typed)
 
 
 def join_name(prefix: str, name: str) -> str:

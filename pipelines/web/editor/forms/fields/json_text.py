@@ -15,12 +15,12 @@ class FieldRefused(ValueError):
         self.hint = hint
 
 
-def as_json(value: Any) -> str:
+def to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2 if type(value) is dict or _is_deep(value) else None)
 
 
-def parsed(typed: str) -> Any:
-    """Raises Refused with the place."""
+def parse_json(typed: str) -> Any:
+    """Parse JSON. Raises FieldRefused with line and column."""
     try:
         return json.loads(typed)
     except json.JSONDecodeError as fault:
@@ -33,7 +33,7 @@ def parsed(typed: str) -> Any:
 
 def is_json(typed: str) -> bool:
     try:
-        parsed(typed)
+        parse_json(typed)
     except FieldRefused:
         return False
     return True

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from pipelines.routing.document.jumps import ALL
 from pipelines.web.editor.forms.fields.base import FormField
-from pipelines.web.editor.forms.fields.json_text import as_json, is_json_list
+from pipelines.web.editor.forms.fields.json_text import is_json_list, to_json
 from pipelines.web.editor.forms.fields.reading import Reading
-from pipelines.web.editor.forms.places import MISSING
+from pipelines.web.editor.forms.fragment_paths import MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +28,15 @@ class ListedField(FormField):
     def blank(self) -> Any:
         return [] if self.needed else MISSING
 
-    def text(self, value: Any) -> str:
+    def to_text(self, value: Any) -> str:
         plain = type(value) is list and all(
             type(member) is str and member.strip() == member for member in value
         )
         if not plain or any("\n" in member or self.between in member or not member for member in value):
-            return as_json(value)
+            return to_json(value)
         joined = (", " if self.between == "," else self.between).join(value)
         # Texts that together look like a JSON list would be read back as one.
-        return as_json(value) if is_json_list(joined) else joined
+        return to_json(value) if is_json_list(joined) else joined
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,8 @@ class JumpsField(ListedField):
     def reading(self) -> Reading:
         return replace(super().reading, words={ALL: ALL}, none=[])
 
-    def text(self, value: Any) -> str:
-        return ALL if value == ALL else super().text(value)
+    def to_text(self, value: Any) -> str:
+        return ALL if value == ALL else super().to_text(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +58,13 @@ class ArgumentsField(FormField):
     code: bool = True
     reading: ClassVar[Reading] = Reading(json_from="[", form="arguments")
 
-    def text(self, value: Any) -> str:
+    def to_text(self, value: Any) -> str:
         if type(value) is not list or not all(type(member) is str for member in value):
-            return as_json(value)
+            return to_json(value)
         quoted = " ".join(
             argument if PLAIN_ARGUMENT.fullmatch(argument) else shlex.quote(argument) for argument in value
         )
-        return as_json(value) if is_json_list(quoted) else quoted
+        return to_json(value) if is_json_list(quoted) else quoted
 
 
 # What a shell takes without quotes, and templates: `--to={{input.branch}}`
@@ -78,13 +78,13 @@ class PairsField(FormField):
     code: bool = True
     reading: ClassVar[Reading] = Reading(json_from="{", strict=True, form="pairs")
 
-    def text(self, value: Any) -> str:
-        if type(value) is not dict or not all(_is_line(name, member) for name, member in value.items()):
-            return as_json(value)
+    def to_text(self, value: Any) -> str:
+        if type(value) is not dict or not all(_is_pair_line(name, member) for name, member in value.items()):
+            return to_json(value)
         return "\n".join(f"{name}={member}" for name, member in value.items())
 
 
-def _is_line(name: str, text: Any) -> bool:
+def _is_pair_line(name: str, text: Any) -> bool:
     plain = type(text) is str and "\n" not in text and "\r" not in text
     # A text that begins with a brace would be read as JSON.
     return plain and name.strip() == name and bool(name) and "=" not in name and name[0] != "{"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pipelines.routing.basics.durations import format_duration
-from pipelines.web.editor.forms import places
+from pipelines.web.editor.forms import fragment_paths
 from pipelines.web.editor.forms.fields.base import FormField, Options
 from pipelines.web.editor.forms.fields.json_text import FieldRefused
 from pipelines.web.editor.forms.fields.reading import Reading
-from pipelines.web.editor.forms.places import MISSING
+from pipelines.web.editor.forms.fragment_paths import MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +20,11 @@ class TextField(FormField):
     def reading(self) -> Reading:
         return Reading(kept=bool(self.rows), blank=self.blank)
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         # A text that stands there empty says something else than none: to type it again takes it not away.
-        return fragment if list(typed) == self.shown(fragment) else super().written(fragment, typed)
+        return (
+            fragment if list(typed) == self.control_values(fragment) else super().with_typed(fragment, typed)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +49,11 @@ class DurationField(FormField):
     placeholder: str = "90s, 5m, 2h, 1d"
     reading: ClassVar[Reading] = Reading(numbers=r"[0-9]{1,18}(\.[0-9]{1,6})?")
 
-    def text(self, value: Any) -> str:
+    def to_text(self, value: Any) -> str:
         # Not `isinstance`: true is an int, too.
         if type(value) is int and value > 0:
             return format_duration(value)
-        return super().text(value)
+        return super().to_text(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,27 +68,27 @@ class ChoiceField(FormField):
     def widget(self) -> str:  # type: ignore[override]
         return "combobox" if self.free else "select"
 
-    def shown(self, fragment: Any) -> list[str]:
-        return super().shown(fragment) or [""]
+    def control_values(self, fragment: Any) -> list[str]:
+        return super().control_values(fragment) or [""]
 
-    def writes(self, fragment: Any) -> dict[str, Any]:
+    def describe_write(self, fragment: Any) -> dict[str, Any]:
         """Add to options that write more than their own place what each changes."""
-        own = super().writes(fragment)
+        own = super().describe_write(fragment)
         # Then every option writes its own place, which the page does by itself.
-        if type(self).written is FormField.written:
+        if type(self).with_typed is FormField.with_typed:
             return own
-        changes = {value: self._change(fragment, value) for value, _words in self.options}
+        changes = {value: self._option_change(fragment, value) for value, _words in self.options}
         return own | {"options": {value: change for value, change in changes.items() if change}}
 
-    def _change(self, fragment: Any, value: str) -> dict[str, Any]:
+    def _option_change(self, fragment: Any, value: str) -> dict[str, Any]:
         try:
-            changed = self.written(fragment, [value])
+            changed = self.with_typed(fragment, [value])
         except FieldRefused:  # the answer says why
             return {}
         if changed == fragment:
             return {}
-        at, new = places.changed(fragment, changed)
-        return {"at": places.name(at)} | ({} if new is MISSING else {"value": new})
+        at, new = fragment_paths.innermost_change(fragment, changed)
+        return {"at": fragment_paths.path_name(at)} | ({} if new is MISSING else {"value": new})
 
     def choices(self, current: str) -> Options:
         """Return the options with the current value, even where it is none of them."""
@@ -101,16 +103,16 @@ class FlagField(FormField):
     usual: bool = False
     widget: ClassVar[str] = "checkbox"
 
-    def writes(self, fragment: Any) -> dict[str, Any]:
+    def describe_write(self, fragment: Any) -> dict[str, Any]:
         return {"flag": self.usual}
 
-    def shown(self, fragment: Any) -> list[str]:
-        value = places.get(fragment, self.at)
+    def control_values(self, fragment: Any) -> list[str]:
+        value = fragment_paths.get(fragment, self.at)
         return ["on"] if (value if type(value) is bool else self.usual) else []
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         ticked = bool(typed)
-        return places.put(fragment, self.at, MISSING if ticked == self.usual else ticked)
+        return fragment_paths.put(fragment, self.at, MISSING if ticked == self.usual else ticked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,21 +123,21 @@ class SeveralField(FormField):
     usual: tuple[str, ...] = ()
     widget: ClassVar[str] = "checkboxes"
 
-    def writes(self, fragment: Any) -> dict[str, Any]:
+    def describe_write(self, fragment: Any) -> dict[str, Any]:
         return {"ticks": list(self.usual)}
 
-    def shown(self, fragment: Any) -> list[str]:
-        value = places.get(fragment, self.at)
-        return [self.text(member) for member in value] if type(value) is list else list(self.usual)
+    def control_values(self, fragment: Any) -> list[str]:
+        value = fragment_paths.get(fragment, self.at)
+        return [self.to_text(member) for member in value] if type(value) is list else list(self.usual)
 
     def choices(self, current: Sequence[str]) -> Options:
         known = {value for value, words in self.options}
         return [*self.options, *((value, value) for value in dict.fromkeys(current) if value not in known)]
 
-    def written(self, fragment: Any, typed: Sequence[str]) -> Any:
+    def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         """Return the fragment with the chosen values: present ones in their old order, new ones in the order
         of the options."""
-        before = self.shown(fragment)
+        before = self.control_values(fragment)
         # What is unchanged stays as it is written, also where it is the usual.
         if set(before) == set(typed):
             return fragment

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.web.editor.forms.fields.json_text import FieldRefused, parsed
-from pipelines.web.editor.forms.places import MISSING
+from pipelines.web.editor.forms.fields.json_text import FieldRefused, parse_json
+from pipelines.web.editor.forms.fragment_paths import MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +44,8 @@ class Reading:
         usual = vars(USUAL)
         return {name: value for name, value in vars(self).items() if value != usual[name]}
 
-    def value(self, typed: str) -> Any:
-        """MISSING: there is to be nothing. Raises Refused."""
+    def parse_value(self, typed: str) -> Any:
+        """Return the value of the typed text; MISSING if there is to be none. Raises FieldRefused."""
         # Browsers send the lines of a text area with CRLF.
         text = typed.replace("\r\n", "\n")
         trimmed = text.strip()
@@ -61,26 +61,26 @@ class Reading:
             return float(trimmed) if "." in trimmed else int(trimmed)
         if self.json_from is not None and trimmed.startswith(self.json_from):
             try:
-                return self._filled(parsed(text), self.none) if self.json_from else parsed(text)
+                return self._unwrap(parse_json(text), self.none) if self.json_from else parse_json(text)
             except FieldRefused:
                 # What only begins like JSON is read as text.
                 if self.strict:
                     raise
-        return self._filled(FORMS[self.form](self, text), self.blank)
+        return self._unwrap(FORMS[self.form](self, text), self.blank)
 
-    def _filled(self, value: Any, empty: Any) -> Any:
+    def _unwrap(self, value: Any, empty: Any) -> Any:
         if value in ([], {}):
             return empty
         return value[0] if self.single and type(value) is list and len(value) == 1 else value
 
-    def _text(self, text: str) -> str:
+    def _parse_text(self, text: str) -> str:
         return text if self.kept else text.strip()
 
-    def _parts(self, text: str) -> list[Any]:
+    def _parse_parts(self, text: str) -> list[Any]:
         parts = [part.strip() for part in text.split(self.between)]
-        return [MEANT.value(part) if self.values else part for part in parts if part]
+        return [MEANT.parse_value(part) if self.values else part for part in parts if part]
 
-    def _arguments(self, text: str) -> list[str]:
+    def _parse_arguments(self, text: str) -> list[str]:
         """Split the text as a shell would. `{{…}}` is never cut."""
         templates: list[str] = []
 
@@ -97,7 +97,7 @@ class Reading:
             ) from fault
         return [MARK.sub(lambda match: templates[int(match[1])], word) for word in words]
 
-    def _pairs(self, text: str) -> dict[str, str]:
+    def _parse_pairs(self, text: str) -> dict[str, str]:
         pairs: dict[str, str] = {}
         for number, line in enumerate(text.split("\n"), 1):
             name, sign, value = line.partition("=")
@@ -115,6 +115,11 @@ class Reading:
 
 TEMPLATE = re.compile(r"\{\{[^{}\n]*\}\}")
 MARK = re.compile("\ue000([0-9]+)\ue001")
-FORMS = {"": Reading._text, "parts": Reading._parts, "arguments": Reading._arguments, "pairs": Reading._pairs}
+FORMS = {
+    "": Reading._parse_text,
+    "parts": Reading._parse_parts,
+    "arguments": Reading._parse_arguments,
+    "pairs": Reading._parse_pairs,
+}
 USUAL = Reading()
 MEANT = Reading(json_from="")

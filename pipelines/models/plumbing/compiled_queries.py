@@ -1,0 +1,177 @@
+"""Statements of hot pages: written as a QuerySet, compiled once by each process, from then on only executed.
+
+Writing and compiling a QuerySet takes Django five times as long as PostgreSQL takes to answer most of them. Values are
+`CallValue`s, named as the arguments are:
+
+    @compiled(line=BigIntegerField())
+    def versions_of(line):
+        return LineVersion.objects.filter(line=line)
+
+    versions_of(line=7)  # a list of LineVersion
+
+Ids of several rows are an array: `filter(pk__among=rows)` with `rows=ids()`. What is written may depend on nothing but
+these values: no time zone, no setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import psycopg
+from django.contrib.postgres.fields import ArrayField
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import BigIntegerField, Expression, Field, ForeignObject, Lookup, QuerySet
+from django.db.models.sql.compiler import SQLCompiler
+
+from pipelines.models.plumbing.django_internals import CompiledStatement, is_watched, server_connection
+
+Row = TypeVar("Row")
+Values = Sequence[Any] | Mapping[str, Any]
+if TYPE_CHECKING:
+    AnyLookup = Lookup[Any]
+else:
+    AnyLookup = Lookup
+
+
+def array(kind: str) -> str:
+    """An array of the call in a statement that the server keeps. Seen as it is, the server counts what is in it, and
+    plans anew each time: for one id that looks cheaper than the plan for any number, and planning takes longer than the
+    rest."""
+    return f"(SELECT %s::{kind}[])::{kind}[]"
+
+
+class CallValue(Expression):
+    """Placeholder for a value of the call. `is_prepared`: in a statement that the server keeps prepared."""
+
+    def __init__(self, name: str, field: Field[Any, Any], *, is_prepared: bool = False) -> None:
+        super().__init__(output_field=field)
+        self.name, self._kept = name, is_prepared
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
+        field = self.output_field
+        if self._kept and isinstance(field, ArrayField):
+            return array(str(field.base_field.db_type(connection))), [self]
+        return "%s", [self]
+
+
+@Field.register_lookup
+@ForeignObject.register_lookup
+class Among(AnyLookup):
+    """Like `in`, with one array for a value: the text of the statement does not depend on how many there are."""
+
+    lookup_name = "among"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
+        left, values = self.process_lhs(compiler, connection)
+        right, more = (
+            compiler.compile(self.rhs) if isinstance(self.rhs, Expression) else ("%s", [list(self.rhs)])
+        )
+        return f"{left} = ANY({right})", [*values, *more]
+
+
+def array_field(of: Field[Any, Any] | None = None) -> ArrayField[Any, Any]:
+    """Return the field of a parameter that is an array of such values, of ids by default."""
+    return ArrayField(of or BigIntegerField())
+
+
+@dataclass(frozen=True)
+class BoundQuery(Generic[Row]):
+    """A prepared statement with the values of one call, to be sent together with others
+
+    (`models/plumbing/statements.py`). `read`: makes the results of its rows.
+    """
+
+    text: str
+    parameters: Sequence[Any]
+    read: Callable[[Sequence[Sequence[Any]]], list[Row]] = list  # type: ignore[assignment]
+
+
+class CompiledQuery(Generic[Row]):
+    """A function that answers with the rows of what it was written as."""
+
+    def __init__(
+        self,
+        write: Callable[..., QuerySet[Any, Row]],
+        parameters: dict[str, Field[Any, Any]],
+        *,
+        is_prepared: bool = False,
+    ) -> None:
+        self._write, self._given, self._kept = write, parameters, is_prepared
+        self._statement: CompiledStatement | None = None
+
+    def __call__(self, **values: Any) -> list[Row]:
+        statement = self._compiled_statement()
+        send = fetch_prepared if self._kept else fetch
+        return statement.read(send(statement.sql, _values(statement, values)))
+
+    def bind(self, **values: Any) -> BoundQuery[Row]:
+        """The call, not made yet; of what the server keeps."""
+        assert self._kept
+        statement = self._compiled_statement()
+        return BoundQuery(statement.sql, _values(statement, values), statement.read)
+
+    def _compiled_statement(self) -> CompiledStatement:
+        # Two threads that come first compile it twice: both have the same.
+        if self._statement is None:
+            given_values = {
+                name: CallValue(name, field, is_prepared=self._kept) for name, field in self._given.items()
+            }
+            self._statement = CompiledStatement(self._write(**given_values))
+        return self._statement
+
+    def first(self, **values: Any) -> Row | None:
+        return next(iter(self(**values)), None)
+
+
+def compiled(
+    **parameters: Field[Any, Any],
+) -> Callable[[Callable[..., QuerySet[Any, Row]]], CompiledQuery[Row]]:
+    """Return a decorator that compiles a QuerySet. Without a limit of its own a QuerySet is read whole, also
+    by `first`."""
+    return lambda write: CompiledQuery(write, parameters)
+
+
+def server_prepared(
+    **parameters: Field[Any, Any],
+) -> Callable[[Callable[..., QuerySet[Any, Row]]], CompiledQuery[Row]]:
+    """Return a decorator like `compiled`, whose statement the server keeps prepared: for what a move asks by a
+
+    key. Pages whose values match few rows or many need plans of their own.
+    """
+    return lambda write: CompiledQuery(write, parameters, is_prepared=True)
+
+
+def _values(statement: CompiledStatement, values: Mapping[str, Any]) -> list[Any]:
+    return [
+        values[parameter.name] if isinstance(parameter, CallValue) else parameter
+        for parameter in statement.parameters
+    ]
+
+
+def fetch(sql: str, values: Values | None = None) -> list[Any]:
+    """Execute a statement, and return its rows."""
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(sql, values)
+        return list(cursor.fetchall())
+
+
+def execute(sql: str, values: Values | None = None) -> int:
+    """Execute a statement without rows, and return how many it wrote."""
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(sql, values)
+        return int(cursor.rowcount)
+
+
+def fetch_prepared(sql: str, values: Values = ()) -> Sequence[Sequence[Any]]:
+    """Return the rows of a statement that the server keeps prepared. Django's own cursors write the values into
+
+    the text, so that the server plans it anew.
+    """
+    # Wrappers and the log of queries see Django's own cursors only.
+    if is_watched():
+        return fetch(sql, values)
+    opened, errors = server_connection()
+    with errors:
+        return psycopg.Cursor(opened).execute(sql, values).fetchall()

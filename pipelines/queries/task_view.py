@@ -1,0 +1,313 @@
+"""View of a whole task: its positions, jobs, decisions, gates, artifacts and events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from functools import cached_property
+from operator import attrgetter
+from typing import Any
+
+from pipelines.models import (
+    ENDED,
+    Artifact,
+    Decision,
+    Event,
+    GateVisit,
+    Handoff,
+    Job,
+    Purpose,
+    Repository,
+    Status,
+    Task,
+    Token,
+    Upload,
+    Vote,
+    Word,
+)
+from pipelines.queries import task_rows, usage, versions
+from pipelines.queries import why as whys
+from pipelines.queries.environment_preparation import PreparationProgress, running_preparations
+from pipelines.queries.environments import repository_of
+from pipelines.queries.failure_causes import FailureCause, causes, last_cause
+from pipelines.queries.history import TimelineItem, history
+from pipelines.queries.join_waits import join_sentences
+from pipelines.queries.positions import PositionView
+from pipelines.queries.timed_waits import timed_wait_sentences
+from pipelines.queries.unanswered_questions import unanswered_sentences
+from pipelines.queries.unclaimable_jobs import unclaimed_sentences
+from pipelines.queries.usage import Spending
+from pipelines.routing.decide.approval import with_extra_votes
+from pipelines.routing.document.line import ParsedLine
+from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.waits import wait_sentence
+
+AGENT = "agent"
+SHOWN_INPUT = 80
+EVENTS = 100
+"""So many stand on a page."""
+HISTORY = 100
+HANDOFFS = 20
+LINKED = 50
+
+
+class TaskView:
+    """Reads lazily: a fragment asks only for its part. `now` is what durations end at."""
+
+    def __init__(self, task: Task, now: datetime) -> None:
+        self.task, self.now = task, now
+
+    def read_rows(self) -> None:
+        """Read everything that the page shows by one statement."""
+        vars(self).update(task_rows.read(self.task, HANDOFFS, LINKED))
+
+    @cached_property
+    def handoffs(self) -> list[Handoff]:
+        """The latest first."""
+        return list(self.task.handoffs.order_by("-at")[:HANDOFFS])
+
+    @cached_property
+    def line(self) -> ParsedLine:
+        return versions.by_id(self.task.pinned_id)
+
+    @cached_property
+    def jobs(self) -> list[Job]:
+        """Oldest first."""
+        # By its tokens: an index of all jobs by task would cost each move.
+        return list(Job.objects.filter(token__task=self.task).select_related("worker").order_by("pk"))
+
+    @cached_property
+    def preparing(self) -> dict[int, PreparationProgress]:
+        """Preparations by the id of the run."""
+        return running_preparations(self.line, self.jobs, self.now)
+
+    @cached_property
+    def spending(self) -> Spending:
+        """Spending of all runs of the task together."""
+        return usage.total(self.spending_by_station)
+
+    @cached_property
+    def spending_by_station(self) -> dict[str, Spending]:
+        """Spending by the names of the stations, of those that reported anything."""
+        spending: dict[str, Spending] = {}
+        for job in self.jobs:
+            spent = usage.reported_spending(job.outcome)
+            if spent.runs:
+                name = station_name(self.line, job.station)
+                spending[name] = spending.get(name, usage.NOTHING) + spent
+        return spending
+
+    @property
+    def spending_words(self) -> str:
+        return "; ".join(f"{name}: {spending.price}" for name, spending in self.spending_by_station.items())
+
+    @property
+    def most_cost(self) -> str:
+        """The limit of the task, in dollars; "" where there is none."""
+        most = self.line.limits.cost_usd
+        return "" if most is None else usage.dollars(usage.exact_amount(most))
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        return list(self.task.tokens.order_by("pk"))
+
+    @cached_property
+    def events(self) -> list[Event]:
+        return list(Event.objects.filter(task=self.task).order_by("seq"))
+
+    def events_newest(self, before: int = 0) -> list[Event]:
+        """The newest first, and one more than a page shows; `before`: only those with a lower number."""
+        rows = Event.objects.filter(task=self.task).order_by("-seq")
+        return list((rows.filter(seq__lt=before) if before else rows)[: EVENTS + 1])
+
+    @cached_property
+    def history(self) -> list[TimelineItem]:
+        """The newest first."""
+        return history(self.task, self.events, self.now)
+
+    @property
+    def recent_history(self) -> list[TimelineItem]:
+        return self.history[:HISTORY]
+
+    @property
+    def history_more(self) -> int:
+        """Number of older entries of the history."""
+        return max(0, len(self.history) - HISTORY)
+
+    @cached_property
+    def artifacts(self) -> list[Artifact]:
+        return list(
+            Artifact.objects.filter(task=self.task).select_related("blob", "job").order_by("job_id", "name")
+        )
+
+    @cached_property
+    def visits(self) -> list[GateVisit]:
+        """Gate visits, oldest first, each with the decision that asked it and whoever decided it."""
+        visits = GateVisit.objects.filter(task=self.task).select_related("asked_by", "decided_by")
+        visits = visits.defer("evidence", "asked_by__situation", "asked_by__trace")
+        return list(visits.order_by("opened_at", "position"))
+
+    @property
+    def open_visits(self) -> list[GateVisit]:
+        still_open = [visit for visit in self.visits if visit.state == GateVisit.State.OPEN]
+        for visit in still_open:
+            visit.task = self.task
+        return sorted(still_open, key=attrgetter("position"))
+
+    @cached_property
+    def decision_ids(self) -> list[str]:
+        """Oldest first."""
+        rows = Decision.objects.filter(task=self.task).order_by("at", "pk")
+        return [str(pk) for pk in rows.values_list("pk", flat=True)]
+
+    @cached_property
+    def _approvals(self) -> Counter[Any]:
+        """Approvals by the open visit."""
+        votes = Vote.objects.filter(visit__in=self.open_visits, word=Word.APPROVE)
+        return Counter(votes.values_list("visit_id", flat=True))
+
+    def _queued(self, last: dict[int, Job]) -> dict[int, Job]:
+        queued = {token.pk for token in self.tokens if token.status == Status.QUEUED}
+        return {token: job for token, job in last.items() if token in queued}
+
+    @cached_property
+    def positions(self) -> list[PositionView]:
+        last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
+        open_visits = self.open_visits
+        joined = join_sentences(self.tokens)
+        resting = timed_wait_sentences(last) | unclaimed_sentences(self.task, self._queued(last))
+        resting |= unanswered_sentences(self.task.project, self.tokens)
+        stopped = (Status.STUCK, Status.BLOCKED)
+        failed = causes(
+            (last[token.pk] for token in self.tokens if token.status in stopped and token.pk in last),
+            self.jobs,
+        )
+        return [
+            PositionView(
+                token,
+                station_name(self.line, token.station),
+                joined.get(token.pk)
+                or resting.get(token.pk)
+                or wait_sentence(token, self.line, last[token.pk].summary if token.pk in last else ""),
+                last.get(token.pk),
+                [visit for visit in open_visits if visit.token_id == token.pk],
+                self.preparing.get(last[token.pk].pk) if token.pk in last else None,
+                failed.get(last[token.pk].pk) if token.pk in last else None,
+            )
+            for token in self.tokens
+            if token.status not in ENDED and not token.forked
+        ]
+
+    @cached_property
+    def cause(self) -> FailureCause | None:
+        """Cause of a failed task, where the run that was done last failed."""
+        return last_cause(self.jobs) if self.task.status == Status.FAILED else None
+
+    @cached_property
+    def environment(self) -> Repository | None:
+        """Repository whose environment a failure might lack."""
+        return repository_of(self.task, self.line)
+
+    @cached_property
+    def waits_for(self) -> str:
+        """`Human review, needs 1 approval` of every open gate."""
+        return ", ".join(self._votes(visit) for visit in self.open_visits)
+
+    def _votes(self, visit: GateVisit) -> str:
+        gate = self.line.gates_by_key.get(visit.gate)
+        words = {
+            "gate": gate_name(self.line, visit.gate),
+            "n": self._approvals[visit.pk],
+            "m": with_extra_votes(gate.approval, visit.producers).min_votes if gate else 1,
+        }
+        if words["m"] == 1:
+            return "{gate}, needs 1 approval".format(**words)
+        return "{gate}, {n} of {m} approvals".format(**words)
+
+    @property
+    def inputs(self) -> list[tuple[str, str]]:
+        """Inputs that were filled in, shortened for the facts."""
+        labels = {line_input.key: line_input.label or line_input.key for line_input in self.line.inputs}
+        files = {line_input.key for line_input in self.line.inputs if line_input.type == "file"}
+        filled = [
+            (labels.get(key, key), _short(value))
+            for key, value in versions.displayed_inputs(self.task.pinned_id, self.task.inputs).items()
+            if key not in files
+        ]
+        return [(label, value) for label, value in filled if value]
+
+    @property
+    def files(self) -> list[tuple[str, str, str, bool]]:
+        """The files that were uploaded for its inputs: key, label, name, and whether they are still kept."""
+        uploads = [
+            (line_input, value)
+            for line_input in self.line.inputs
+            if line_input.type == "file" and isinstance(value := self.task.inputs.get(line_input.key), dict)
+        ]
+        if not uploads:
+            return []
+        digests = [value.get("digest") for _input, value in uploads]
+        rows = Upload.objects.filter(project=self.task.project_id, blob__in=digests)
+        stored_digests = set(rows.values_list("blob_id", flat=True))
+        return [
+            (
+                line_input.key,
+                line_input.label or line_input.key,
+                str(value.get("name") or line_input.key),
+                value.get("digest") in stored_digests,
+            )
+            for line_input, value in uploads
+        ]
+
+    @property
+    def end_word(self) -> str:
+        return target_name(self.line, self.task.end) if self.task.end else ""
+
+    @property
+    def tabs(self) -> list[tuple[str, str, int | None]]:
+        outputs = sum(job.outcome is not None for job in self.jobs)
+        by_agents = any(job.kind == AGENT for job in self.jobs)
+        return [
+            *([("steps", "Steps", None)] if by_agents else []),
+            ("log", "Log", None),
+            ("changes", "Changes", None),
+            ("outputs", "Outputs", outputs),
+            ("artifacts", "Artifacts", len(self.artifacts)),
+            ("events", "Events", self.task.seq),
+        ]
+
+    def why(self, decision_id: str = "") -> whys.DecisionExplanation | None:
+        """Return the explanation of the decision `decision_id`, otherwise of the last one; None if nothing has
+        been
+
+        decided yet.
+        """
+        ids = self.decision_ids
+        if not ids:
+            return None
+        place = ids.index(decision_id) if decision_id in ids else len(ids) - 1
+        decision = Decision.objects.select_related("pinned").defer("pinned__document").get(pk=ids[place])
+        explanation = whys.explain_decision(decision, self.visits)
+        explanation.position, explanation.total = place + 1, len(ids)
+        explanation.before = ids[place - 1] if place else ""
+        explanation.after = ids[place + 1] if place + 1 < len(ids) else ""
+        event = next((event for event in self.events if str(event.decision_id) == ids[place]), None)
+        explanation.event = f"EVT-{event.pk}" if event else ""
+        return explanation
+
+    @property
+    def elapsed(self) -> float:
+        return ((self.task.ended_at or self.now) - self.task.created_at).total_seconds()
+
+    @property
+    def expected(self) -> float | None:
+        """The sum over the stations that say what is expected of them; None if none does."""
+        durations = [
+            float(station.limits.expected) for station in self.line.stations if station.limits.expected
+        ]
+        return sum(durations) if durations else None
+
+
+def _short(value: Any) -> str:
+    text = value.get("name", "") if isinstance(value, dict) else str(value)
+    return text if len(text) <= SHOWN_INPUT else text[: SHOWN_INPUT - 1] + "…"

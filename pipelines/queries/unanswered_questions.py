@@ -1,0 +1,66 @@
+"""Questions of rules that no worker answers now, because none is there that could: why, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pipelines.models import Job, Project, Purpose, Status, Token
+from pipelines.ports import leases
+from pipelines.ports.leases import Claim
+from pipelines.queries import unclaimable_jobs, versions
+from pipelines.routing.document.evaluations import MACHINES, MODEL
+from pipelines.routing.document.kinds import required_offers
+from pipelines.routing.sentences.waits import Sentence
+
+# A hook and a tool run wherever commands run.
+PROGRAMS: Final = "kind:command"
+
+
+def unanswered_sentences(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]:
+    """Return {token id: why nobody answers, and what would help}: three statements, however many tokens there are."""
+    waiting = [token.pk for token in tokens if token.status == Status.EVALUATING]
+    if not waiting:
+        return {}
+    questions = Job.objects.filter(token__in=waiting, state=Job.State.QUEUED).exclude(purpose=Purpose.STATION)
+    jobs = list(questions.only("token_id", "kind", "pinned_id", "station"))
+    if not jobs:
+        return {}
+    owner = project.owner.key
+    able, offered = (
+        leases.answerable_evaluations(owner, project.pk),
+        [item for item in leases.live_claims() if item.works_in(project.pk)],
+    )
+    sentences = {}
+    for job in jobs:
+        sentence = _machine(job.kind, able) if job.kind in MACHINES else _program(job, owner, offered)
+        if sentence:
+            sentences[job.token_id] = sentence
+    return sentences
+
+
+def _machine(kind: str, able: frozenset[str]) -> Sentence | None:
+    if kind in able:
+        return None
+    if kind == MODEL:
+        return Sentence(
+            "No active runner has a model that could answer the question of a rule.",
+            "Set GATELINE_MODEL_URL and GATELINE_MODEL for a runner, or answer it yourself.",
+        )
+    return Sentence(
+        "No active runner has the evaluator that answers the question of a rule.",
+        (
+            "Set GATELINE_EVALUATOR_COMMAND and start a runner with the label evaluator, or beside the server "
+            "manage.py worker --label evaluator."
+            " Or answer the question yourself."
+        ),
+    )
+
+
+def _program(job: Job, owner: str, offered: Sequence[Claim]) -> Sentence | None:
+    station = versions.by_id(job.pinned_id).station(job.station)
+    if any(claim.takes(owner, station.labels) and claim.has(PROGRAMS) for claim in offered):
+        return None
+    return unclaimable_jobs.unclaimed_reason(
+        owner, station, offered, brought=required_offers(station), besides=(PROGRAMS,)
+    )

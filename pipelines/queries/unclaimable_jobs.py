@@ -1,0 +1,235 @@
+"""Queued jobs that no worker offers to do: how many there are, and why for one."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from pipelines.models import Job, Purpose, Task
+from pipelines.models.plumbing.compiled_queries import fetch
+from pipelines.ports.leases import Claim, live_claims
+from pipelines.ports.vault.value_lookup import ValueScope, secret_needs_of
+from pipelines.queries import environments, queued_work, versions
+from pipelines.queries.queued_work import QueuedWork
+from pipelines.queries.statements import UNOFFERED_COUNT
+from pipelines.routing.basics.plural import plural
+from pipelines.routing.document.agents import PRESETS
+from pipelines.routing.document.kinds import (
+    DEFAULT_MODEL,
+    IMAGES,
+    MODEL_SERVER,
+    SEVERAL_OWNERS,
+    executes,
+    required_offers,
+)
+from pipelines.routing.document.kinds.agent import SIGNED_IN
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+from pipelines.routing.document.kinds.runner import KIND as ALP_RUNNER
+from pipelines.routing.document.line import Station
+from pipelines.routing.sentences.waits import Sentence
+
+MOST_COUNTED = 1_000
+
+
+@dataclass(frozen=True)
+class Unclaimed:
+    """Jobs of one station that no worker offers to do. `number`: at most `MOST_COUNTED`, or exact where all count."""
+
+    work: QueuedWork
+    number: int
+    sentence: Sentence
+
+    @property
+    def title(self) -> str:
+        """Return where they wait, and how many."""
+        names = {
+            "number": self.number,
+            "station": self.work.published.name,
+            "line": versions.by_id(self.work.version).name,
+        }
+        if self.number == MOST_COUNTED:
+            return "{number} or more tasks wait at {station} of {line}.".format(**names)
+        return (
+            plural(
+                "%(number)d task waits at %(station)s of %(line)s.",
+                "%(number)d tasks wait at %(station)s of %(line)s.",
+                self.number,
+            )
+            % names
+        )
+
+
+def count() -> int:
+    """Count the jobs that wait for a worker that is not there."""
+    return sum(row.number for row in _unclaimed(queued_work.in_all_projects(), most=None))
+
+
+def in_project(project: int) -> list[Unclaimed]:
+    """Return the stations of a project where work waits that no worker offers to do."""
+    return _unclaimed(queued_work.in_project(project), MOST_COUNTED)
+
+
+def in_line(line: int) -> list[Unclaimed]:
+    return _unclaimed(queued_work.in_line(line), MOST_COUNTED)
+
+
+def _unclaimed(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaimed]:
+    # A person's work, which is queued only while it is held, counts nowhere: its token is held.
+    waiting = [work for work in waiting if work.purpose == Purpose.STATION]
+    if not waiting:
+        return []
+    offered = live_claims()
+    images = environments.ImageRepositories.of({work.project for work in waiting})
+    lacking = []
+    for work, secrets in zip(
+        waiting, secret_needs_of([(work.reach, work.published) for work in waiting]), strict=True
+    ):
+        # Where an input names the repository, each task has its own: those are not counted.
+        besides = (IMAGES,) if images.all_need_images(work) else ()
+        claims_there = _in_project(offered, work.project)
+        if not any(claim.can_do(work.owner, work.published, secrets, besides) for claim in claims_there):
+            lacking.append(
+                (work, unclaimed_reason(work.owner, work.published, claims_there, secrets, besides))
+            )
+    if not lacking:
+        return []
+    rows = [{"version": work.version, "station": work.station, "kind": work.kind} for work, _why in lacking]
+    numbers = [number for (number,) in fetch(UNOFFERED_COUNT, [most, json.dumps(rows)])]
+    counted = zip(lacking, numbers, strict=True)
+    return [Unclaimed(work, number, sentence) for (work, sentence), number in counted if number]
+
+
+def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]:
+    """{token id: why nobody does it now, and what would help}. `last`: the last job of each token."""
+    queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
+    if not queued:
+        return {}
+    offered, owner = _in_project(live_claims(), task.project_id), task.project.owner.key
+    sentences = {}
+    for token, job in queued.items():
+        station = versions.by_id(job.pinned_id).station(job.station)
+        brought = ValueScope.of(task).secret_needs(station)
+        # It was begun, and looks again at that time: it waits for no worker.
+        if job.not_before is not None and station.kind == DELIVER.key:
+            sentences[token] = Sentence(
+                "Waits for another delivery to this branch. It looks again within half a minute."
+            )
+            continue
+        if job.not_before is not None:
+            sentences[token] = Sentence(
+                "Waits for checks of the host. It looks again every two minutes at most."
+            )
+            continue
+        line = versions.by_id(job.pinned_id)
+        besides = environments.required_offers(task.project_id, line, station, task.inputs)
+        if not any(claim.can_do(owner, station, brought, besides) for claim in offered):
+            sentences[token] = unclaimed_reason(owner, station, offered, brought, besides)
+    return sentences
+
+
+def _in_project(offered: Sequence[Claim], project: int) -> list[Claim]:
+    return [claim for claim in offered if claim.works_in(project)]
+
+
+def unclaimed_reason(
+    owner: str,
+    station: Station,
+    offered: Sequence[Claim],
+    brought: Collection[str] = (),
+    besides: Collection[str] = (),
+) -> Sentence:
+    serving = [claim for claim in offered if claim.serves(owner)]
+    if not serving:
+        remedy = _command_with(station) if station.labels else "Start one: manage.py worker"
+        return Sentence("No active runner serves this project.", remedy)
+    labels = [label for label in station.labels if not any(label in claim.labels for claim in serving)]
+    if not labels and not any(set(station.labels) <= claim.labels for claim in serving):
+        labels = list(station.labels)
+    if labels:
+        return Sentence(
+            plural(
+                "No active runner has the label %(labels)s.",
+                "No active runner has the labels %(labels)s.",
+                len(labels),
+            )
+            % {"labels": ", ".join(labels)},
+            _command_with(station),
+        )
+    for need in (*required_offers(station), *besides):
+        if need not in brought and not any(claim.has(need) for claim in serving):
+            several = any(SEVERAL_OWNERS in (claim.offers or ()) for claim in serving)
+            return (
+                _for_several()
+                if several and executes(need.partition(":")[2])
+                else _missing_need_sentence(need)
+            )
+    return Sentence(
+        "No active runner has everything that this station needs.",
+        "Start one that has all of it: labels, model and secrets.",
+    )
+
+
+def _command_with(station: Station) -> str:
+    """Return the command that starts a worker with all labels of the station, where it can be done."""
+    arguments = shlex.join(word for label in station.labels for word in ("--label", label))
+    of_token = {"labels": ", ".join(station.labels), "arguments": arguments, "server": settings.BASE_URL}
+    if station.kind == ALP_RUNNER.key:
+        return (
+            "Add a runner with {labels} under Settings, Runners, and give its token to your program.".format(
+                **of_token
+            )
+        )
+    if f"kind:{station.kind}" in queued_work.SERVER_ONLY:
+        return "Start a worker beside the server: .venv/bin/python manage.py worker {arguments}".format(
+            **of_token
+        )
+    return (
+        "Add a runner with {labels} under Settings, Runners, and start it on its machine:"
+        ' make runner ARGS="--server {server} {arguments}" — or beside the server:'
+        " .venv/bin/python manage.py worker {arguments}"
+    ).format(**of_token)
+
+
+def _for_several() -> Sentence:
+    return Sentence(
+        "The active runners start no program: they serve several owners, whom Landlock does not keep apart.",
+        "Install bubblewrap there, start a runner for each owner, or add one under Settings, Runners.",
+    )
+
+
+def _missing_need_sentence(need: str) -> Sentence:
+    family, _colon, name = need.partition(":")
+    if need == MODEL_SERVER:
+        return Sentence("No active runner has a model.", "Set GATELINE_MODEL_URL for a runner.")
+    if need == DEFAULT_MODEL:
+        return Sentence(
+            "No active runner has a default model.",
+            "Name a model at the station, or set GATELINE_MODEL.",
+        )
+    if need == IMAGES:
+        return Sentence(
+            "No active runner has podman or docker, which the images of this repository take.",
+            "Install podman and bubblewrap on a runner, and start it again.",
+        )
+    if family == SIGNED_IN:
+        agent = {"agent": PRESETS[name].name if name in PRESETS else name, "key": name}
+        return Sentence(
+            "No active runner is signed in with {agent}.".format(**agent),
+            "Sign in on its machine, and start the runner there with --signed-in {key}.".format(**agent),
+        )
+    if family == "secret":
+        words = f"No active runner has the secret {name}."
+        return Sentence(
+            words,
+            f"Add it under Settings, Secrets and variables, or set GATELINE_SECRET_{name} for a runner.",
+        )
+    if executes(name):
+        return Sentence(
+            "No active runner runs programs: the server leaves them to runners.",
+            "Add a runner under Settings, Runners, or start yours again.",
+        )
+    return Sentence(f"No active runner handles work of the kind {name}.", "Start a runner of this version.")

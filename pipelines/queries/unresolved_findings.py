@@ -1,0 +1,64 @@
+"""Problems that the checks of a completed task still report although its line delivers and it delivered
+
+nothing: nobody was asked about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipelines.models import Job, Purpose, Status, Task
+from pipelines.queries import versions
+from pipelines.queries.failure_causes import FailureCause, causes, has_failed
+from pipelines.queries.observed_facts import findings_words, groups_of
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+from pipelines.routing.sentences.names import station_name
+
+
+@dataclass(frozen=True, slots=True)
+class UnresolvedFindings:
+    """Station that reports problems. `finding_count` in words, "" where it failed without counting; `cause`: what
+    its log says then."""
+
+    station: str
+    finding_count: str
+    cause: FailureCause | None
+
+
+def reporting(task: Task, jobs: Iterable[Job]) -> list[Job]:
+    """Return the last run of each station that failed or counted findings. A failure because there are no tests
+    is
+
+    left out.
+    """
+    line = versions.by_id(task.pinned_id)
+    if task.status != Status.COMPLETED or not any(station.kind == DELIVER.key for station in line.stations):
+        return []
+    last = {
+        job.station: job for job in sorted(jobs, key=lambda job: job.pk) if job.purpose == Purpose.STATION
+    }
+    if any(job.kind == DELIVER.key for job in last.values()):
+        return []
+    return [job for job in last.values() if _findings(job) or (has_failed(job) and not _without_tests(job))]
+
+
+def find_unresolved(task: Task, jobs: Iterable[Job]) -> list[UnresolvedFindings]:
+    """Return what each of these stations reports, in words."""
+    line, runs = versions.by_id(task.pinned_id), reporting(task, jobs)
+    failed = causes(runs)
+    return [
+        UnresolvedFindings(
+            station_name(line, job.station), findings_words(_findings(job)), failed.get(job.pk)
+        )
+        for job in runs
+    ]
+
+
+def _findings(job: Job) -> dict[str, int]:
+    counts = groups_of(job.outcome).get("findings", {})
+    return dict(counts) if counts.get("total") else {}
+
+
+def _without_tests(job: Job) -> bool:
+    return groups_of(job.outcome).get("tests", {}).get("suites") == 0

@@ -1,0 +1,240 @@
+"""Display of one file of a comparison: its hunks, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from pipelines.formats.evidence.trees.file_kinds import PICTURES
+from pipelines.formats.evidence.trees.text_diff import (
+    CONTEXT,
+    LONGEST,
+    DiffRow,
+    FileSide,
+    Hunk,
+    compare_lines,
+    hunks,
+)
+from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED
+from pipelines.routing.basics.hidden_characters import escape_hidden
+from pipelines.templatetags.cuts import PageSlice, slice_of
+from pipelines.web.changes.tree_comparison import PICTURE_BYTES, CountedFile, StoredBytes, file_sides
+from pipelines.work.results.text import Masker
+
+FOLDED_LINES = 1500
+"""Changed lines beyond which a file is folded until somebody asks for it."""
+SHOWN_ROWS = 4000
+# In place of a limit: lines of context, and characters of a line
+UNLIMITED = 1_000_000
+SIGNS = {"added": "+", "removed": "−", "same": ""}
+
+
+@dataclass(frozen=True)
+class DiffCell:
+    """A row of one column with what stands below it. `side`: whose line number a remark on it names."""
+
+    row: DiffRow
+    below: Sequence[Any] = ()
+    writing: bool = False
+
+    @property
+    def side(self) -> str:
+        return "new" if self.row.new else "old"
+
+    @property
+    def number(self) -> int:
+        return self.row.new or self.row.old
+
+    @property
+    def anchor(self) -> str:
+        return f"{self.side}-{self.number}"
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.row.kind]
+
+    @property
+    def text(self) -> SafeString:
+        """Its characters, none of them markup; what differs inside the line is marked."""
+        tag = "ins" if self.row.kind == "added" else "del"
+        parts = format_html_join(
+            "",
+            "{}",
+            (
+                # The name of the tag alone is put in beforehand; the text is escaped.
+                (
+                    format_html(f"<{tag}>{{}}</{tag}>", escape_hidden(text))
+                    if changed
+                    else escape_hidden(text),
+                )
+                for text, changed in self.row.parts
+            ),
+        )
+        return format_html("{}…", parts) if self.row.cut else parts
+
+
+@dataclass(frozen=True)
+class HunkView:
+    hunk: Hunk
+    below: Mapping[tuple[str, int], Sequence[Any]] = field(default_factory=dict)
+    writing: tuple[str, int] | None = None
+
+    @property
+    def place(self) -> str:
+        return self.hunk.place
+
+    @property
+    def heading(self) -> str:
+        return escape_hidden(self.hunk.heading)
+
+    @property
+    def cells(self) -> Iterator[DiffCell]:
+        for row in self.hunk.rows:
+            yield self._cell(row)
+
+    @property
+    def pairs(self) -> Iterator[tuple[DiffCell | None, DiffCell | None]]:
+        for old, new in self.hunk.pairs():
+            if old is not None and old is new:
+                # An unchanged line stands on both sides; what is below it is shown once.
+                yield DiffCell(old), self._cell(new)
+            else:
+                yield self._cell(old) if old else None, self._cell(new) if new else None
+
+    def _cell(self, row: DiffRow) -> DiffCell:
+        places = [("new", row.new), ("old", row.old)]
+        below = [item for place in places if place[1] for item in self.below.get(place, ())]
+        return DiffCell(row, below, self.writing in places and bool(self.writing and self.writing[1]))
+
+
+@dataclass(frozen=True)
+class FileView:
+    """Displayed file. `why`: in place of lines, the reason that there are none; `folded`: they appear on
+    request. `pictures`: digests of a picture before and after."""
+
+    counted: CountedFile
+    hunks: Sequence[HunkView] = ()
+    why: str = ""
+    folded: bool = False
+    pictures: Sequence[tuple[str, str]] = ()
+    note: str = ""
+    whole: bool = False
+    part: PageSlice[DiffRow] | None = None
+    """The rows that are shown, where there are more."""
+    cut_lines: int = 0
+    """Lines that are shown to LONGEST characters."""
+
+    unreadable: bool = False
+    """No lines to show: too large, or no text."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell that the page shows the file to its end."""
+        return not (self.folded or self.unreadable or self.cut_lines or (self.part and self.part.next))
+
+    @property
+    def path(self) -> str:
+        return escape_hidden(self.counted.path)
+
+    @property
+    def old_path(self) -> str:
+        return escape_hidden(self.counted.change.was)
+
+
+def file_view(
+    counted: CountedFile,
+    masker: Masker,
+    *,
+    ignore_space: bool = False,
+    unfold: bool = False,
+    is_full: bool = False,
+    start: str = "",
+    long: bool = False,
+    below: Mapping[tuple[str, int], Sequence[Any]] | None = None,
+    writing: tuple[str, int] | None = None,
+) -> FileView:
+    """Return the view of one changed file. It is compared as stored and displayed masked, line by line, so
+
+    that line numbers stay the same.
+
+    :param start: the first row to display, as an address gives it
+    :param long: display lines of more than LONGEST characters in full
+    :param below: items below a line, by side and number
+    """
+    change = counted.change
+    stored = StoredBytes((change.old, change.new))
+    old, new = file_sides(change, stored)
+    # Before the size counts: a picture is not compared by lines.
+    if pictures := _pictures(counted, old, new):
+        return FileView(counted, pictures=pictures)
+    if old.too_large or new.too_large:
+        return FileView(counted, why="Too large to compare line by line.", unreadable=True)
+    lines = compare_lines(old, new, ignore_space=ignore_space)
+    if lines is None:
+        return FileView(counted, why="A binary file. Download it to look inside.", unreadable=True)
+    changed = lines.added + lines.removed
+    if not unfold and (counted.generated or changed > FOLDED_LINES):
+        why = "Written by a program." if counted.generated else "A large change."
+        return FileView(counted, why=why, folded=True)
+    lines = replace(lines, old=[*map(masker.mask, lines.old)], new=[*map(masker.mask, lines.new)])
+    file_hunks = hunks(lines, UNLIMITED if is_full else CONTEXT, UNLIMITED if long else LONGEST)
+    notes = []
+    if change.mode_changed:
+        notes.append(_mode_note(change.new))
+    if lines.end_changed:
+        notes.append("One side has no newline at its end.")
+    if not lines.exact:
+        notes.append("Compared in part: more lines may be the same than are shown as such.")
+    why = "" if file_hunks else _no_change_reason(counted, ignore_space)
+    part = slice_of([row for hunk in file_hunks for row in hunk.rows], SHOWN_ROWS, start)
+    return FileView(
+        counted,
+        [HunkView(hunk, below or {}, writing) for hunk in _hunks_within(file_hunks, part)],
+        why,
+        note=" ".join(notes),
+        whole=is_full,
+        part=part if part.is_partial else None,
+        cut_lines=sum(row.cut for row in part.rows),
+    )
+
+
+def _hunks_within(file_hunks: Iterable[Hunk], part: PageSlice[DiffRow]) -> Iterator[Hunk]:
+    """The hunks of these rows; one that begins before or ends after them is shown in part."""
+    place = 0
+    for hunk in file_hunks:
+        rows = hunk.rows[max(0, part.start - place) : max(0, part.last - place)]
+        if rows:
+            yield replace(hunk, rows=rows)
+        place += len(hunk.rows)
+
+
+def _pictures(counted: CountedFile, old: FileSide, new: FileSide) -> Sequence[tuple[str, str]]:
+    """(label, digest) of each side that is a picture without markup."""
+    labels = (("Before", old, counted.change.old), ("Now", new, counted.change.new))
+    return [
+        (label, str(entry["digest"]))
+        for label, side, entry in labels
+        # SVG is none of PICTURES, as it can hold markup.
+        if entry and side.content in PICTURES and int(entry.get("size", 0)) <= PICTURE_BYTES
+    ]
+
+
+def _mode_note(entry: Any) -> str:
+    # The execute bit of the owner, the group or anybody else
+    if int(entry.get("mode", 0)) & 0o111:
+        return "The file can be executed now."
+    return "The file can no longer be executed."
+
+
+def _no_change_reason(counted: CountedFile, ignore_space: bool) -> str:
+    if ignore_space:
+        return "Only white space differs."
+    if counted.change.change == ADDED:
+        return "An empty file."
+    if counted.change.change == DELETED:
+        return "The file was empty."
+    return "The content is the same."

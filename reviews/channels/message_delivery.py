@@ -1,0 +1,212 @@
+"""Sends one message to a chat or a webhook, by the guarded client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from django.conf import settings
+from django.db import connection as database
+from django.db.models import F
+from django.db.models.functions import Now
+
+from pipelines import engine
+from pipelines.models import GateVisit, Word
+from pipelines.ports.queue import enqueue
+from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
+from pipelines.ports.vault import keys
+from pipelines.queries.addresses import absolute
+from pipelines.queries.versions import by_id
+from pipelines.routing.basics.hidden_characters import escape_hidden
+from pipelines.routing.document.line import Gate
+from pipelines.templatetags.cuts import shortened
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.outgoing.http_fetch import NOT_FETCHED, Call, HttpAnswer, fetch
+from reviews.channels import interactions, mattermost_calls, slack
+from reviews.channels.channel import ChannelError, ChannelUnavailable, ReviewMessage, Target
+from reviews.channels.table import BY_KEY
+from reviews.decision.consequences import options
+from reviews.decision.gates import gate_of, gate_of_visit
+from reviews.models import ChannelConnection, ChannelMessage
+
+SECONDS = 20.0
+MOST_BYTES = 64 * 1024
+LONGEST = 600
+
+
+def send(message_id: int) -> None:
+    """Sends a queued message and marks it; one that is sent, or that tells nothing any more, is left alone.
+
+    :raises ChannelUnavailable: to be tried again later"""
+    try:
+        messages = ChannelMessage.objects.select_related(
+            "connection__project",
+            "connection__created_by",
+            "visit__task__project",
+            "visit__asked_by__pinned",
+            "visit__decided_by",
+        )
+        message = messages.filter(pk=message_id).exclude(state=ChannelMessage.State.SENT).first()
+        if message is not None:
+            _send(message)
+    finally:
+        database.close()
+
+
+def _send(message: ChannelMessage) -> None:
+    row = ChannelMessage.objects.filter(pk=message.pk)
+    kind = BY_KEY[message.connection.kind]
+    try:
+        review_message = (
+            test_message(message) if message.visit is None else _current_message(message, message.visit)
+        )
+        if review_message is None:
+            row.update(state=ChannelMessage.State.SKIPPED)
+            return
+        ref = deliver(message.connection, review_message)
+    except ChannelError as problem:
+        row.update(state=ChannelMessage.State.FAILED, error=str(problem)[:500], attempts=F("attempts") + 1)
+        if isinstance(problem, ChannelUnavailable):
+            raise
+        return
+    row.update(state=ChannelMessage.State.SENT, ref=ref, error="", sent_at=Now(), attempts=F("attempts") + 1)
+    if message.kind == ChannelMessage.MessageKind.OPENED and kind.changes:
+        _send_closing_message(message)
+
+
+def _send_closing_message(opened: ChannelMessage) -> None:
+    """Enqueue the closing message of a review that ended while its first message was being sent."""
+    late = ChannelMessage.objects.filter(
+        connection=opened.connection_id,
+        visit=opened.visit_id,
+        kind=ChannelMessage.MessageKind.CLOSED,
+        state=ChannelMessage.State.SKIPPED,
+    ).first()
+    if late is not None:
+        enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": late.pk})
+
+
+def deliver(connection: ChannelConnection, review_message: ReviewMessage) -> str:
+    """Send the message, and return the id by which the chat knows it. :raises ChannelError: refused, or not
+
+    reached
+    """
+    kind = BY_KEY[connection.kind]
+    return kind.read(_call_server(connection, partial(kind.call, review_message)))
+
+
+def reply(connection_id: int, room: str, account: str, text: str) -> None:
+    """Answer one person in a chat; nothing where it was disconnected meanwhile. :raises ChannelUnavailable:
+    try again later"""
+    try:
+        # Slack alone: in the others the answer to the call is what the person sees
+        connection = ChannelConnection.objects.filter(pk=connection_id, kind="slack").first()
+        if connection is not None:
+            slack.read(_call_server(connection, partial(slack.reply, text, room, account)))
+    except ChannelUnavailable:
+        raise
+    except ChannelError:
+        return  # refused: nobody is there to be told
+    finally:
+        database.close()
+
+
+def _call_server(connection: ChannelConnection, call: Callable[[Target], Call]) -> HttpAnswer:
+    try:
+        target = Target(
+            connection.address, connection.room, keys.decrypt(connection.secret) if connection.secret else ""
+        )
+    except keys.SecretUnreadable as problem:
+        raise ChannelError("No key reads the stored secret. Enter it again.") from problem
+    guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
+    try:
+        # `fetch` bounds each silence only: a server that sends byte by byte would keep it
+        return asyncio.run(asyncio.wait_for(fetch(call(target), guard, SECONDS, MOST_BYTES), 2 * SECONDS))
+    except (*NOT_FETCHED, TimeoutError) as problem:
+        raise ChannelUnavailable(str(problem) or type(problem).__name__) from problem
+
+
+def _current_message(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
+    """Return the message as it is now; None if there is nothing to send."""
+    is_open = visit.state == GateVisit.State.OPEN
+    ref = ""
+    if message.kind == ChannelMessage.MessageKind.OPENED and not is_open:
+        return None
+    if message.kind == ChannelMessage.MessageKind.CLOSED:
+        first = ChannelMessage.objects.filter(
+            connection=message.connection_id, visit=visit, kind=ChannelMessage.MessageKind.OPENED
+        ).first()
+        # Nobody was told there yet; where messages can be changed `_catch_up` comes back
+        if first is None or first.state != ChannelMessage.State.SENT:
+            return None
+        ref = first.ref
+    line = by_id(visit.asked_by.pinned_id)
+    gate = gate_of(line, visit.gate)
+    outcome_summary = str((visit.evidence.get("outcome") or {}).get("summary") or "")
+    return ReviewMessage(
+        id=f"msg_{message.token.hex}",
+        kind=message.kind,
+        at=message.created_at,
+        visit=str(visit.pk),
+        title=_visible_line(visit.task.title, 300),
+        task=visit.task.name,
+        place=_visible_line(f"{line.name} › {gate.name}", 300),
+        requester=_visible_line(visit.task.requested_by, 200),
+        summary=_visible_line(outcome_summary, LONGEST),
+        link=absolute("gate-visit", visit.pk),
+        outcome="" if is_open else _outcome(visit),
+        ref=ref,
+        **_approval(message.connection, visit, gate),
+    )
+
+
+def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> dict[str, str]:
+    """Return what a button sends back and leads to, where there may be one."""
+    if (
+        not connection.signing
+        or visit.state != GateVisit.State.OPEN
+        or not interactions.may_approve_in_chat(visit, gate)
+    ):
+        return {}
+    chat = engine.Chat(connection.name, connection.created_by)
+    if chat.refusal(visit, gate_of_visit(visit, by_id(visit.asked_by.pinned_id)).approval, visit.votes.all()):
+        return {}
+    approve = next(option for option in options(visit) if option.word == Word.APPROVE)
+    value = interactions.button_value(visit)
+    fields = {"approves": value, "then": _visible_line(approve.then, LONGEST)}
+    if BY_KEY[connection.kind].gives_back:
+        try:
+            fields["signature"] = mattermost_calls.signature(connection, value)
+        except keys.SecretUnreadable:
+            return {}
+        fields["answers_at"] = interactions.request_address(connection)
+    return fields
+
+
+def _outcome(visit: GateVisit) -> str:
+    if not visit.word:
+        return "Closed without a decision"
+    by = f" · {visit.decided_by}" if visit.decided_by else ""
+    return _visible_line(f"{visit.word_display}{by}", LONGEST)
+
+
+def test_message(message: ChannelMessage) -> ReviewMessage:
+    project = message.connection.project
+    return ReviewMessage(
+        id=f"msg_{message.token.hex}",
+        kind="test",
+        at=message.created_at,
+        visit="",
+        title="A test from Gateline",
+        task=str(project),
+        place="Channels",
+        requester="",
+        summary="Reviews of this project are told here.",
+        link=absolute("project-channels", project.owner.key, project.key),
+    )
+
+
+def _visible_line(text: str, most: int) -> str:
+    """Return one line, with what would disguise itself made visible."""
+    return shortened(escape_hidden(" ".join(text.split())), most)

@@ -1,0 +1,88 @@
+"""Paths of the choices at a gate, on the drawing of the line, by the same `decide` that names the buttons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.models import GateVisit
+from pipelines.queries.versions import parsed
+from pipelines.routing.analysis.lint.transitions import edge_of
+from pipelines.routing.document.line import ParsedLine
+from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of_version
+from pipelines.web.tasks.task_path import NOT, TAKEN, PlaceMark, TaskPath, edges_of
+from reviews.decision.consequences import VoteOption
+
+ENDS = {"completed": "ok", "failed": "danger", "cancelled": TAKEN}
+HERE, NEXT, STOPS = "attention", "active", "danger"
+
+
+@dataclass(frozen=True)
+class DrawnChoice:
+    """A button, and what it marks on the drawing, as its script reads it."""
+
+    option: VoteOption
+    told: str
+
+
+@dataclass(frozen=True)
+class DrawnChoices:
+    drawing: LineDrawing
+    choices: Sequence[DrawnChoice]
+
+    @property
+    def first(self) -> str:
+        return self.choices[0].told
+
+
+def draw_choices(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | None:
+    """Return the line's drawing with the path of each choice whose consequence is known; None if there is none."""
+    pinned = visit.asked_by.pinned
+    line = parsed(pinned)
+    known = [option for option in options if option.answer]
+    if not known:
+        return None
+    rule_id = str(visit.asked_by.answer.get("rule") or "")
+    endings = [ending for option in known if (ending := _ending(visit, option.answer, rule_id))]
+    choices = [DrawnChoice(option, _drawing_data(line, visit, option.answer, rule_id)) for option in known]
+    return DrawnChoices(drawing_of_version(pinned, endings), choices)
+
+
+def _ending(visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> DrawnEnding | None:
+    """The end of the task where no rule leads there: a gate that ends it names the rule that it stands on."""
+    if answer["decision"] != "finish" or _led_by_rule(answer):
+        return None
+    return DrawnEnding(visit.asked_by.station, rule_id, answer["end"])
+
+
+def _drawing_data(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> str:
+    station = visit.asked_by.station
+    path = TaskPath()
+    path.ways.clear()
+    for line_station in line.stations:
+        path.places[line_station.key] = PlaceMark()
+        path.ways |= dict.fromkeys(edges_of(line_station), NOT)
+    path.places |= {end.key: PlaceMark() for end in line.ends}
+    path.places[station] = PlaceMark(HERE)
+    path.gates[rule_id] = PlaceMark(HERE)
+    rule = str(answer.get("rule") or "")
+    if answer["decision"] == "move":
+        again = [station] == list(answer["to"])
+        for key in answer["to"]:
+            path.places[key] = PlaceMark(NEXT, "runs again" if again else "next")
+            # To an origin no edge leads that names it: the rule's own does.
+            edge = edge_of(line, station, answer["by"], rule, key) or (rule if answer["by"] == "rule" else "")
+            if edge:
+                path.ways[edge] = TAKEN
+    elif answer["decision"] == "finish":
+        path.places[answer["end"]] = PlaceMark(ENDS.get(answer["kind"], TAKEN), "the task ends")
+        path.ways[rule if _led_by_rule(answer) else f"{station}{STOPPED}"] = TAKEN
+    else:
+        path.places[station] = PlaceMark(STOPS if answer["decision"] == "stuck" else HERE, "stays here")
+    return json.dumps(path.to_dict())
+
+
+def _led_by_rule(answer: Mapping[str, Any]) -> bool:
+    return bool(answer.get("rule")) and answer["by"] != "gate"

@@ -1,0 +1,153 @@
+"""Acts of a person on an inbox item: each goes through the engine, as on the task's own page."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+
+from pipelines import engine
+from pipelines.models import GateVisit, User
+from pipelines.routing.document.preconditions import AGENT, HANDOFF
+from pipelines.web.tasks.start import input_values
+from reviews.attention import questions
+from reviews.inbox.item import InboxItem, InboxViewer
+
+ActFields = dict[str, Any]
+
+
+def answer(need: InboxItem, user: User, fields: ActFields) -> str:
+    """Answer a question: the station runs again with the answer."""
+    engine.answer(int(need.key), user=user, token_version=fields["token_version"], text=fields["text"])
+    return "Answered"
+
+
+def reply(need: InboxItem, user: User, fields: ActFields) -> str:
+    """Answer what a reviewer asked; the review stays as it is."""
+    visit = GateVisit.objects.select_related("task__project").get(pk=need.about["visit"])
+    questions.answer(visit, int(need.key), user, fields["text"])
+    return "Answered"
+
+
+def approve(need: InboxItem, user: User, fields: ActFields) -> str:
+    """Allow the calls that are shown: the answer that a station of kind `tools` waits for."""
+    engine.answer(int(need.key), user=user, token_version=fields["token_version"], text="approve")
+    return "Approved"
+
+
+def deny(need: InboxItem, user: User, fields: ActFields) -> str:
+    """Deny them, starting with a word that no station takes for a yes."""
+    text = f"Denied: {fields['reason']}"
+    engine.answer(int(need.key), user=user, token_version=fields["token_version"], text=text)
+    return "Denied"
+
+
+def answer_evaluation(need: InboxItem, user: User, fields: ActFields) -> str:
+    """Answer an evaluation: the same situation is decided again with the answer."""
+    engine.answer(
+        int(need.key),
+        user=user,
+        token_version=fields["token_version"],
+        text=fields["text"],
+        fact=fields["answer"],
+    )
+    return "Answered"
+
+
+def retry(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.move(int(need.key), user=user, token_version=fields["token_version"], reason=fields["reason"])
+    return "Runs again"
+
+
+def resolve(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.resolve(UUID(need.key), user=user, **fields)
+    return "Resolved"
+
+
+def unlock(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.resolve_deadlock(UUID(need.key), user=user, **fields)
+    return "Resolved"
+
+
+def supply(need: InboxItem, user: User, fields: ActFields) -> str:
+    """Supply metadata that a precondition asks for: the task is decided again with it."""
+    metadata = input_values(need.about["metadata"], fields["posted"], "metadata")
+    engine.supply(int(need.key), user=user, token_version=fields["token_version"], values=metadata)
+    return "Added"
+
+
+def hand_over(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.hand_over(
+        int(need.key), user=user, token_version=fields["token_version"], document=fields["document"]
+    )
+    return "Handed over"
+
+
+def release(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.release(int(need.key), user=user, token_version=fields["token_version"])
+    return "Released"
+
+
+def cancel(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.cancel(need.task.pk, actor=engine.Actor.person(user), reason=fields["reason"])
+    return "Cancelled"
+
+
+# Where a verb is offered
+
+
+def is_releasable(need: InboxItem, viewer: InboxViewer) -> bool:
+    """Return whether a person put it on hold, or it waits for other tasks."""
+    return "by" in need.about["wait"] or "depends_on" in need.about["wait"]
+
+
+def is_retryable(need: InboxItem, viewer: InboxViewer) -> bool:
+    return not is_releasable(need, viewer)
+
+
+def lacks_metadata(need: InboxItem, viewer: InboxViewer) -> bool:
+    return bool(need.about["metadata"])
+
+
+def lacks_handoff(need: InboxItem, viewer: InboxViewer) -> bool:
+    return HANDOFF in need.about["wait"]["missing"]
+
+
+def lacks_an_agent(need: InboxItem, viewer: InboxViewer) -> bool:
+    return any(name.startswith(f"{AGENT}:") for name in need.about["wait"]["missing"])
+
+
+def may_design(need: InboxItem, viewer: InboxViewer) -> bool:
+    return need.task.project in viewer.designable_projects
+
+
+# Where the others lead
+
+
+def review_url(need: InboxItem) -> str:
+    return reverse("gate-visit", args=[need.key])
+
+
+def question_url(need: InboxItem) -> str:
+    return reverse("gate-visit", args=[need.about["visit"]]) + f"#question-{need.key}"
+
+
+def completion_url(need: InboxItem) -> str:
+    return reverse("job-complete", args=[*need.keys, need.task.name, need.key])
+
+
+def editor_url(need: InboxItem) -> str:
+    return reverse("line-draw", args=[*need.keys, need.task.line.key])
+
+
+def impact_url(need: InboxItem) -> str:
+    return reverse("line-impact", args=[*need.keys, need.task.line.key])
+
+
+def agents_url(need: InboxItem) -> str:
+    return reverse("project-agents", args=[*need.keys])
+
+
+def task_url(need: InboxItem) -> str:
+    return need.task_url

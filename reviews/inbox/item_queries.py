@@ -1,0 +1,359 @@
+"""The queries behind the kinds: each finds what one person may act on, in a fixed number of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from django.db.models import Case, Q, QuerySet, Value, When, Window
+from django.db.models.functions import RowNumber
+
+from pipelines.engine.commands.supply_preconditions import metadata_inputs
+from pipelines.models import (
+    ASKS,
+    WAITING_FOR_INPUT,
+    Deadlock,
+    Escalation,
+    GateVisit,
+    Job,
+    Status,
+    Token,
+)
+from pipelines.models.plumbing.compiled_queries import fetch
+from pipelines.queries import versions
+from pipelines.routing.basics.plural import plural
+from pipelines.routing.document.evaluations import ANSWERS
+from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.waits import Sentence, blocker_words, wait_sentence
+from pipelines.templatetags.cuts import shortened
+from pipelines.web.tasks.escalation_cards import deadlock_card, escalation_card
+from pipelines.work.transport.local.instructions import instructions
+from reviews.decision.gates import approval_words, gate_of_visit
+from reviews.decision.review_access import ReviewFilter, decidable_visits
+from reviews.inbox.item import InboxItem, InboxViewer
+from reviews.models import ReviewQuestion
+from reviews.models.statements import PRESENT_KINDS
+
+# A page has to be readable: the rest of a kind shows up as these are done.
+LIMIT = 200
+# Columns of a task that may be large, and that no item shows
+HEAVY = ("context", "variables", "inputs", "visits", "edges", "rules", "rounds")
+TASK = ("task__project__owner", "task__line", "task__pinned")
+NOT_READ = (*(f"task__{name}" for name in HEAVY), "task__line__draft", "task__line__draft_text",
+            "task__line__draft_hands", "task__pinned__document")  # fmt: skip
+
+EVALUATION = Q(status=Status.BLOCKED, wait__has_key="evaluation")
+BLOCKED = Q(status=Status.BLOCKED) & ~Q(wait__has_any_keys=["question", "evaluation"])
+STUCK = Q(status=Status.STUCK)
+MISSING = Q(status=Status.HELD, wait__has_key="missing")
+IN_VAIN = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
+ON_HOLD = Q(status=Status.HELD) & (
+    ~Q(wait__has_any_keys=["missing", "escalation", "paused_by", "depends_on"]) | IN_VAIN
+)
+POSITIONS = {
+    "evaluation": EVALUATION,
+    "asks": ASKS,
+    "blocked": BLOCKED,
+    "stuck": STUCK,
+    "missing": MISSING,
+    "held": ON_HOLD,
+}
+WAITING = EVALUATION | ASKS | BLOCKED | STUCK | MISSING | ON_HOLD
+"""Positions that a person has to move on; each kind has some of them, and each position is of the first that fits."""
+
+
+def gates(viewer: InboxViewer) -> list[InboxItem]:
+    """Open gate visits where this person may decide now."""
+    places = decidable_visits(viewer.user, _within(viewer), LIMIT)
+    visits = (
+        GateVisit.objects.filter(pk__in=[visit_id for _at, visit_id in places])
+        .select_related(*TASK, "asked_by")
+        .defer(*NOT_READ, "asked_by__situation", "asked_by__trace")
+        .prefetch_related("votes")
+    )
+    by_id = {visit.pk: visit for visit in visits}
+    # One that was decided meanwhile is not there any more.
+    return [_gate(by_id[visit_id]) for _at, visit_id in places if visit_id in by_id]
+
+
+def _within(viewer: InboxViewer) -> ReviewFilter:
+    return ReviewFilter([project.pk for project in viewer.visible_projects], reader=viewer.user.pk)
+
+
+def _has_kind(viewer: InboxViewer, kind: str) -> bool:
+    """Return whether anybody may have an item of this kind: `reply`, `position`, `manual`, `escalation` or
+    `deadlock`."""
+    if viewer.present is None:
+        [there] = fetch(
+            PRESENT_KINDS,
+            {"user": viewer.user.pk, "projects": [project.pk for project in viewer.visible_projects]},
+        )
+        kinds = ("reply", "position", "manual", "escalation", "deadlock")
+        viewer.present = {kind for kind, is_present in zip(kinds, there, strict=True) if is_present}
+    return kind in viewer.present
+
+
+def replies(viewer: InboxViewer) -> list[InboxItem]:
+    """Questions that reviewers ask this person about a task of theirs, while the review is open."""
+    if not _has_kind(viewer, "reply"):
+        return []
+    rows = _open_questions(viewer).select_related(*TASK, "asked_by").defer(*NOT_READ).order_by("at")
+    return [
+        InboxItem(
+            "reply",
+            str(row.pk),
+            row.task,
+            str(row.asked_by),
+            Sentence(row.visible_text),
+            row.at,
+            Status.AWAITING_REVIEW,
+            icon="comment",
+            about={"visit": row.visit_id},
+        )
+        for row in rows[:LIMIT]
+    ]
+
+
+def _open_questions(viewer: InboxViewer) -> QuerySet[ReviewQuestion]:
+    waiting = ReviewQuestion.objects.filter(
+        asked=viewer.user, answered_at=None, task__project__in=viewer.visible_projects
+    )
+    return waiting.filter(visit__state=GateVisit.State.OPEN)
+
+
+def count_items(viewer: InboxViewer, most: int) -> int:
+    """Count what needs this person, up to `most` of each source; nothing of it is read."""
+    gates = len(decidable_visits(viewer.user, _within(viewer), most))
+    gates += _open_questions(viewer)[:most].count() if _has_kind(viewer, "reply") else 0
+    tokens = _waiting_positions(viewer).filter(WAITING)[:most].count() if _has_kind(viewer, "position") else 0
+    jobs = _by_hand(viewer)[:most].count() if _has_kind(viewer, "manual") else 0
+    alarms: list[Escalation | Deadlock] = []
+    alarms += _escalations(viewer)[:most] if _has_kind(viewer, "escalation") else ()
+    alarms += _deadlocks(viewer)[:most] if _has_kind(viewer, "deadlock") else ()
+    return gates + tokens + jobs + sum(_answers_for(viewer, row) for row in alarms)
+
+
+def _gate(visit: GateVisit) -> InboxItem:
+    line = versions.by_id(visit.asked_by.pinned_id)
+    gate = gate_of_visit(visit, line)
+    need = gate.approval.min_votes
+    have = sum(vote.word == "approve" for vote in visit.votes.all())
+    parts = [_round(visit.round)] if visit.round > 1 else []
+    parts += [words] if (words := approval_words(gate.approval, have)) else []
+    return InboxItem(
+        "gate",
+        str(visit.pk),
+        visit.task,
+        gate.name,
+        Sentence(gate.description or _rule(visit), " · ".join(parts)),
+        visit.opened_at,
+        Status.AWAITING_REVIEW,
+        visit.token_version,
+        visit.due_at,
+        "gate",
+        "manual",
+        votes=_votes(visit.round, have, need),
+    )
+
+
+def _votes(number: int, have: int, need: int) -> str:
+    counted = plural("%(n)s of %(m)s vote", "%(n)s of %(m)s votes", need) % {"n": have, "m": need}
+    return " · ".join(
+        filter(None, (_round(number).capitalize() if number > 1 else "", counted if need else ""))
+    )
+
+
+def _rule(visit: GateVisit) -> str:
+    """The rule that led here, for gates without a question of their own."""
+    evidence_rule = visit.evidence.get("rule")
+    line = versions.by_id(visit.asked_by.pinned_id)
+    words = {"station": station_name(line, visit.asked_by.station)}
+    if not evidence_rule or evidence_rule.get("id") not in line.rules_by_id:
+        return "{station} sent the task to this review.".format(**words)
+    rule = line.rules_by_id[evidence_rule["id"]][1]
+    words |= {"rule": rule.label, "when": describe(rule.when, called=partial(station_name, line))}
+    if not rule.label:
+        return "{station} sent the task to this review ({when}).".format(**words)
+    return "Rule “{rule}” of {station} sent the task to this review ({when}).".format(**words)
+
+
+def _round(number: int) -> str:
+    return f"round {number}"
+
+
+def evaluations(viewer: InboxViewer) -> Iterable[InboxItem]:
+    """Evaluations that only a person can still answer: the answer is the fact (law §3)."""
+    return _tokens(viewer, "evaluation")
+
+
+def questions(viewer: InboxViewer) -> Iterable[InboxItem]:
+    """A station asked something, by the signal `hold`."""
+    return (need for need in _tokens(viewer, "question", "asks") if need.icon != "tools")
+
+
+def approvals(viewer: InboxViewer) -> Iterable[InboxItem]:
+    """Stations that ask whether tools may be called: one word allows them, any other denies them."""
+    return (need for need in _tokens(viewer, "approval", "asks") if need.icon == "tools")
+
+
+def blocked(viewer: InboxViewer) -> Iterable[InboxItem]:
+    """Blocked by an outcome or a rule, without a question."""
+    return _tokens(viewer, "blocked")
+
+
+def stuck(viewer: InboxViewer) -> Iterable[InboxItem]:
+    return _tokens(viewer, "stuck")
+
+
+def missing(viewer: InboxViewer) -> Iterable[InboxItem]:
+    """Held until the preconditions of a forward move are there (law §8)."""
+    return _tokens(viewer, "missing")
+
+
+def on_hold(viewer: InboxViewer) -> Iterable[InboxItem]:
+    """Held by a person, because nothing has changed since a rejection, or for a task that did not complete."""
+    return _tokens(viewer, "held")
+
+
+def escalations(viewer: InboxViewer) -> Iterator[InboxItem]:
+    """Open escalations for a role that this person has."""
+    if not _has_kind(viewer, "escalation"):
+        return
+    rows = (
+        _escalations(viewer)
+        .select_related(*TASK, "token", "deadlock")
+        .defer(*NOT_READ)
+        .iterator(chunk_size=LIMIT)
+    )
+    # Who may answer is decided here, so SQL cannot limit how many are read
+    for row in islice((row for row in rows if _answers_for(viewer, row)), LIMIT):
+        view = escalation_card(row, row.task, may=True)
+        yield InboxItem(
+            "escalation", str(row.pk), row.task, view.station or row.task.line.name, view.sentence,
+            row.opened_at, Status.HELD, 0, row.due_at, about={"each": view},
+        )  # fmt: skip
+
+
+def deadlocks(viewer: InboxViewer) -> Iterator[InboxItem]:
+    """Open deadlocks for a role that this person has."""
+    if not _has_kind(viewer, "deadlock"):
+        return
+    rows = _deadlocks(viewer).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
+    for row in islice((row for row in rows if _answers_for(viewer, row)), LIMIT):
+        view = deadlock_card(row, may=True)
+        place = ", ".join(dict.fromkeys(party["station"] for party in row.parties))
+        yield InboxItem(
+            "deadlock", str(row.pk), row.task, place or row.task.line.name, view.sentence,
+            row.found_at, Status.HELD, about={"each": view},
+        )  # fmt: skip
+
+
+def _escalations(viewer: InboxViewer) -> QuerySet[Escalation]:
+    rows = Escalation.objects.filter(task__project__in=viewer.visible_projects, state=Escalation.State.OPEN)
+    # Only those of the task: line and version are not joined here
+    rows = rows.select_related("task", "deadlock").defer(*NOT_READ[: len(HEAVY)])
+    return rows.order_by("opened_at", "pk")
+
+
+def _deadlocks(viewer: InboxViewer) -> QuerySet[Deadlock]:
+    rows = Deadlock.objects.filter(
+        task__project__in=viewer.visible_projects, state=Deadlock.State.OPEN, escalation=None
+    )
+    return rows.select_related("task").defer(*NOT_READ[: len(HEAVY)]).order_by("found_at", "pk")
+
+
+def _by_hand(viewer: InboxViewer) -> QuerySet[Job]:
+    return Job.objects.filter(
+        kind="manual", state=Job.State.RUNNING, task__project__in=viewer.operable_projects
+    )
+
+
+def _waiting_positions(viewer: InboxViewer) -> QuerySet[Token]:
+    """Positions of tasks where one waits for a person. Such a status of a position is also that of its task (law §1),
+    and of tasks there is an index by line and status."""
+    tasks = Q(
+        task__line__project__in=viewer.operable_projects,
+        task__status__in=(Status.STUCK, Status.BLOCKED, Status.HELD),
+    )
+    return Token.objects.filter(tasks, ended_at__isnull=True, forked=False)
+
+
+def _answers_for(viewer: InboxViewer, row: Escalation | Deadlock) -> bool:
+    return viewer.roles[row.task.project_id].may_answer(row.roles, viewer.user)
+
+
+def manual(viewer: InboxViewer) -> Iterator[InboxItem]:
+    """Manual stations that wait for whoever does them."""
+    if not _has_kind(viewer, "manual"):
+        return
+    jobs = _by_hand(viewer).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
+    for job in jobs[:LIMIT]:
+        station = versions.by_id(job.pinned_id).station(job.station)
+        says = instructions(job).strip() or "Manual station."
+        yield InboxItem(
+            "manual", str(job.pk), job.task, station.name, Sentence(shortened(says, 500)), job.created_at,
+            WAITING_FOR_INPUT, job.token.version, icon="manual",
+        )  # fmt: skip
+
+
+def _tokens(viewer: InboxViewer, kind: str, among: str = "") -> list[InboxItem]:
+    """Living positions, with what each waits for as the task page says it. `among`: of `POSITIONS`, if not `kind`."""
+    if viewer.positions is None:
+        viewer.positions = _positions(viewer) if _has_kind(viewer, "position") else {}
+    ids = viewer.positions.get(among or kind)
+    if not ids:
+        return []
+    rows = Token.objects.filter(pk__in=ids).select_related(*TASK).defer(*NOT_READ)
+    tokens = list(rows.order_by("changed_at", "pk"))
+    details = _last_reports(tokens) if kind == "blocked" else {}
+    return [_token(kind, token, *details.get(token.pk, ("", ()))) for token in tokens]
+
+
+def _positions(viewer: InboxViewer) -> dict[str, list[int]]:
+    """The ids of the first `LIMIT` of each of `POSITIONS`, of one statement: most are empty most of the time."""
+    # SQL takes the first that fits, in the order of POSITIONS
+    among = Case(*(When(which, then=Value(name)) for name, which in POSITIONS.items()))
+    ranked = _waiting_positions(viewer).filter(WAITING).annotate(among=among)
+    ranked = ranked.annotate(rank=Window(RowNumber(), partition_by="among", order_by=("changed_at", "pk")))
+    positions: dict[str, list[int]] = {}
+    for name, token in ranked.filter(rank__lte=LIMIT).values_list("among", "pk"):
+        positions.setdefault(name, []).append(token)
+    return positions
+
+
+def _last_reports(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
+    """The summary and blockers of the last job of each."""
+    jobs = Job.objects.filter(token__in=tokens).order_by("token_id", "-pk").distinct("token_id")
+    rows = jobs.values_list("token_id", "summary", "outcome__blockers")
+    return {token: (summary, blockers or []) for token, summary, blockers in rows}
+
+
+def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> InboxItem:
+    line = versions.by_id(token.task.pinned_id)
+    station = line.stations_by_key.get(token.station)
+    return InboxItem(
+        kind,
+        str(token.pk),
+        token.task,
+        station_name(line, token.station),
+        wait_sentence(token, line, summary) or Sentence("It waits."),
+        token.changed_at,
+        WAITING_FOR_INPUT if token.asks_question else token.status,
+        token.version,
+        icon=str(station.work.get("kind", "other")) if station else "other",
+        about={
+            "wait": token.wait,
+            "answers": _answers(token),
+            "metadata": metadata_inputs(line, token),
+            "blockers": [blocker_words(blocker) for blocker in blockers],
+        },
+    )
+
+
+def _answers(token: Token) -> tuple[str, ...]:
+    """The two possible answers to an evaluation."""
+    evaluation = token.wait.get("evaluation") or {}
+    return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())

@@ -1,0 +1,251 @@
+"""The page “Inbox”: everything for which this person must act, each with its own verb and form in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pipelines.errors import Conflict, Invalid, Refused
+from pipelines.models import GateVisit, Job, Task, Token
+from pipelines.routing.document.line import Problem
+from pipelines.web.shell.forms import first_error, posted_metadata
+from pipelines.web.shell.page import (
+    REFUSALS,
+    SignedInRequest,
+    crumbs,
+    is_fragment_request,
+    show,
+    sign_in_required,
+)
+from pipelines.web.shell.scope import scope_of
+from pipelines.web.tasks.start import StartField, start_fields
+from reviews.inbox.item import Act, InboxKind, InboxViewer
+from reviews.inbox.kinds import BY_KEY, OfferedItem, count, needs, offer
+from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
+from reviews.inbox.panels import panels_of
+from reviews.review.list_pane import count_running, pane_context
+from reviews.review.task_work import TaskWork
+
+WORKED = (Token, Job)
+"""What belongs to whoever operates; the others ask whom they name."""
+TYPED = ("text", "reason", "answer", "document")
+CHOSEN = ("word", "route", "output")
+
+
+@dataclass(frozen=True)
+class InboxRow:
+    """A need as the page draws it. `fault`: why it was refused just now; `opened`: the verb whose form stays open, with
+    what was `typed`."""
+
+    found: OfferedItem
+    fault: str = ""
+    opened: str = ""
+    typed: dict[str, str] = field(default_factory=lambda: dict.fromkeys((*TYPED, *CHOSEN), ""))
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def metadata(self) -> list[StartField]:
+        """The fields for what its task misses, each with what is wrong with it."""
+        need = self.found.need
+        return start_fields(
+            need.about["metadata"], self.typed if self.opened else None, self.problems, "metadata", need.id
+        )
+
+
+@require_safe
+@sign_in_required
+def home_panels(request: SignedInRequest) -> HttpResponse:
+    """The panels of Home that are about people."""
+    scope = scope_of(request, "needs-me")
+    viewer, now = InboxViewer(request.user, of=scope.projects), timezone.now()
+    offered_items = needs(viewer)
+    panels = panels_of(request.user, viewer, offered_items, now)
+    context = {"panels": panels, "now": now, "total": len(offered_items)}
+    return render(
+        request, "reviews/inbox/first.html", {**context, "scope": scope, "running": count_running(viewer)}
+    )
+
+
+def show_item(
+    request: SignedInRequest,
+    selection: ReviewList,
+    kind: InboxKind,
+    key: str,
+    *,
+    opened: bool = True,
+    listed: dict[str, Any] | None = None,
+) -> HttpResponse | None:
+    """Show one item beside its list, with what it is about; None if it does not need this person. `listed`:
+    the list, where it was read."""
+    viewer = InboxViewer(request.user, of=selection.scope.visible_projects)
+    need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
+    if need is None:
+        return None
+    return _show(request, selection, InboxRow(offer(kind, need, viewer)), opened=opened, listed=listed)
+
+
+def _show(
+    request: SignedInRequest,
+    selection: ReviewList,
+    row: InboxRow,
+    *,
+    opened: bool = True,
+    status: int = 200,
+    listed: dict[str, Any] | None = None,
+) -> HttpResponse:
+    need = row.found.need
+    context: dict[str, Any] = {
+        "row": row,
+        "need": need,
+        "work": TaskWork(need.task, request.GET),
+        "opened": opened,
+        "query": selection.query,
+        "scope": selection.scope,
+    }
+    return show(
+        request,
+        "reviews/inbox/item.html",
+        section="needs",
+        trail=crumbs(("Inbox", selection.address), need.task.name),
+        status=status,
+        live_project=selection.scope.hint_source,
+        **context,
+        **(listed or pane_context(request, selection, need.id)),
+    )
+
+
+@require_safe
+@sign_in_required
+def number(request: SignedInRequest) -> HttpResponse:
+    """The number beside “Inbox”."""
+    viewer = InboxViewer(request.user, of=scope_of(request, "needs-me").projects)
+    return HttpResponse(count(viewer))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@sign_in_required
+def item(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
+    """Show one item; a POST runs one of its verbs."""
+    if request.method == "POST":
+        return _act(request, kind, key)
+    of_kind = BY_KEY.get(kind)
+    if of_kind is None:
+        raise Http404
+    if of_kind.model is GateVisit:
+        return redirect("gate-visit", visit=_uuid(key))
+    selection = review_list(request, NEEDS_ME)
+    if is_fragment_request(request, "work"):
+        subject = _subject(InboxViewer(request.user, of=selection.scope.visible_projects), of_kind, key)
+        return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task, request.GET)})
+    return show_item(request, selection, of_kind, key) or _too_late(
+        request, InboxViewer(request.user), of_kind, key
+    )
+
+
+def _uuid(key: str) -> UUID:
+    try:
+        return UUID(key)
+    except ValueError as error:
+        raise Http404 from error
+
+
+def _act(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
+    """Run one verb on one item. A refusal preserves what was typed, and says who was first."""
+    viewer, of_kind = InboxViewer(request.user), BY_KEY.get(kind)
+    if of_kind is None:
+        raise Http404
+    need = next((candidate for candidate in of_kind.query(viewer) if candidate.key == key), None)
+    if need is None:
+        return _too_late(request, viewer, of_kind, key)
+    offered = offer(of_kind, need, viewer)
+    verb = offered.act(request.POST.get("verb", ""))
+    if verb is None:
+        return _refused(request, InboxRow(offered, "Choose what to do."), 422)
+    typed = {name: request.POST.get(name, "").replace("\0", "") for name in (*TYPED, *CHOSEN)}
+    typed |= posted_metadata(request.POST)
+    form = verb.form(request.POST)
+    if not form.is_valid():
+        return _refused(request, InboxRow(offered, first_error(form), verb.key, typed), 422)
+    try:
+        done = verb.act(need, request.user, form.cleaned_data)
+    except Refused as problem:
+        again = next((candidate for candidate in of_kind.query(viewer) if candidate.key == key), None)
+        if again is None:
+            return _too_late(request, viewer, of_kind, key)
+        status = 409 if isinstance(problem, Conflict) else 422
+        faults = problem.problems if isinstance(problem, Invalid) else ()
+        row = InboxRow(offer(of_kind, again, viewer), str(problem), verb.key, typed, faults)
+        return _refused(request, row, status)
+    return _done(request, offered, verb, done)
+
+
+def _done(request: SignedInRequest, offered: OfferedItem, verb: Act, words: str) -> HttpResponse:
+    if not _in_place(request):
+        messages.success(request, f"{words}: {offered.need.task.name}")
+        return redirect(_back(request))
+    response = render(request, "reviews/inbox/done.html", {"need": offered.need, "words": words})
+    response["HX-Trigger"] = "gl:inbox"
+    return response
+
+
+def _refused(request: SignedInRequest, row: InboxRow, status: int) -> HttpResponse:
+    if not _in_place(request):
+        return _show(request, review_list(request, NEEDS_ME), row, status=status)
+    context = {"row": row, "query": request.GET.urlencode(), "scope": scope_of(request, "needs-me")}
+    response = render(request, "reviews/inbox/row.html", context, status=status)
+    # The row in place of the old one, wherever the form would have put its answer
+    response["HX-Retarget"] = f"#need-{row.found.need.id}"
+    return response
+
+
+def _subject(viewer: InboxViewer, kind: InboxKind, key: str) -> Any:
+    """Return what an item of this kind is about: of a project that the person sees, and, where it is work,
+    works in."""
+    subject: Any
+    subjects = kind.model._default_manager.select_related("task__project__owner")
+    try:
+        subject = subjects.filter(
+            # A number or a UUID, as the model has it; it raises for a text that is neither
+            pk=kind.model._meta.pk.to_python(key),
+            task__project__in=viewer.visible_projects,
+        ).first()
+    except ValidationError:
+        subject = None
+    if subject is None:
+        raise Http404
+    if kind.model in WORKED and subject.task.project not in viewer.operable_projects:
+        raise PermissionDenied(REFUSALS["operate"])
+    return subject
+
+
+def _too_late(request: SignedInRequest, viewer: InboxViewer, kind: InboxKind, key: str) -> HttpResponse:
+    """There is no such item for this person: never was, may not act on it, or somebody was faster."""
+    task: Task = _subject(viewer, kind, key).task
+    words = "Somebody was faster: this no longer needs you."
+    words_of = [request.POST.get(name, "") for name in TYPED] + [*posted_metadata(request.POST).values()]
+    typed = " ".join(filter(None, (text.strip() for text in words_of)))
+    if not _in_place(request):
+        messages.warning(request, f"{task.name}: {words} {typed}".strip())
+        return redirect(_back(request))
+    context = {"task": task, "id": f"{kind.key}-{key}", "words": words, "typed": typed}
+    response = render(request, "reviews/inbox/gone.html", context, status=409)
+    response["HX-Retarget"] = f"#need-{kind.key}-{key}"
+    return response
+
+
+def _in_place(request: SignedInRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def _back(request: SignedInRequest) -> str:
+    query = request.GET.urlencode()
+    return reverse("needs-me") + (f"?{query}" if query else "")

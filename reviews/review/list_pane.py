@@ -1,0 +1,67 @@
+"""The left pane: a list of the inbox with its tabs, filters and rows, beside whatever is open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from pipelines.models import Job, Status, Task
+from pipelines.queries.line_filter import choices
+from pipelines.web.shell.page import SignedInRequest
+from reviews.decision.entitlements import Entitlements
+from reviews.inbox.item import InboxViewer
+from reviews.inbox.list_selection import NEEDS_ME, OLDEST, STATES_OF, TABS, ReviewList, parse_place
+from reviews.inbox.lists import list_page, tab_counts
+
+SORTS = (("", "Due first"), (OLDEST, "Oldest first"))
+
+
+def pane_context(
+    request: SignedInRequest, selection: ReviewList, selected: str = "", standings: Entitlements | None = None
+) -> dict[str, Any]:
+    """Return what the pane's templates need. `selected`: the key of the row that is open."""
+    after = parse_place(request.GET.get("after", ""))
+    page = list_page(request.user, selection, timezone.now(), after, standings, request.GET.get("rows", ""))
+    counts = tab_counts(request.user, selection)
+    if selection.tab == NEEDS_ME and not selection.filtered:
+        counts[NEEDS_ME] = page.waiting_words
+    viewer = InboxViewer(request.user, of=selection.scope.projects)
+    return {
+        "lists": [(key, label, selection.tab_address(key), counts.get(key, "")) for key, label in TABS],
+        "tab": selection.tab,
+        "listed": selection,
+        "page": page,
+        "listed_kinds": [(kind, count, selection.with_(kind=kind.key)) for kind, count in page.kinds],
+        "items": page.rows,
+        "now": timezone.now(),
+        "selected": selected,
+        "sorts": SORTS,
+        "line_choices": choices(selection.scope.projects),
+        "gate_choices": selection.gates,
+        "state_choices": STATES_OF[selection.tab],
+        "running": count_running(viewer) if selection.tab == NEEDS_ME else None,
+    }
+
+
+def pane_fragment(request: SignedInRequest, selection: ReviewList) -> HttpResponse | None:
+    """The list alone, or the rows that come next, where a page asks for them."""
+    name = request.GET.get("fragment", "")
+    if name not in ("list", "more"):
+        return None
+    context = {**pane_context(request, selection, request.GET.get("selected", "")), "scope": selection.scope}
+    return render(request, f"reviews/_{'list' if name == 'list' else 'rows'}.html", context)
+
+
+def count_running(viewer: InboxViewer) -> int:
+    """Tasks that move without anybody."""
+    moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
+    tasks = Task.objects.filter(line__project__in=viewer.visible_projects, status__in=moving)
+    by_hand = Job.objects.filter(
+        kind="manual", state=Job.State.RUNNING, task__project__in=viewer.visible_projects
+    )
+    # Of those that run: one that is queued shows no work that somebody does by hand.
+    others = by_hand.filter(task__status__in=(Status.RUNNING, Status.EVALUATING)).values("task")
+    return tasks.exclude(pk__in=others).count()
