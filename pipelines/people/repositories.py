@@ -268,7 +268,7 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
             address=repository.title,
             credential=repository.credential,
         )
-    guard, access, proposal = _guard(), host_access(repository, of_host), None
+    guard, access, proposal, probe = _guard(), host_access(repository, of_host), None, None
     pushes = repository.pushing != Repository.Pushing.NOBODY
     try:
         if missing:
@@ -299,6 +299,9 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
         check = ConnectionCheck("host", host.ok, host.said, seconds=round(time.monotonic() - began, 1))
         checks.append({**check.to_dict(), "branch": host.branch, "required": list(host.required)})
     stored_proposal = {**proposal.to_dict(), TYPED: typed} if proposal else None
+    if probe is not None and probe.settled:
+        # What is checked out there changes with the work of people: the next look must mean the same branch
+        Repository.objects.filter(pk=repository.pk, default_branch="").update(default_branch=probe.branch)
     # These fields alone: settings that somebody changed during the test stay changed
     Repository.objects.filter(pk=repository.pk).update(tested=checks, tested_at=now, proposed=stored_proposal)
     return checks

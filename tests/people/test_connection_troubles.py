@@ -243,14 +243,31 @@ def test_a_complete_clone_with_the_mark_of_a_partial_one_is_taken(
 
 
 def test_both_remedies_for_a_branch_that_is_checked_out_help(
-    client: Client, world: World, source: Path
+    signed_in: As, client: Client, world: World, source: Path
 ) -> None:
     for folder in (source, bare(source)):
         allow(world.project.owner, folder)
     assert of(checks_of(client, world, str(source)), "push")["ok"] is False
     git(source, "checkout", "-q", "-b", "mine")
-    assert all(check["ok"] for check in checks_of(client, world, str(source), default_branch="main"))
+    made = Repository.objects.get(address=str(source))
+    signed_in(world.admin).post(at(world, "project-repository-test", made.pk))
+    made.refresh_from_db()
+    failed = [check for check in made.tested or () if not check["ok"]]
+    assert not failed, "it does not turn to the branch that is checked out now"
+    assert made.default_branch == "main"
     assert all(check["ok"] for check in checks_of(client, world, str(source.parent / "app.git")))
+
+
+def test_a_clone_in_which_somebody_works_starts_from_the_branch_it_was_cloned_for(
+    client: Client, world: World, source: Path
+) -> None:
+    """Whoever had a branch of their own checked out was told that tasks start from that one."""
+    clone = source.parent / "clone"
+    git(source, "clone", "-q", str(source), str(clone))
+    git(clone, "checkout", "-q", "-b", "mine")
+    allow(world.project.owner, clone)
+    assert of(checks_of(client, world, str(clone)), "branch")["said"] == "main"
+    assert all(check["ok"] for check in Repository.objects.get().tested or ())
 
 
 def test_a_repository_that_is_only_read_may_be_checked_out(

@@ -7,6 +7,7 @@ from pathlib import Path
 from stat import S_ISDIR
 
 from dulwich.objects import S_ISGITLINK, Commit, ObjectID, Tag, Tree
+from dulwich.refs import HEADREF, Ref
 from dulwich.repo import Repo
 
 SHALLOW = (
@@ -67,6 +68,19 @@ def checked_out(repository: Repo, branch: str) -> bool:
     if not repository.bare:
         heads.append(control / "HEAD")
     return any(_head(place) == f"{SYMBOLIC}{HEADS}{branch}" for place in heads if place.is_file())
+
+
+def clone_branch(repository: Repo) -> str:
+    """Return the branch from which tasks start in a folder in which somebody works: the one that the repository was
+    cloned for, else the one that is checked out now. "" where nobody works in it: there HEAD says it."""
+    if repository.bare:
+        return ""
+    symrefs = repository.refs.get_symrefs()
+    cloned = symrefs.get(Ref(b"refs/remotes/origin/HEAD"), b"").decode(errors="surrogateescape")
+    branch = cloned.removeprefix("refs/remotes/origin/")
+    if branch and f"{HEADS}{branch}".encode(errors="surrogateescape") in repository.refs.allkeys():
+        return branch
+    return symrefs.get(HEADREF, b"").decode(errors="surrogateescape").removeprefix(HEADS)
 
 
 def _head(place: Path) -> str:

@@ -49,8 +49,9 @@ class ConnectionCheck:
 @dataclass
 class Probe:
     """The checks of one repository, one after the other, without changing anything: what one found, the next ones go
-    by. `branch`: "" is the one of HEAD; `pushes`: whether pushing matters; `wanted`: names on top whose texts are read
-    into `files`, which is None where they were not looked at."""
+    by. `branch`: "" is the one of HEAD, or that of `settled` in a folder in which somebody works; `pushes`: whether
+    pushing matters; `wanted`: names on top whose texts are read into `files`, which is None where they were not looked
+    at."""
 
     remote: Remote
     branch: str
@@ -58,6 +59,7 @@ class Probe:
     wanted: Collection[str] = ()
     files: RepositoryFiles | None = None
     commit: str = ""
+    settled: str = ""
 
     def run(self) -> list[ConnectionCheck]:
         self.references = References({})
@@ -75,7 +77,8 @@ class Probe:
 
     def _default(self) -> ConnectionFact:
         references = self.references
-        name = self.branch or references.head
+        self.settled = self.remote.clone_branch()
+        name = self.branch or self.settled or references.head
         commit = references.branch_commit(name)
         if not references.refs:
             raise GitRefused("The repository is empty. Push a first commit to it.")

@@ -23,7 +23,7 @@ from dulwich.repo import Repo
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.work.git.addresses import RepositoryAddress
 from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
-from pipelines.work.git.folder_state import SHALLOW, checked_out
+from pipelines.work.git.folder_state import SHALLOW, checked_out, clone_branch
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
 from pipelines.work.git.sizes import check_folder, check_pack
 from pipelines.work.git.ssh import open_ssh_client
@@ -285,10 +285,19 @@ class Remote:
                 raise GitRefused(
                     f"{branch} is checked out in that folder: a merge would change it below whoever works there. "
                     f"In the folder above it, run {command} and connect {name.removesuffix('.git')}-bare.git in its "
-                    f"place; what is merged you pull from there. Or check out another branch in {name}, and enter "
-                    f"{branch} as the default branch.",
+                    f"place; what is merged you pull from there. Or check out another branch in {name}, such as by "
+                    f"git switch -c work, and try again: {branch} stays the branch of its tasks.",
                     PUSH_REFUSED,
                 )
+
+    def clone_branch(self) -> str:
+        """Return the branch from which tasks start where it is a folder in which somebody works, "" anywhere else: HEAD
+        is there what they have checked out at the moment. :raises GitRefused"""
+        if self.address.scheme != "folder":
+            return ""
+        self.check_folder()
+        with closing(Repo(self.address.path)) as there:
+            return clone_branch(there)
 
     def push_refusal(self) -> str:
         """Return why pushing is not allowed; "" where it is, as far as can be known without pushing."""
