@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from pipelines.api.auth import Request, person_of
 from pipelines.api.drafts import DRAFT
 from pipelines.api.lookup import COSTS, Operations, action_required, in_turn, saving_in_turn
-from pipelines.api.scenarios import MissingOut
 from pipelines.api.schemas import StrictBody
 from pipelines.api.walks import WalkIn, scenario_of
 from pipelines.engine.core import payload as payloads
@@ -25,6 +24,7 @@ from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import ScenarioReport
 from pipelines.routing.simulate.run import ScenarioResult, expectation, run_scenario
+from pipelines.routing.simulate.scenario_generation import MissingScenario
 
 router = Operations("scenarios", COSTS)
 SCENARIOS = DRAFT + "/scenarios"
@@ -86,7 +86,7 @@ class DraftGeneratedOut(DraftScenariosOut):
     """`missing`: rules that have none, and why; `stopped`: the time was over before every rule was searched for to the
     end."""
 
-    missing: list[MissingOut]
+    missing: tuple[MissingScenario, ...]
     stopped: bool
     made: int
 
@@ -126,7 +126,7 @@ def generate(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any
     rows, made = scenarios.generate_for(line, subject, user, now, scenarios.time_limit())
     report = scenarios.run_against(line, subject, now=now)
     more = {
-        "missing": [gap.to_dict() for gap in made.missing],
+        "missing": made.missing,
         "stopped": made.stopped,
         "made": len(rows),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ninja import Query
 from pydantic import BaseModel
 
@@ -15,19 +17,11 @@ from pipelines.work import logs
 router = Operations("tasks")
 
 
-class LogLineOut(BaseModel):
-    """`number` counts from 1 within the attempt; `seconds` since the attempt began."""
-
-    number: int
-    seconds: float
-    text: str
-
-
 class LogOut(BaseModel):
     """`next`: where to go on, as `from`; `complete`: nothing more will come."""
 
     attempt: int
-    lines: list[LogLineOut]
+    lines: list[logs.LogLine]
     next: int
     complete: bool
 
@@ -53,10 +47,7 @@ def log(
     piece = logs.read(job, attempt or job.attempt, min(max(position, 0), 2**62))
     return LogOut(
         attempt=attempt or job.attempt,
-        lines=[
-            LogLineOut(number=log_line.number, seconds=log_line.seconds, text=escape_hidden(log_line.text))
-            for log_line in piece.lines
-        ],
+        lines=[replace(log_line, text=escape_hidden(log_line.text)) for log_line in piece.lines],
         next=piece.next,
         complete=piece.complete,
     )

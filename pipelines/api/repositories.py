@@ -20,6 +20,7 @@ from pipelines.people.repositories import RepositorySettings
 from pipelines.queries.allowed_folders import displayed_address
 from pipelines.queries.protections import protection_of, protections_of
 from pipelines.routing.guarantees.protection import Protection
+from pipelines.work.git.probe import ConnectionCheck
 
 router = Operations("repositories", COSTS)
 MOST_NOTICES = 100
@@ -69,28 +70,6 @@ class RepositoryPut(RepositoryIn):
     protection: ProtectionIn | None = None
 
 
-class ConnectionCheckOut(BaseModel):
-    """`ok` is null where something before it failed; `said` is the fact, or why not; `warning`: what will not
-    work all the same, with its remedy."""
-
-    check: str
-    ok: bool | None
-    said: str
-    commit: str
-    seconds: float
-    warning: str = ""
-
-
-class ProtectionOut(BaseModel):
-    """Rules that hold: of the project and of its owner, all together."""
-
-    approvals: int
-    groups: list[str]
-    gates: list[str]
-    four_eyes: bool
-    changed_by: str
-
-
 class RepositoryOut(BaseModel):
     """`address`: of a folder of the server its name, unless an administrator of the installation asks. `protection`:
     null where nothing is asked for."""
@@ -105,10 +84,10 @@ class RepositoryOut(BaseModel):
     host_credential: str
     host_app: str
     hook_secret: str
-    tested: list[ConnectionCheckOut] | None
+    tested: list[ConnectionCheck] | None
     tested_at: datetime | None
     used_in: list[str]
-    protection: ProtectionOut | None
+    protection: Protection | None
 
 
 class NoticeOut(BaseModel):
@@ -160,15 +139,15 @@ def put(request: Request, project: Project, name: str, payload: RepositoryPut) -
     return _out(known, [line.key for line in lines], by, protection_of(known))
 
 
-@router.put("/owners/{owner}/protection", response=ProtectionOut, summary="Protect all repositories")
-def protect_all(request: Request, owner: str, payload: ProtectionIn) -> ProtectionOut:
+@router.put("/owners/{owner}/protection", response=Protection, summary="Protect all repositories")
+def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protection:
     """Protect every repository of every project of the owner. The caller has the role Admin
     in all of them."""
     project = existing(access.visible_projects(request.auth).filter(owner__key=owner))
     of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
     by, now = person_of(request.auth), timezone.now()
     protections.protect_all(project.owner, payload.rules, by=by, of_owner=of_owner, now=now)
-    return ProtectionOut(**protections.owner_protection(project.owner).to_dict())
+    return protections.owner_protection(project.owner)
 
 
 @router.delete(PROJECT + "/repositories/{name}", response={204: None}, summary="Disconnect a repository")
@@ -179,19 +158,16 @@ def delete(request: Request, project: Project, name: str) -> None:
 
 @router.post(
     PROJECT + "/repositories/{name}/test",
-    response=list[ConnectionCheckOut],
+    response=list[ConnectionCheck],
     summary="Test the connection to a repository",
 )
 @action_required("repositories")
 @in_turn
-def test(request: Request, project: Project, name: str) -> list[ConnectionCheckOut]:
+def test(request: Request, project: Project, name: str) -> list[ConnectionCheck]:
     """Test the repository and list the results, one by one; it takes as long as the server does."""
     known = _get_repository(project, name)
     by = person_of(request.auth)
-    return [
-        ConnectionCheckOut(**check)
-        for check in repositories.test_connection(known, by=by, now=timezone.now())
-    ]
+    return [ConnectionCheck(**check) for check in repositories.test(known, by=by, now=timezone.now())]
 
 
 @router.get(
@@ -255,7 +231,7 @@ def _out(
     repository: Repository, used_in: list[str], person: User | None, protection: Protection | None
 ) -> RepositoryOut:
     tested = (
-        None if repository.tested is None else [ConnectionCheckOut(**result) for result in repository.tested]
+        None if repository.tested is None else [ConnectionCheck(**result) for result in repository.tested]
     )
     return RepositoryOut(
         name=repository.name,
@@ -271,5 +247,5 @@ def _out(
         tested=tested,
         tested_at=repository.tested_at,
         used_in=used_in,
-        protection=ProtectionOut(**protection.to_dict()) if protection else None,
+        protection=protection or None,
     )

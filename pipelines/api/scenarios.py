@@ -17,6 +17,7 @@ from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
 from pipelines.models import Line, Scenario
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS
+from pipelines.routing.simulate.scenario_generation import MissingScenario
 
 router = Operations("scenarios", CHANGES)
 SCENARIOS = LINE + "/scenarios"
@@ -66,18 +67,9 @@ class GenerateIn(StrictBody):
     against: Literal["live", "draft"] | StrictInt | None = None
 
 
-class MissingOut(BaseModel):
-    """A rule without a scenario. `kind`: `never` (proved) or `not found`."""
-
-    rule: str
-    station: str
-    kind: str
-    why: str
-
-
 class GeneratedOut(BaseModel):
     scenarios: list[ScenarioOut]
-    missing: list[MissingOut]
+    missing: tuple[MissingScenario, ...]
     stopped: bool
     """Before every rule was searched for to the end: a request searches for ten seconds."""
 
@@ -142,7 +134,7 @@ def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     )
     return GeneratedOut(
         scenarios=[ScenarioOut.of(row) for row in rows],
-        missing=[MissingOut(**gap.to_dict()) for gap in generated.missing],
+        missing=generated.missing,
         stopped=generated.stopped,
     )
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
 from pipelines.api.drafts import DRAFT
-from pipelines.api.logs import LogLineOut
 from pipelines.api.lookup import COSTS, Operations, action_required, in_turn
 from pipelines.api.schemas import StrictBody
 from pipelines.lines import trials
@@ -19,6 +18,7 @@ from pipelines.lines.trials import TrialRequest
 from pipelines.models import Job, Line, StationTrial
 from pipelines.routing.basics.hidden_characters import escape_hidden, escape_hidden_json
 from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.work.logs import LogLine
 
 router = Operations("drafts", COSTS)
 ADDRESS = DRAFT + "/trials"
@@ -46,7 +46,7 @@ class TrialOut(BaseModel):
     state: str
     word: str
     why: str
-    lines: list[LogLineOut]
+    lines: list[LogLine]
     next: int
     complete: bool
     outcome: dict[str, Any] | None
@@ -140,9 +140,9 @@ def _trial_out(trial: StationTrial, position: int) -> TrialOut:
     )
 
 
-def _log_line_out(number: int, text: str) -> LogLineOut:
+def _log_line_out(number: int, text: str) -> LogLine:
     seconds, _tab, log_text = text.partition("\t")
-    return LogLineOut(number=number, seconds=float(seconds), text=escape_hidden(log_text))
+    return LogLine(number=number, seconds=float(seconds), text=escape_hidden(log_text))
 
 
 def _recorded_run_out(job: Job) -> RecordedRunOut:

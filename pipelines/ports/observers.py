@@ -217,8 +217,9 @@ class CommentMention:
 
 
 @dataclass(frozen=True)
-class QuestionRaised:
-    """A reviewer asked the requester (`user_id`) of a task about what is under review. `name`: of whoever asks."""
+class _ReviewQuestion:
+    """A question about what is under review, or its answer. `by_id` and `name`: who wrote it; `user_id`: for whom;
+    `text`: the question."""
 
     question_id: int
     visit_id: uuid.UUID
@@ -231,19 +232,12 @@ class QuestionRaised:
     at: datetime
 
 
-@dataclass(frozen=True)
-class QuestionAnswered:
-    """The requester answered. `name`: of whoever answers; `user_id`: whoever asked; `text`: the question."""
+class ReviewerAsked(_ReviewQuestion):
+    """A reviewer asked the requester of a task about what is under review."""
 
-    question_id: int
-    visit_id: uuid.UUID
-    task_id: int
-    project_id: int
-    by_id: int
-    name: str
-    user_id: int
-    text: str
-    at: datetime
+
+class ReviewerTold(_ReviewQuestion):
+    """The requester answered whoever asked."""
 
 
 @dataclass(frozen=True)

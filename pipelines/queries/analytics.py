@@ -61,6 +61,14 @@ class RuleNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class AppliedPolicy:
+    """`knob`: the option of the policy with its value. `outcomes`: how many it decided."""
+
+    knob: str
+    outcomes: int
+
+
+@dataclass(frozen=True, slots=True)
 class StationNumbers:
     """`waiting` until it was started, `working` until it reported, `gates`: at gates with its outcome."""
 
@@ -71,7 +79,7 @@ class StationNumbers:
     waiting: TimeSpread | None = None
     working: TimeSpread | None = None
     gates: TimeSpread | None = None
-    policy: tuple[tuple[str, int], ...] = ()
+    policy: tuple[AppliedPolicy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +96,14 @@ class GateNumbers:
 
 @dataclass(frozen=True, slots=True)
 class LineInsights:
-    """`version` is None over all versions. `policy`: knob and value, with the outcomes that it decided."""
+    """`version` is None over all versions. The times are in seconds."""
 
     version: int | None
     tasks: int
     decisions: int
     stations: tuple[StationNumbers, ...]
     gates: tuple[GateNumbers, ...]
-    policy: tuple[tuple[str, int], ...]
+    policy: tuple[AppliedPolicy, ...]
 
 
 @dataclass(slots=True)
@@ -153,7 +161,7 @@ def build_insights(
         decisions=counts.decisions,
         stations=tuple(stations),
         gates=_gates(query, parsed),
-        policy=tuple(total.most_common()),
+        policy=tuple(AppliedPolicy(*count) for count in total.most_common()),
     )
 
 
@@ -223,7 +231,9 @@ def _station(
         waiting=waiting,
         working=working,
         gates=gates,
-        policy=tuple((knob, n) for (where, knob), n in counts.policy.most_common() if where == key),
+        policy=tuple(
+            AppliedPolicy(knob, count) for (where, knob), count in counts.policy.most_common() if where == key
+        ),
     )
 
 

@@ -55,24 +55,26 @@ class MatchedOutcome:
 @dataclass(slots=True)
 class RuleMatches:
     """`failed` cannot be evaluated, `unknown` wait for an answer that nobody gave then; `why`: of the newest such.
-    `takes`: those that it matches and no rule above it; `instead`: of the others, how many each rule above it takes;
-    `shown`: the newest of these."""
+    `takes`: of `matches` those that no rule above it matches; `instead`: of the others, how many each rule above it
+    takes; `shown`: the newest of these."""
 
-    rule: str
-    counts: Counter[ConditionAnswer] = field(default_factory=Counter)
+    matches: int = 0
+    takes: int = 0
+    instead: dict[str, int] = field(default_factory=Counter)
+    shown: list[MatchedOutcome] = field(default_factory=list)
+    unknown: int = 0
+    failed: int = 0
     why: str = ""
     example: MatchExample | None = None
-    takes: int = 0
-    instead: Counter[str] = field(default_factory=Counter)
-    shown: list[MatchedOutcome] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class StationMatches:
-    """`outcomes`: of how many; `aside`: of how many more the rules were not asked, because a signal or the policy
-    decides; `unread`: how many do not fit the line any more. `untaken`: those that no rule matches."""
+    """`rules`: by id, those whose condition can be read. `outcomes`: of how many; `aside`: of how many more the rules
+    were not asked, because a signal or the policy decides; `unread`: how many do not fit the line any more. `untaken`:
+    those that no rule matches."""
 
-    rules: list[RuleMatches]
+    rules: dict[str, RuleMatches]
     outcomes: int = 0
     aside: int = 0
     unread: int = 0
@@ -90,7 +92,7 @@ class RecordedOutcome:
 def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches:
     """`line`: with the rules that are asked, stored or not; of its rules those that can be read. Two statements."""
     rules = [rule for rule in line.station(station).rules if rule.fault is None]
-    matches = StationMatches([RuleMatches(rule.id) for rule in rules])
+    matches = StationMatches({rule.id: RuleMatches() for rule in rules})
     open_line = without_gate(line, station)
     for recorded in _recorded(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
         try:
@@ -102,7 +104,7 @@ def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches
             matches.aside += 1
             continue
         matches.outcomes += 1
-        for rule_matches, rule_answer in zip(matches.rules, rule_answers, strict=True):
+        for rule_matches, rule_answer in zip(matches.rules.values(), rule_answers, strict=True):
             _record_answer(row, line, rule_matches, rule_answer, recorded)
         _record_matched_rule(row, matches, rule_answers, recorded)
     return matches
@@ -113,13 +115,13 @@ def _record_matched_rule(
 ) -> None:
     """The first rule that matches takes it; none where it is not known what a rule above says."""
     matched_rule = ""
-    for rule_matches, rule_answer in zip(matches.rules, rule_answers, strict=True):
+    for rule_matches, rule_answer in zip(matches.rules.values(), rule_answers, strict=True):
         if rule_answer.answer == ConditionAnswer.MATCHES and matched_rule:
             rule_matches.instead[matched_rule] += 1
             if len(rule_matches.shown) < MAX_SAMPLES:
                 rule_matches.shown.append(MatchedOutcome(*_task_reference(row, recorded), recorded.run))
         elif rule_answer.answer == ConditionAnswer.MATCHES:
-            matched_rule = rule_matches.rule
+            matched_rule = rule_answer.rule.id
             rule_matches.takes += 1
         elif rule_answer.answer != ConditionAnswer.NO and not matched_rule:
             return
@@ -152,18 +154,14 @@ def _recorded(row: Line, station: str, most: int) -> Iterator[RecordedOutcome]:
 def _record_answer(
     row: Line, line: ParsedLine, rule_matches: RuleMatches, rule_answer: RuleAnswer, recorded: RecordedOutcome
 ) -> None:
-    rule_matches.counts[rule_answer.answer] += 1
+    matches = rule_answer.answer == ConditionAnswer.MATCHES
+    rule_matches.matches += matches
+    rule_matches.unknown += rule_answer.answer == ConditionAnswer.UNKNOWN
+    rule_matches.failed += rule_answer.answer == ConditionAnswer.FAILED
     if rule_answer.answer in (ConditionAnswer.FAILED, ConditionAnswer.UNKNOWN):
         rule_matches.why = rule_matches.why or rule_answer.why
-    matches = rule_answer.answer == ConditionAnswer.MATCHES
     if rule_matches.example is None or (matches and not rule_matches.example.matches):
-        rule_matches.example = _example(row, line, rule_answer, recorded, matches)
-
-
-def _example(
-    row: Line, line: ParsedLine, rule_answer: RuleAnswer, recorded: RecordedOutcome, matches: bool
-) -> MatchExample:
-    return MatchExample(*_task_reference(row, recorded), matches, _values(line, rule_answer))
+        rule_matches.example = MatchExample(*_task_reference(row, recorded), matches, _values(line, rule_answer))
 
 
 def _task_reference(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:

@@ -68,7 +68,8 @@ def _context(numbers: LineInsights | None, active_version: LineVersion | None) -
 
 def _card(line: ParsedLine, station: StationNumbers) -> StationCard:
     policy = [
-        (knob_words(line, knob), count, _percent(count, station.outcomes)) for knob, count in station.policy
+        (knob_words(line, row.knob), row.outcomes, _percent(row.outcomes, station.outcomes))
+        for row in station.policy
     ]
     return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy)
 

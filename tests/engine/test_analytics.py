@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.queries import analytics
-from pipelines.queries.analytics import LineInsights, RuleNumbers, StationNumbers
+from pipelines.queries.analytics import AppliedPolicy, LineInsights, RuleNumbers, StationNumbers
 from tests.factories import World, document, station
 from tests.fixtures.older import published_before
 
@@ -102,7 +102,7 @@ def test_the_policy_is_counted_where_no_rule_took_it(world: World) -> None:
     version = checked(world)
     world.report(world.start(version), {"result": "success"})
     found = numbers(world)
-    assert found.policy == (("no_match: default", 1),)
+    assert found.policy == (AppliedPolicy("no_match: default", 1),)
     assert of(found).policy == found.policy
 
 

@@ -45,9 +45,6 @@ class MissingScenario:
     kind: str
     why: str
 
-    def to_dict(self) -> dict[str, str]:
-        return {"rule": self.rule, "station": self.station, "kind": self.kind, "why": self.why}
-
     def __str__(self) -> str:
         return f"{self.rule} at {self.station}: {self.kind}: {self.why}"
 
