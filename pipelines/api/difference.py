@@ -11,6 +11,7 @@ from pipelines.api.auth import Request
 from pipelines.api.lookup import LINE, Operations, in_turn
 from pipelines.lines import version_comparison
 from pipelines.models import Line
+from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.sentences.changes import change_sentence
 from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.change_groups import merged_canvas_data as picture_of
@@ -22,14 +23,6 @@ CHANGES = LINE + "/changes"
 PICTURE = LINE + "/picture"
 
 
-class SampleOut(BaseModel):
-    """A situation of the decision tool, and what each version decides of it."""
-
-    situation: dict[str, Any]
-    old: dict[str, Any]
-    new: dict[str, Any]
-
-
 class ChangeOut(BaseModel):
     """`sample` is null where it is not known; then `why` says why."""
 
@@ -38,7 +31,7 @@ class ChangeOut(BaseModel):
     new_rule: str | None
     after_rework: list[str] | None
     differs_in: list[str]
-    sample: SampleOut | None
+    sample: Sample | None
     why: str
     sentence: str
 
@@ -48,7 +41,7 @@ class StructureOut(BaseModel):
     key: str
     old: Any
     new: Any
-    sample: SampleOut | None
+    sample: Sample | None
     sentence: str
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Literal
 
 from django.urls import reverse
@@ -66,10 +65,6 @@ class Tile:
         if self.now is None or self.before is None or self.now == self.before:
             return "neutral"
         return "ok" if (self.now > self.before) == self.better else "attention"
-
-    @property
-    def rises(self) -> bool:
-        return self.now is not None and self.before is not None and self.now > self.before
 
     @property
     def spark(self) -> str:
@@ -237,7 +232,7 @@ class Insights:
         total: Sequence[float | None],
     ) -> Sheet:
         rows = [
-            SheetRow(_day(first), values[place], note=", ".join(self._published.get(place, ())))
+            SheetRow(date_format(first, "j M"), values[place], note=", ".join(self._published.get(place, ())))
             for place, first in enumerate(self.period.buckets)
         ]
         first = {1: "Day", 7: "Week of"}.get(self.period.width, "Four weeks from")
@@ -425,7 +420,3 @@ def _gate(line: Line, key: str) -> str:
     """Its name in what is live; the key of one that only older versions have."""
     gate = by_id(line.live_id).gates_by_key.get(key) if line.live_id else None
     return gate.name if gate else key
-
-
-def _day(day: date) -> str:
-    return date_format(day, "j M")

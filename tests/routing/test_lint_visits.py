@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.analysis.lint.run import worst_visits_of
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.visits import cycle_breakers, endless_targets, unbounded_cycles
+from pipelines.routing.analysis.lint.visits import (
+    cycle_breakers,
+    endless_targets,
+    unbounded_cycles,
+    worst_visits,
+)
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line, ruled
 
@@ -154,7 +158,7 @@ VISITS: dict[str, tuple[ParsedLine, dict[str, int]]] = {
 
 @pytest.mark.parametrize(("of", "most"), list(VISITS.values()), ids=list(VISITS))
 def test_a_station_is_entered_at_most_so_often(of: ParsedLine, most: dict[str, int]) -> None:
-    assert worst_visits_of(of) == most
+    assert worst_visits(LintSubject(of)) == most
 
 
 def rule(name: str, to: str, **more: object) -> dict[str, object]:

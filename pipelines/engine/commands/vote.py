@@ -170,7 +170,7 @@ def _cast(
         vote=cast.pk,
         **_self_approval_data(cast.self_approved),
         **instead,
-        **_unopened_data(request),
+        **{"unopened": request.unopened} if request.unopened else {},
     )
     batch.emit(observers.VoteCast(visit.pk, task.pk, request.user.pk, batch.now))
     return cast
@@ -296,13 +296,7 @@ def _self_approval_data(self_approved: bool) -> dict[str, bool]:
     return {"self_approved": True} if self_approved else {}
 
 
-def _unopened_data(request: VoteRequest) -> dict[str, int]:
-    return {"unopened": request.unopened} if request.unopened else {}
-
-
-def record_gate_event(
-    batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, kind: str, **more: Any
-) -> None:
+def tell(batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, kind: str, **more: Any) -> None:
     batch.event(
         task,
         kind,

@@ -49,9 +49,6 @@ class Stream:
     Whatever the lines hold, nothing is raised. `keep`: so many of the last steps are kept, None for all; everything
     that is counted counts all of them."""
 
-    keeps_text: bool = False
-    """Whether a line that is no JSON is a step and not log."""
-
     def __init__(self, keep: int | None = None) -> None:
         self.steps: list[Step] = []
         self.dropped = 0

@@ -66,7 +66,6 @@ class Process:
     stdin: asyncio.StreamWriter | None = None
     _supervisor: subprocess.Popen[bytes] | None = None
     _control: int = -1
-    _messages: list[dict[str, object]] = field(default_factory=list)
     _transports: list[asyncio.ReadTransport] = field(default_factory=list)
 
     async def __aenter__(self) -> Process:

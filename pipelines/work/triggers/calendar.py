@@ -55,11 +55,6 @@ def slots(expression: str, zone: str, after: datetime) -> Iterator[datetime]:
             last = instant
 
 
-def next_slot(expression: str, zone: str, after: datetime) -> datetime | None:
-    """Return the first instant after this one; None where the calendar has no such day."""
-    return next(slots(expression, zone, after), None)
-
-
 @dataclass(frozen=True, slots=True)
 class Cadence:
     """A plain choice of the form, and the expression for it. `every`: a key of EVERY. `time`: HH:MM, of which an hourly

@@ -15,7 +15,6 @@ from pipelines.formats.foreign.writer_helpers import (
     system_and_prompt,
 )
 
-OF_A_LOOP: Final = ("until", "maxIterations", "onComplete", "onExhausted")
 MODES: Final = {"manual": "hold", "skip": "skip"}
 NEAREST: Final = {
     "pass": {"result": "success"},

@@ -43,7 +43,6 @@ from pipelines.routing.analysis.lint.checks import (
 from pipelines.routing.analysis.lint.finding import SEVERITIES, WARNING, Finding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
-from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.plugins import PluginFault, guarded_call, load_plugins
 from pipelines.routing.document.model import ParsedLine
 
@@ -151,8 +150,3 @@ def _pausing_garbage_collection() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
-
-
-def worst_visits_of(line: ParsedLine) -> dict[str, int]:
-    """Return how often each station that is reached can be entered at most."""
-    return worst_visits(LintSubject(line))

@@ -92,9 +92,7 @@ def _compare_effects(
         unknown = _undecidable_reason(now, situation, skipped)
         if unknown:
             return _undecidable(then, *unknown)
-        return Redecision(
-            Verdict.DIFFERENT, then, effect, newly_required, skipped, *_difference_reason(then, effect)
-        )
+        return Redecision(Verdict.DIFFERENT, then, effect, newly_required, skipped, *_difference_reason(then))
     if newly_required and skipped:
         gates, previous = _joined_keys(newly_required), _joined_keys(skipped)
         message = f"The same way, but other people are asked: {gates} instead of {previous}."
@@ -134,7 +132,7 @@ def _is_objection(word: GateWord | None) -> bool:
     return word is not None and word.decision not in (None, "approve")
 
 
-def _difference_reason(then: DecidedEffect, now: DecidedEffect) -> tuple[str, str]:
+def _difference_reason(then: DecidedEffect) -> tuple[str, str]:
     if then.kind == "ask":
         return "not_asked", "An evaluation was asked then; now it is decided without."
     return "", ""
