@@ -10,6 +10,7 @@ from pipelines.ports.observers import (
     Consequence,
     GateClosed,
     GateDecided,
+    GateDueMoved,
     GateOpened,
     GateOverdue,
     Invariant,
@@ -22,7 +23,7 @@ from reviews.notifications import notification_outbox
 from reviews.notifications.kind import ConsequenceBatch
 from reviews.notifications.table import NOTIFYING_EVENTS
 
-GATES = (GateOpened, GateOverdue, GateDecided, GateClosed)
+GATES = (GateOpened, GateDueMoved, GateOverdue, GateDecided, GateClosed)
 """Classes that lists of reviews, their mails and channels follow."""
 
 
@@ -30,7 +31,7 @@ class ReviewObserver:
     """Keeps whom open gates ask, and puts mails and notifications into the outbox. Reads no clock, talks to no network,
     changes no task (house §1)."""
 
-    hears = NOTIFYING_EVENTS
+    hears = NOTIFYING_EVENTS | {GateDueMoved}
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
         batch_context = ConsequenceBatch(batch)

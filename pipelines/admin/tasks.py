@@ -15,6 +15,7 @@ from pipelines.models import (
     GateVisit,
     Handoff,
     Incident,
+    Pause,
     Task,
     Token,
     Vote,
@@ -83,6 +84,11 @@ class DependencyAdmin(ReadOnlyAdmin):
 @admin.register(Handoff)
 class HandoffAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "task", "source", "target", "by", "at")
+
+
+@admin.register(Pause)
+class PauseAdmin(ReadOnlyAdmin):
+    list_display = ("project", "scope", "by", "since")
 
 
 @admin.register(Due)

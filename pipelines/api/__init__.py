@@ -33,6 +33,7 @@ from pipelines.api import (
     matches,
     members,
     migrations,
+    pauses,
     plan,
     position_commands,
     positions,
@@ -103,7 +104,7 @@ ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
     difference, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials, migrations,
-    comments, absences, triggers,
+    comments, absences, triggers, pauses,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

@@ -167,7 +167,9 @@ def test(request: Request, project: Project, name: str) -> list[ConnectionCheck]
     """Test the repository and list the results, one by one; it takes as long as the server does."""
     known = _get_repository(project, name)
     by = person_of(request.auth)
-    return [ConnectionCheck(**check) for check in repositories.test(known, by=by, now=timezone.now())]
+    return [
+        ConnectionCheck(**check) for check in repositories.test_connection(known, by=by, now=timezone.now())
+    ]
 
 
 @router.get(

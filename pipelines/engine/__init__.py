@@ -18,6 +18,7 @@ from pipelines.engine.commands.manual_actions import (
 )
 from pipelines.engine.commands.move import SUCCESS, MovePlan, move, plan_move
 from pipelines.engine.commands.override import override
+from pipelines.engine.commands.pauses import PauseScope, pause, resume
 from pipelines.engine.commands.push_visits import ObservedPush, record_push_visit
 from pipelines.engine.commands.reconsider import reconsider
 from pipelines.engine.commands.report import report
@@ -43,6 +44,7 @@ __all__ = [
     "MigrationUndo",
     "MovePlan",
     "ObservedPush",
+    "PauseScope",
     "Report",
     "ReportResult",
     "TaskMigration",
@@ -61,6 +63,7 @@ __all__ = [
     "migrate",
     "move",
     "override",
+    "pause",
     "plan_move",
     "put_back",
     "reconsider",
@@ -73,6 +76,7 @@ __all__ = [
     "resolve",
     "resolve_deadlock",
     "restore",
+    "resume",
     "retry_ended",
     "start",
     "start_all",

@@ -18,6 +18,7 @@ LOCK_TASKS = """SELECT to_json(task)::text FROM pipelines_task task WHERE id = A
 
 # An open job has a living token, and by that it is found: a task's open jobs, not the installation's.
 # MATERIALIZED: each is read once, though several of the parts use it
+# Pauses: those in force, and those that are over and have not moved every due time yet (law §17)
 READ_TASKS = """
     WITH mine AS MATERIALIZED (SELECT {of} AS ids),
       living AS MATERIALIZED (
@@ -42,7 +43,17 @@ READ_TASKS = """
          FROM pipelines_dependency waits JOIN pipelines_task other ON other.id = waits.on_id
            JOIN pipelines_project project ON project.id = other.project_id
          WHERE waits.task_id = ANY((SELECT ids FROM mine)::bigint[]) AND other.status <> 'completed'
-         GROUP BY waits.task_id) unmet)"""
+         GROUP BY waits.task_id) unmet),
+      (SELECT json_agg(json_build_array(task.id, pause.id, pause.station, pause.stops, person.username, pause.reason,
+                                        pause.since, pause.ended_at) ORDER BY pause.since)::text
+       FROM pipelines_pause pause JOIN pipelines_user person ON person.id = pause.by_id
+         JOIN pipelines_task task ON task.project_id = pause.project_id
+           AND (pause.line_id IS NULL OR pause.line_id = task.line_id)
+           AND (pause.task_id IS NULL OR pause.task_id = task.id)
+           AND (pause.ended_at IS NULL OR pause.ended_at > (
+             SELECT min(coalesce(due.paused_at, due.due_at)) FROM pipelines_due due
+             WHERE due.task_id = task.id AND (due.paused_at IS NOT NULL OR due.kind = 'pause')))
+       WHERE task.id = ANY((SELECT ids FROM mine)::bigint[]))"""
 
 JOB_IDS = "SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id')) FROM generate_series(1, %s)"
 
@@ -127,7 +138,32 @@ LOCK_DEPENDENCIES = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencie
 
 # Due times
 
-TAKE_DUE_TIME = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"
+TAKE_DUE_TIME = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s AND paused_at IS NULL"
+
+
+# Pauses
+
+# Who starts a task locks its row first, so that none is started in between
+LOCK_COUNTER = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 0)
+          ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last
+          RETURNING clock_timestamp()"""
+
+# Written without the locks of these tasks, as each is paused and resumed by a due time of its own
+WAKE_SCOPE = """
+    INSERT INTO pipelines_due (task_id, kind, key, set_at, due_at)
+    SELECT task.id, %(kind)s, %(key)s, %(at)s, %(at)s FROM pipelines_task task
+    WHERE task.project_id = %(project)s AND task.ended_at IS NULL
+      AND (%(line)s::bigint IS NULL OR task.line_id = %(line)s)
+      AND (%(task)s::bigint IS NULL OR task.id = %(task)s)
+    ON CONFLICT DO NOTHING"""
+
+PAUSE_DUE_TIMES = """
+    UPDATE pipelines_due due SET paused_at = stopped.at
+    FROM unnest(%s::bigint[], %s::timestamptz[]) stopped(id, at) WHERE due.id = stopped.id"""
+
+RESUME_DUE_TIMES = """
+    UPDATE pipelines_due due SET due_at = going.at, paused_at = NULL
+    FROM unnest(%s::bigint[], %s::timestamptz[]) going(id, at) WHERE due.id = going.id"""
 
 
 # Invariants

@@ -24,6 +24,7 @@ from pipelines.models.lines import (
     VersionRule,
     VersionStation,
 )
+from pipelines.models.pauses import Pause
 from pipelines.models.people import (
     ApiToken,
     Group,
@@ -122,6 +123,7 @@ __all__ = [
     "Migration",
     "MigrationEntry",
     "Owner",
+    "Pause",
     "Priority",
     "Project",
     "PublishRequest",

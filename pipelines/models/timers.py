@@ -26,6 +26,9 @@ class Due(models.Model):
     )
     set_at = models.DateTimeField()
     due_at = models.DateTimeField(db_index=True)
+    paused_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when its clock stands still (law §17); empty: it runs."
+    )
 
     class Meta:
         constraints = [

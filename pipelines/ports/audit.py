@@ -72,6 +72,8 @@ KINDS: dict[str, str] = {
     "chat.unlinked": "Unlinked a chat account",
     "trigger.created": "Created the trigger",
     "trigger.changed": "Changed the trigger",
+    "work.paused": "Paused",
+    "work.resumed": "Resumed",
     "trigger.paused": "Paused the trigger",
     "trigger.resumed": "Resumed the trigger",
     "trigger.deleted": "Deleted the trigger",

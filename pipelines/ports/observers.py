@@ -32,6 +32,15 @@ class GateOpened:
 
 
 @dataclass(frozen=True)
+class GateDueMoved:
+    """The due time of an open gate visit is another one, since a pause is over."""
+
+    visit_id: uuid.UUID
+    task_id: int
+    due_at: datetime
+
+
+@dataclass(frozen=True)
 class GateOverdue:
     """A gate reminds of itself. `number`: 0 before it is due; 1 when its due time has passed, then 2, 3, …"""
 
@@ -232,11 +241,11 @@ class _ReviewQuestion:
     at: datetime
 
 
-class ReviewerAsked(_ReviewQuestion):
+class QuestionRaised(_ReviewQuestion):
     """A reviewer asked the requester of a task about what is under review."""
 
 
-class ReviewerTold(_ReviewQuestion):
+class QuestionAnswered(_ReviewQuestion):
     """The requester answered whoever asked."""
 
 
@@ -266,6 +275,7 @@ class RolesChanged:
 
 Consequence = (
     GateOpened
+    | GateDueMoved
     | GateOverdue
     | GateDecided
     | VoteCast

@@ -38,7 +38,8 @@ class PositionView:
     @property
     def retryable(self) -> bool:
         waits = self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD)
-        return waits and not self.manual and not self.releasable and "paused_by" not in self.token.wait
+        others = {"paused_by", "paused"} & self.token.wait.keys()
+        return waits and not self.manual and not self.releasable and not others
 
     @property
     def movable(self) -> bool:
@@ -80,7 +81,12 @@ class PositionView:
     @property
     def releasable(self) -> bool:
         """A person holds it, or it waits for other tasks."""
-        return self.token.status == Status.HELD and bool({"by", "depends_on"} & set(self.token.wait))
+        wait = self.token.wait
+        return (
+            self.token.status == Status.HELD
+            and bool({"by", "depends_on"} & set(wait))
+            and "paused" not in wait
+        )
 
     @property
     def has_own_card(self) -> bool:

@@ -161,7 +161,9 @@ def _record_answer(
     if rule_answer.answer in (ConditionAnswer.FAILED, ConditionAnswer.UNKNOWN):
         rule_matches.why = rule_matches.why or rule_answer.why
     if rule_matches.example is None or (matches and not rule_matches.example.matches):
-        rule_matches.example = MatchExample(*_task_reference(row, recorded), matches, _values(line, rule_answer))
+        rule_matches.example = MatchExample(
+            *_task_reference(row, recorded), matches, _values(line, rule_answer)
+        )
 
 
 def _task_reference(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:

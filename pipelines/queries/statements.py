@@ -55,7 +55,12 @@ TASK_ROWS = """
           WHERE id IN (SELECT task_id FROM pipelines_dependency WHERE on_id = task.id) ORDER BY number LIMIT %s)
          UNION ALL
          (SELECT 'followed_by', id, number, status, title, project_id, retry_of_id FROM pipelines_task
-          WHERE follows_id = task.id ORDER BY number LIMIT %s)) linked)
+          WHERE follows_id = task.id ORDER BY number LIMIT %s)) linked),
+      (SELECT json_agg(json_build_array(to_json(pause), to_jsonb(person) - 'password') ORDER BY since)::text
+       FROM pipelines_pause pause JOIN pipelines_user person ON person.id = pause.by_id
+       WHERE pause.project_id = task.project_id AND (pause.line_id IS NULL OR pause.line_id = task.line_id)
+         AND (pause.task_id IS NULL OR pause.task_id = task.id)
+         AND pause.ended_at IS NULL AND task.ended_at IS NULL)
     FROM pipelines_task task WHERE id = %s"""
 
 

@@ -14,6 +14,7 @@ from pipelines.models import (
     GateVisit,
     Handoff,
     Job,
+    Pause,
     Project,
     Task,
     Token,
@@ -33,7 +34,7 @@ def read(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
     any work. `handoffs`, `linked`: how many are read at most."""
     statement = Statement(TASK_ROWS, [task.pk, handoffs, linked, linked, FOLLOWERS, task.pk])
     [[(_id, *texts)]] = send([statement])
-    tokens, jobs, events, visits, decisions, artifacts, latest, others = (
+    tokens, jobs, events, visits, decisions, artifacts, latest, others, pauses = (
         json.loads(text or "[]") for text in texts
     )
     done = {}
@@ -48,6 +49,7 @@ def read(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
         "decision_ids": decisions,
         "artifacts": list(_artifacts(artifacts, done)),
         "handoffs": [bulk_rows.row_from_json(Handoff, handoff) for handoff in latest],
+        "pauses": list(_pauses(pauses)),
         **_linked(task.project, others),
     }
 
@@ -70,6 +72,13 @@ def _artifacts(records: Any, jobs: dict[int, Job]) -> Iterator[Artifact]:
         row = bulk_rows.row_from_json(Artifact, artifact)
         set_related(row, "blob", bulk_rows.row_from_json(Blob, blob))
         set_related(row, "job", jobs[row.job_id])
+        yield row
+
+
+def _pauses(records: Any) -> Iterator[Pause]:
+    for pause, person in records:
+        row = bulk_rows.row_from_json(Pause, pause)
+        set_related(row, "by", bulk_rows.row_from_json(User, person))
         yield row
 
 

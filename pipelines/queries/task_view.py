@@ -16,6 +16,7 @@ from pipelines.models import (
     GateVisit,
     Handoff,
     Job,
+    Pause,
     Purpose,
     Repository,
     Status,
@@ -65,6 +66,14 @@ class TaskView:
     def handoffs(self) -> list[Handoff]:
         """The latest first."""
         return list(self.task.handoffs.order_by("-at")[:HANDOFFS])
+
+    @cached_property
+    def pauses(self) -> list[Pause]:
+        """Pauses in force over it or over a station of its line, oldest first."""
+        if self.task.status in ENDED:
+            return []
+        pauses = Pause.of_task(self.task).filter(ended_at=None)
+        return list(pauses.select_related("by").order_by("since"))
 
     @cached_property
     def line(self) -> ParsedLine:

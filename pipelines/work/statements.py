@@ -117,7 +117,9 @@ READ_REPORTED = """
 
 # Due times
 
-DUE_TIMES = "SELECT id FROM pipelines_due WHERE due_at <= coalesce(%s, clock_timestamp()) ORDER BY due_at, id LIMIT %s"
+DUE_TIMES = """
+    SELECT id FROM pipelines_due
+    WHERE paused_at IS NULL AND due_at <= coalesce(%s, clock_timestamp()) ORDER BY due_at, id LIMIT %s"""
 
 DUE_TRIGGERS = """
     SELECT id FROM pipelines_trigger
@@ -131,7 +133,8 @@ LOCK_DUE_TRIGGER = """
 # least() passes over what is null
 OUTLOOK = """
     SELECT extract(epoch FROM least(
-        (SELECT min(due_at) FROM pipelines_due), (SELECT min(next_at) FROM pipelines_trigger)) - clock.now)::float8,
+        (SELECT min(due_at) FROM pipelines_due WHERE paused_at IS NULL),
+        (SELECT min(next_at) FROM pipelines_trigger)) - clock.now)::float8,
       extract(epoch FROM (SELECT min(scheduled_at) FROM procrastinate_jobs WHERE status = 'todo') - clock.now)::float8,
       EXISTS (SELECT FROM pipelines_lease WHERE expires_at < clock.now)
         OR EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing')

@@ -19,7 +19,7 @@ from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.models.plumbing.statements import Statement, send
-from pipelines.ports.observers import Consequence, GateClosed, GateDecided
+from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateDueMoved
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable_requirements
 from reviews.decision.gates import gate_of_visit
@@ -69,6 +69,8 @@ def update_places(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> 
         bulk_rows.insert_rows([row for visit in still_open for row in places_of(visit)])
     if over:
         send([Statement(DELETE_PLACES, [over])])
+    for moved in (event for event in batch if isinstance(event, GateDueMoved)):
+        AskedPlace.objects.filter(visit=moved.visit_id).update(order_at=moved.due_at)
 
 
 def places_of(visit: GateVisit) -> list[AskedPlace]:

@@ -51,7 +51,7 @@ STUCK = Q(status=Status.STUCK)
 MISSING = Q(status=Status.HELD, wait__has_key="missing")
 IN_VAIN = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
 ON_HOLD = Q(status=Status.HELD) & (
-    ~Q(wait__has_any_keys=["missing", "escalation", "paused_by", "depends_on"]) | IN_VAIN
+    ~Q(wait__has_any_keys=["missing", "escalation", "paused_by", "depends_on", "paused"]) | IN_VAIN
 )
 POSITIONS = {
     "evaluation": EVALUATION,

@@ -251,6 +251,10 @@ POST task-handoff            >          0         -       y         y         y 
 POST task-supply             >          0         -       y         y         y         y      >
 POST task-hold               >          0         -       y         y         y         y      >
 POST task-release            >          0         -       y         y         y         y      >
+POST task-pause              >          0         -       y         y         y         y      >
+POST task-resume             >          0         -       y         y         y         y      >
+POST line-pause              >          0         -       y         y         y         y      >
+POST line-resume             >          0         -       y         y         y         y      >
 POST task-move               >          0         -       y         y         y         y      >
 GET  task-move-plan          >          0         -       y         y         y         y      >
 POST task-rerun-checks       >          0         -       y         y         y         y      >

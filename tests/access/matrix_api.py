@@ -21,6 +21,8 @@ GET  {LINE}/{{task}}                   >          0         y       y         y 
 GET  {LINE}/{{task}}/events            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/retry             >          0         -       y         y         y         y      y
+POST {LINE}/{{task}}/pause             >          0         -       y         y         y         y      -
+POST {LINE}/{{task}}/resume            >          0         -       y         y         y         y      -
 POST {LINE}/{{task}}/move              >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/move/plan         >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/rerun-checks      >          0         -       y         y         y         y      y
@@ -73,6 +75,8 @@ PATCH {PROJECT}                        >          0         -       -         - 
 POST {PROJECT}/transfer                >          0         -       -         -         -         y      -
 GET  {DRAFTS}/{{line}}/start-form      >          0         -       y         y         y         y      y
 PATCH {DRAFTS}/{{line}}                >          0         -       -         y         -         y      -
+POST {DRAFTS}/{{line}}/pause           >          0         -       y         y         y         y      -
+POST {DRAFTS}/{{line}}/resume          >          0         -       y         y         y         y      -
 POST {DRAFTS}/{{line}}/duplicate       >          0         y       y         y         y         y      -
 GET  {PROJECT}/triggers  >  0   y   y   y   y   y   y
 GET  {DRAFTS}/{{line}}/triggers  >  0   y   y   y   y   y   y
@@ -99,6 +103,9 @@ POST {PROJECT}/repositories/{{name}}/notices/{{notice}}/drop  >  0  -  -      - 
 POST /api/chats/{{channel}}/interactions  >      >         >       >         >         >         >      >
 POST {PROJECT}/repositories/{{name}}/hook  >      >         >       >         >         >         >      >
 DELETE {PROJECT}/repositories/{{name}} >          0         -       -         -         -         y      -
+GET  {PROJECT}/pauses                  >          0         y       y         y         y         y      y
+POST {PROJECT}/pause                   >          0         -       -         -         -         y      -
+POST {PROJECT}/resume                  >          0         -       -         -         -         y      -
 GET  {PROJECT}/secrets                 >          0         -       -         y         -         y      -
 PUT  {PROJECT}/secrets/{{name}}        >          0         -       -         -         -         y      -
 DELETE {PROJECT}/secrets/{{name}}      >          0         -       -         -         -         y      -

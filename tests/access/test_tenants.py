@@ -171,7 +171,7 @@ PLAIN = """
     value values version versions within word Idempotency-Key fields
     abandoned again agents answers attempt jobs concurrency cuts_network isolation limits_hosts machine no_space offers
     path pid programs registries
-    protocol room seconds stopping
+    protocol room seconds stopping stops
     task_id base_branch executor_profile_id output_data
     columnId completionReason conclusion description error exitCode jobId jobResult logs message question sessionId
     summary begins input_names

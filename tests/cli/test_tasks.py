@@ -13,6 +13,7 @@ from dulwich.repo import Repo
 from pipelines import engine
 from pipelines.models import Task
 from pipelines.work import logs
+from pipelines.work.scheduler import timers
 from tests.cli.conftest import Gateline
 from tests.factories import World, station
 from tests.waiting import LONG
@@ -151,3 +152,17 @@ def test_it_moves_a_task_by_hand_and_says_first_what_happens(cli: Cli, world: Wo
     )
     assert world.at(task) == ["ship"]
     assert mine.json("move", task.name, "--plan", "--skip")["end"] == "completed"
+
+
+def test_it_pauses_a_task_and_a_line_and_resumes_them(cli: Cli, world: World) -> None:
+    task = world.start(world.line(stations=["build", "ship"]))
+    mine = cli(world.operator)
+    assert mine.ok("pause", task.name, "-r", "Freeze") == f"{task.name} is paused.\n"
+    assert mine.json("pause", "line", "--station", "build", "--stop")["stops"] is True
+    assert mine.run("pause", task.name).returncode != 0
+    timers.run_due()
+    assert world.status(task) == "held"
+    assert mine.ok("resume", task.name) == f"{task.name} goes on.\n"
+    assert mine.ok("resume", "line", "--station", "build") == "line goes on.\n"
+    timers.run_due()
+    assert world.status(task) == "queued"

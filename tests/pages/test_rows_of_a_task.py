@@ -11,6 +11,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from pipelines import engine
+from pipelines.engine import PauseScope
 from pipelines.models import Artifact, Blob, Handoff, Job, Task
 from pipelines.queries import task_rows
 from pipelines.queries.task_view import HANDOFFS, LINKED, TaskView
@@ -26,7 +27,12 @@ LINE: dict[str, Any] = {
     ],
     "gates": [{"key": "review"}, {"key": "security"}],
 }
-NEVER_READ = {"visits": {"evidence"}, "asked_by": {"trace", "situation"}, "decided_by": {"password"}}
+NEVER_READ = {
+    "visits": {"evidence"},
+    "asked_by": {"trace", "situation"},
+    "decided_by": {"password"},
+    "by": {"password"},
+}
 """What may stay in the database."""
 
 
@@ -69,6 +75,8 @@ def everything(world: World) -> Task:
         task.depends_on.create(on=other, made_at=timezone.now())
     world.start(version, title="Needs it").depends_on.create(on=task, made_at=timezone.now())
     Task.objects.filter(pk=world.start(version, title="After").pk).update(follows=task)
+    for scope in (PauseScope(task.project), PauseScope(task.project, task=task)):
+        engine.pause(scope, user=world.operator, reason="Release freeze")
     return Task.objects.get(pk=task.pk)
 
 
@@ -102,6 +110,7 @@ def test_each_row_is_the_one_that_its_model_reads(world: World) -> None:
     assert read.pop("decision_ids") == view.decision_ids
     same(read.pop("artifacts"), view.artifacts, "artifacts", "blob", "job")
     same(read.pop("handoffs"), view.handoffs, "handoffs")
+    same(read.pop("pauses"), view.pauses, "pauses", "by")
     linked = {
         "depends_on": Task.objects.filter(dependents__task=task),
         "needed_by": Task.objects.filter(depends_on__on=task),

@@ -16,6 +16,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report
 from pipelines.engine.moves.job_creation import takes
+from pipelines.engine.moves.pausing import hold_besides
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
 from pipelines.models import Job, Purpose, Status
 from pipelines.models.plumbing.compiled_queries import execute
@@ -57,6 +58,11 @@ def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
     # law §3: an evaluation runs as a job of its own, while its token is `evaluating`.
     asks = job.purpose != Purpose.STATION
     if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not takes(claim, task, job):
+        return False
+    # law §17: a pause that was made since the job was queued holds it now, before its due time does.
+    if not asks and (pauses := batch.pauses_at(task.pk, token.station)):
+        for pause in pauses:
+            hold_besides(batch, task, token, ENGINE, pause.wait)
         return False
     if not batch.agents.may_start(task, job):
         return False

@@ -27,7 +27,7 @@ from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token,
 from pipelines.ports import observers
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
-from pipelines.routing.decide.holds import flatten_holds, is_dependency
+from pipelines.routing.decide.holds import flatten_holds, is_dependency, is_pause
 from pipelines.routing.decide.transitions import CANCELLED, TokenPlace, rerun_transition
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS, wait_for_checks
@@ -242,6 +242,8 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = locked(token_id, token_version, (Status.HELD,))
     if not batch.open_job_of(token) or "paused_by" in token.wait:
         raise Conflict("Nobody put this task on hold. See what it waits for.")
+    if all(map(is_pause, flatten_holds(token.wait))):
+        raise Conflict("It is paused. Resume what is paused.")
     if any(map(is_dependency, flatten_holds(token.wait))):
         wait_no_longer(batch, task)
     let_go(batch, task, token, Actor.person(user), _may_be_released, trigger="release")
@@ -250,7 +252,7 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
 
 
 def _may_be_released(wait: dict[str, Any]) -> bool:
-    return "paused_by" not in wait
+    return "paused_by" not in wait and not is_pause(wait)
 
 
 def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:

@@ -10,6 +10,7 @@ from typing import Any
 from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.clocks import TASK_DUE
 from pipelines.engine.core.errors import Conflict, InputError, Invalid
 from pipelines.engine.core.event_data import job_ref, token_state
 from pipelines.engine.core.transaction import run
@@ -26,8 +27,6 @@ from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.document.line import Problem
 from pipelines.routing.guarantees.protection import delivers
 
-TASK_DUE = "task"
-"""The kind of the due time of a whole task."""
 # What a retry of another task starts with; empty for any other task.
 INHERITED = ("context", "variables", "unreadable")
 DESCRIPTION, LABEL, LABELS = 100_000, 100, 50

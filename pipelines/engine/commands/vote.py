@@ -296,7 +296,9 @@ def _self_approval_data(self_approved: bool) -> dict[str, bool]:
     return {"self_approved": True} if self_approved else {}
 
 
-def tell(batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, kind: str, **more: Any) -> None:
+def record_gate_event(
+    batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, kind: str, **more: Any
+) -> None:
     batch.event(
         task,
         kind,

@@ -19,6 +19,7 @@ from pipelines.engine.core.agent_capacity import Agents
 from pipelines.engine.core.event_data import token_state
 from pipelines.engine.core.lease_transfers import LeaseTransfer, transfer_statement
 from pipelines.engine.core.loading import Loaded
+from pipelines.engine.core.pause_span import PauseSpan
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.models.plumbing import bulk_rows
@@ -87,6 +88,7 @@ class Batch:
     def __init__(self, loaded: Loaded) -> None:
         self.tasks = {task.pk: task for task in loaded.tasks}
         self._job_ids, self.unmet = loaded.job_ids, loaded.unmet
+        self.pauses = loaded.pauses
         self.dues = {due.pk: due for due in loaded.dues}
         # A clock that was set back must not turn a task's history around.
         self.now = max([loaded.clock, *(task.changed_at + TICK for task in loaded.tasks)])
@@ -152,6 +154,10 @@ class Batch:
             if job.state != Job.State.DONE:
                 return job
         return None
+
+    def pauses_at(self, task_id: int, station: str) -> list[PauseSpan]:
+        """Return the pauses in force over work at this station of the task, oldest first."""
+        return [pause for pause in self.pauses.get(task_id, ()) if pause.in_force and pause.covers(station)]
 
     @cached_property
     def awaited(self) -> frozenset[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pipelines.engine.core.clocks import is_paused
 from pipelines.engine.core.locked_tasks import LockedTasks
 from pipelines.models import ENDED, Due, Job
 
@@ -15,6 +16,9 @@ def write(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> Non
         Due.objects.filter(pk__in=over).delete()
     # Who frees an agent tells those that wait for it without their locks: the same time may be there already.
     pending = [due for due in new if not _is_over(batch, due)]
+    for due in pending:
+        if is_paused(batch, due):
+            due.paused_at = batch.now
     Due.objects.bulk_create(pending, ignore_conflicts=True)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pipelines.engine.core.pause_span import PauseSpan
 from pipelines.engine.statements import (
     AWAITED_TASKS,
     JOB_IDS,
@@ -44,6 +45,7 @@ class Loaded:
     jobs: list[Job]
     dues: list[Due]
     unmet: Unmet
+    pauses: dict[int, list[PauseSpan]]
     besides: list[list[Any]]
 
 
@@ -59,7 +61,9 @@ def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[BoundQue
     lock = Statement(LOCK_TASKS.format(of=of), [which])
     read = Statement(READ_TASKS.format(of=of), [which, jobs, len(jobs) + SPARE])
     more = [Statement(question.text, question.parameters) for question in besides]
-    locked, [(clock, job_ids, tokens, work, projects, dues, unmet)], *answers = send([lock, read, *more])
+    locked, [(clock, job_ids, tokens, work, projects, dues, unmet, paused)], *answers = send(
+        [lock, read, *more]
+    )
     known = {}
     for project, owner in json.loads(projects or "[]"):
         known[project["id"]] = bulk_rows.row_from_json(Project, project)
@@ -67,6 +71,11 @@ def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[BoundQue
     tasks = [bulk_rows.row_from_json(Task, json.loads(text)) for (text,) in locked]
     for task in tasks:
         task.project = known[task.project_id]
+    pauses: dict[int, list[PauseSpan]] = {}
+    for task_id, pk, station, stops, by, reason, *times in json.loads(paused or "[]"):
+        since, ended_at = (datetime.fromisoformat(at) if at else None for at in times)
+        assert since is not None
+        pauses.setdefault(task_id, []).append(PauseSpan(pk, station, stops, by, reason, since, ended_at))
     return Loaded(
         clock=clock,
         job_ids=iter(job_ids),
@@ -75,6 +84,7 @@ def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[BoundQue
         jobs=[bulk_rows.row_from_json(Job, row) for row in json.loads(work or "[]")],
         dues=[bulk_rows.row_from_json(Due, row) for row in json.loads(dues or "[]")],
         unmet={int(pk): names for pk, names in json.loads(unmet or "{}").items()},
+        pauses=pauses,
         besides=[question.read(answer) for question, answer in zip(besides, answers, strict=True)],
     )
 

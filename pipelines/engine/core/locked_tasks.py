@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
+from pipelines.engine.core.pause_span import PauseSpan
 from pipelines.models import Due, Job, Task, Token
 
 
@@ -17,3 +18,4 @@ class LockedTasks(Protocol):
     tokens: dict[int, Token]
     jobs: dict[int, Job]
     dues: dict[int, Due]
+    pauses: dict[int, list[PauseSpan]]

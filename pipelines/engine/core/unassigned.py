@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.clocks import WAIT
 from pipelines.engine.core.decision_context import task_fields
 from pipelines.models import Due, Job, Task
 from pipelines.queries import versions
@@ -16,7 +17,7 @@ from pipelines.routing.document.kinds import is_done_by_people, is_unattended
 from pipelines.routing.document.line import Station
 from pipelines.routing.document.templates import TemplateError, render
 
-MANUAL, WAIT = "manual", "wait"
+MANUAL = "manual"
 UNLEASED = (MANUAL, WAIT)
 # A century: times further away are not stored.
 LONGEST = 100 * 365 * 86400.0

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
-from pipelines.engine.commands import deadlocks, dependencies
+from pipelines.engine.commands import deadlocks, dependencies, pauses
 from pipelines.engine.commands.reconsider import handle_changed_facts
 from pipelines.engine.commands.submit import TASK_DUE
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.clocks import CLOCKS
 from pipelines.engine.core.expected_times import LATE
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import WAIT
@@ -42,7 +43,10 @@ KINDS: dict[str, Fires] = {
     CIRCLE: dependencies.look_for_circle,
     UNTAKEN: handle_unanswered_question,
     TASK_DUE: handle_late_task,
+    pauses.PAUSE: pauses.pause_task,
+    pauses.RESUME_PAUSED: pauses.resume_task,
 }
+PAUSES = (pauses.PAUSE, pauses.RESUME_PAUSED)
 BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.circle_party_ids}
 """Kinds that also need the locks of other tasks: which ones, by task id."""
 
@@ -60,6 +64,9 @@ def _fire(due_id: int, now: datetime | None) -> str:
         return "gone"
     task_id, kind = entry
     batch = Batch.of_tasks(task_id, *(BESIDES[kind](task_id) if kind in BESIDES else ()))
+    # law §17: its clock is stopped or moved first by a pause, made or over since it was looked for.
+    if kind in CLOCKS and any(due.kind in PAUSES for due in batch.dues.values()):
+        return "gone"
     # Out of the batch: the row is deleted here, and the flush looks through those that are left
     due = batch.dues.pop(due_id, None)
     if due is None or not _taken(due, now or batch.now):

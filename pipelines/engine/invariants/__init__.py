@@ -40,6 +40,7 @@ from pipelines.engine.invariants.immutability import (
     versions_are_unchanged,
 )
 from pipelines.engine.invariants.joins import decidable_joins_are_merged, joins_are_as_decided
+from pipelines.engine.invariants.pauses import pauses_let_go
 from pipelines.engine.invariants.positions import (
     ended_is_final,
     running_has_one_live_job,
@@ -97,6 +98,7 @@ CHECKS: tuple[Invariant, ...] = (
     decidable_joins_are_merged,  # I17
     holds_have_open_cause,  # I17
     gates_keep_their_times,  # I17
+    pauses_let_go,  # I17
 )
 
 

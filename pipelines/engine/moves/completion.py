@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.clocks import GATE_DUE
 from pipelines.engine.core.event_data import token_state
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import escalations
@@ -20,8 +21,6 @@ from pipelines.routing.decide.transitions import TokenEnd
 
 Who = Actor | str
 
-GATE_DUE = "gate"
-"""The kind of the due time of a gate visit; its key is the visit's."""
 SOON = ":soon"
 """Ends the key of the due time at which people are reminded before a gate is due."""
 

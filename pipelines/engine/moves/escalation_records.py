@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.clocks import ESCALATION_DUE
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import roles
 from pipelines.models import Escalation, Task
 from pipelines.ports import observers
 
-KIND = "escalation"
+KIND = ESCALATION_DUE
 """The kind of the due time of an answer; its key is the escalation's."""
 
 Who = Actor | str

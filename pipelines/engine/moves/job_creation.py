@@ -55,7 +55,7 @@ def open_job(
     )
     token.status = Status.QUEUED
     # law §12: nothing is begun before dependencies are completed, or while an escalation blocks.
-    wait = _holds(batch, task)
+    wait = _holds(batch, task, token.station)
     if wait:
         token.status, token.wait = Status.HELD, wait
     elif job.kind in UNLEASED:
@@ -71,11 +71,12 @@ def open_job(
     return job
 
 
-def _holds(batch: Batch, task: Task) -> Wait:
+def _holds(batch: Batch, task: Task, station: str) -> Wait:
     """The `wait` for work that would start now: dependencies that are not completed, and open escalations whose action
-    `block` is in force; empty if nothing holds it."""
+    `block` is in force, and pauses; empty if nothing holds it."""
     others = batch.unmet.get(task.pk)
-    return nest_holds([*([dependency_hold(others)] if others else []), *_blocks(task)])
+    pauses = [pause.wait for pause in batch.pauses_at(task.pk, station)]
+    return nest_holds([*([dependency_hold(others)] if others else []), *_blocks(task), *pauses])
 
 
 def _blocks(task: Task) -> list[Wait]:

@@ -12,6 +12,7 @@ DEPENDS: Final = "depends_on"
 LOST: Final = "failed"
 THEN: Final = "then"
 BLOCK: Final = "block"
+PAUSED: Final = "paused"
 Wait = dict[str, Any]
 
 
@@ -25,6 +26,15 @@ def dependency_hold(others: Mapping[str, str]) -> Wait:
     # None of them is completed, so an end is a failure or a cancellation.
     lost = [name for name, status in others.items() if status in ENDS]
     return {DEPENDS: list(others), **({LOST: lost} if lost else {})}
+
+
+def scope_hold(pause: int, by: str, reason: str, since: str) -> Wait:
+    """The `wait` of work under a pause, which names who paused it."""
+    return {PAUSED: pause, "by": by, "since": since, **({"reason": reason} if reason else {})}
+
+
+def is_pause(wait: Wait) -> bool:
+    return PAUSED in wait
 
 
 def is_dependency(wait: Wait) -> bool:

@@ -204,6 +204,9 @@ def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
             # The one trigger that is also a verbatim name (law §11)
             str(wait["trigger"]) if wait["trigger"] in ("RetryLimitExceeded",) else "",
         )
+    if wait.get("paused"):
+        reason = f": {wait['reason']}" if wait.get("reason") else "."
+        return Sentence(f"Paused by {wait['by']}{reason}", "Continues when somebody resumes it.")
     if wait.get("by"):
         text = f"{wait['by']} holds this task"
         reason = f": {wait['reason']}" if wait.get("reason") else "."

@@ -14,6 +14,7 @@ from pipelines.models import ENDED, Line, Status
 from pipelines.queries import versions
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
+from pipelines.queries.pauses import over_line
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.shell.page import (
     SignedInRequest,
@@ -65,6 +66,10 @@ def board(request: SignedInRequest, line: Line) -> HttpResponse:
             if (n := found_board.ends.get(end, 0)) or filters.end == end
         ],
     }
+    document = versions.by_id(line.live_id) if line.live_id else None
+    context["pauses"] = over_line(line, document)
+    stations = document.stations if document else ()
+    context["pausable"] = [("", "The whole line"), *((row.key, row.name) for row in stations)]
     if graph and line.live:
         context["told"] = live_path_json(versions.by_id(line.live_id), found_board, now)
         context["drawing"] = None if again else drawing_of_version(line.live)

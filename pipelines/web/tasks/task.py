@@ -18,6 +18,7 @@ from pipelines.queries import usage
 from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.failures import FailureReason, failure_reasons
 from pipelines.queries.observed_facts import LimitRow, facts_so_far, limits_of
+from pipelines.queries.pauses import over_task
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
 from pipelines.queries.task_view import TaskView
 from pipelines.queries.unmerged import has_unmerged_change
@@ -168,8 +169,11 @@ def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     """The part of the page that hints bring anew."""
     task, line = view.task, view.line
     endings = endings_of(view)
+    pauses = over_task(view.pauses, line)
     return {
         "task": task,
+        "pauses": pauses,
+        "paused_here": any(pause.own for pause in pauses),
         "view": view,
         "drawing": drawing_of_version(task.pinned, endings),
         "path": path_json(view, endings),

@@ -17,7 +17,7 @@ from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, Noti
 from reviews.notifications.recipients import MailChoice
 
 # A task that is on hold for one of these: somebody else is told, or other tasks have to end.
-OTHERS = ["escalation", "paused_by", "depends_on"]
+OTHERS = ["escalation", "paused_by", "depends_on", "paused"]
 IN_VAIN = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
 ASKS = Q(status__in=[Status.BLOCKED, Status.STUCK]) | (
     Q(status=Status.HELD) & (~Q(wait__has_any_keys=OTHERS) | IN_VAIN)
