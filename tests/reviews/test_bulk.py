@@ -30,7 +30,7 @@ def table(client: Client, world: World, tasks: list[Task], word: str = "approve"
 
 def confirmed(page: Any, word: str = "approve", reason: str = "") -> dict[str, Any]:
     rows = page.context["rows"]
-    seen = {f"seen-{row.visit.pk}": row.seen for row in rows if row.option}
+    seen = {f"seen-{row.visit.pk}": row.evidence_version for row in rows if row.option}
     return {"word": word, "reason": reason, "visit": [str(row.visit.pk) for row in rows], **seen}
 
 
