@@ -60,7 +60,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "follow_up": (),  # Of a task that has ended: see test_follow_ups
     "hand_over": ("hand_over", "hand_over_faulty", "hand_over_stale"),
     "hold": ("hold", "hold_stale"),
-    "lose": ("lose_early", "lose_late", "sweep"),
+    "expire_lease": ("lose_early", "lose_late", "sweep"),
     "migrate": ("migrate", "migrate_unseen", "migrate_cut"),
     "move": ("move", "move_stale", "retry", "retry_stale", "skip", "skip_stale"),
     "plan_move": ("skip", "skip_stale"),
@@ -83,7 +83,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "submit": ("follow_up",),
     "supply": ("supply", "supply_nothing", "supply_stale"),
     "suspend": ("suspend", "start_suspended"),
-    "take_over": (),  # By a push to the branch of a task: see tests/work/test_task_branches
+    "record_push_visit": (),  # By a push to the branch of a task: see tests/work/test_task_branches
     "vote": ("approve", "send_back", "reject", "rework", "abort"),
 }
 COMES: dict[str, tuple[str, ...]] = {
