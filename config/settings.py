@@ -280,6 +280,8 @@ ANONYMOUS_PER_MINUTE = env.number("GATELINE_ANONYMOUS_PER_MINUTE", 120)
 METRICS_TOKEN = env.secret("GATELINE_METRICS_TOKEN", least=16)
 # Wrong tokens, and wrong links of invitations, a minute from each address; beyond it the answer is 429.
 GUESSES_PER_MINUTE = 20
+# Calls of one webhook a minute (pipelines/work/triggers/receiving.py); 0: any number.
+WEBHOOKS_PER_MINUTE = env.number("GATELINE_WEBHOOKS_PER_MINUTE", 60)
 
 # The live bus
 REDIS_URL = env.text("REDIS_URL")

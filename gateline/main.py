@@ -35,6 +35,7 @@ from gateline.commands import (
     test,
     triggers,
     watch,
+    webhook,
 )
 from gateline.failures import CommandFailure, ExitCode
 
@@ -78,6 +79,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": export.export,
     "submit": submit.submit,
     "schedule": schedule.schedule,
+    "webhook": webhook.webhook,
     "triggers": triggers.triggers,
     "watch": watch.watch,
     "logs": logs.logs,

@@ -25,7 +25,7 @@ DATABASES["default"]["TEST"] = {"NAME": f"test_{DATABASES['default']['NAME']}"}
 INSTALLED_APPS += ["tests.emptying"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # The suite asks more than any person: tests of the bounds set their own.
-COSTLY_SECONDS = ANONYMOUS_PER_MINUTE = GUESSES_PER_MINUTE = 0
+COSTLY_SECONDS = ANONYMOUS_PER_MINUTE = GUESSES_PER_MINUTE = WEBHOOKS_PER_MINUTE = 0
 ACCOUNT_RATE_LIMITS = False
 # What tests make lies in the system's folder for temporary files.
 REPOSITORY_ROOTS = [*(REPOSITORY_ROOTS or ()), Path(tempfile.gettempdir())]

@@ -9,32 +9,23 @@ from zoneinfo import ZoneInfo
 import typer
 
 from gateline import completion, lookup, output
+from gateline import output, places
 from gateline.commands.submit import inputs_of
+from gateline.options import InputFiles, InputValues, LineName
 from gateline.output import Json, due_text, escaped, say
 from gateline.session import client
 
 
 def schedule(
     ctx: typer.Context,
-    line: Annotated[
-        str,
-        typer.Argument(
-            help="line, project/line or owner/project/line.", autocompletion=completion.complete_line
-        ),
-    ],
-    values: Annotated[
-        list[str] | None,
-        typer.Argument(help="Inputs, as the start form has them: key=value.", metavar="KEY=VALUE…"),
-    ] = None,
+    line: LineName,
+    values: InputValues = None,
     cron: Annotated[
         str,
         typer.Option("--cron", help="Minute, hour, day of the month, month, weekday.", metavar="EXPRESSION"),
     ] = "0 2 * * *",
     zone: Annotated[str, typer.Option("--zone", help="Such as Europe/Berlin.", metavar="ZONE")] = "UTC",
-    file: Annotated[
-        list[str] | None,
-        typer.Option("--file", "-f", help="Upload a file for an input.", metavar="KEY=@PATH"),
-    ] = None,
+    file: InputFiles = None,
     title: Annotated[
         str,
         typer.Option(

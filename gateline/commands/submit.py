@@ -16,25 +16,15 @@ from gateline.failures import UsageFailure
 from gateline.form_values import parse_value, split_pair
 from gateline.lookup import LinePlace, TaskPlace
 from gateline.output import Json, escaped, say
+from gateline.options import InputFiles, InputValues, LineName
 from gateline.session import client
 
 
 def submit(
     ctx: typer.Context,
-    line: Annotated[
-        str,
-        typer.Argument(
-            help="line, project/line or owner/project/line.", autocompletion=completion.complete_line
-        ),
-    ],
-    values: Annotated[
-        list[str] | None,
-        typer.Argument(help="Inputs, as the start form has them: key=value.", metavar="KEY=VALUE…"),
-    ] = None,
-    file: Annotated[
-        list[str] | None,
-        typer.Option("--file", "-f", help="Upload a file for an input.", metavar="KEY=@PATH"),
-    ] = None,
+    line: LineName,
+    values: InputValues = None,
+    file: InputFiles = None,
     title: Annotated[str, typer.Option("--title", "-t", help="Otherwise made from the inputs.")] = "",
     description: Annotated[str, typer.Option("--description", "-d", help="What is to be done.")] = "",
     priority: Annotated[str, typer.Option("--priority", help="low, medium or high.")] = "medium",

@@ -29,6 +29,9 @@ def triggers(
     runs: Annotated[
         int, typer.Option("--runs", help="What became of the runs of this one.", metavar="ID")
     ] = 0,
+    rotate: Annotated[
+        int, typer.Option("--rotate", help="Change the secret of this webhook; shown once.", metavar="ID")
+    ] = 0,
     pause: Annotated[int, typer.Option("--pause", help="Pause this one.", metavar="ID")] = 0,
     resume: Annotated[int, typer.Option("--resume", help="Resume this one, in your name.", metavar="ID")] = 0,
     try_: Annotated[
@@ -41,12 +44,19 @@ def triggers(
 ) -> None:
     """List the triggers of a line or a project, or do something with one of a line: gateline triggers LINE --pause 3"""
     server = client(ctx)
-    acts = {"deliveries": runs, "pause": pause, "resume": resume, "try": try_, "delete": delete}
+    acts = {
+        "deliveries": runs,
+        "rotate": rotate,
+        "pause": pause,
+        "resume": resume,
+        "try": try_,
+        "delete": delete,
+    }
     requested = {act: number for act, number in acts.items() if number}
     if len(requested) > 1:
         raise UsageFailure(
             "Only one thing at a time.",
-            "Leave out all but one of --runs, --pause, --resume, --try, --delete.",
+            "Leave out all but one of --runs, --rotate, --pause, --resume, --try, --delete.",
         )
     if requested:
         if not line:
@@ -62,22 +72,18 @@ def triggers(
     if json:
         output.print_json(rows)
         return
-    output.print_table(("Id", "Line", "When", "Zone", "Next run", "Last run"), map(_row, rows))
+    output.print_table(("Id", "Line", "Trigger", "", "Next run", "Last run"), map(_row, rows))
 
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:
-    following = "paused" if row["paused_at"] else due_text(row["next_at"]) if row["next_at"] else "never"
-    last = row["last"]
-    text = f"{last['outcome']} {last['task'] or ''} {age_text(last['at'])}" if last else ""
-    zone = escaped(row["options"]["zone"])
-    return (
-        row["id"],
-        escaped(row["line"]),
-        escaped(row["words"]),
-        zone,
-        following,
-        escaped(" ".join(text.split())),
+    following = (
+        when(row["next_at"]) if row["next_at"] else "when called" if row["kind"] == "webhook" else "never"
     )
+    following = "paused" if row["paused_at"] else following
+    last = row["last"]
+    text = f"{last['outcome']} {last['task'] or ''} {ago(last['at'])}" if last else ""
+    words, detail = plain(row["words"]), plain(row["detail"])
+    return row["id"], plain(row["line"]), words, detail, following, plain(" ".join(text.split()))
 
 
 def _act(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, json: bool) -> None:
@@ -92,7 +98,7 @@ def _act(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, j
         output.note("Deleted.")
         return
     at = line.api_path("triggers", number, act)
-    answer = server.get(at) if act == "deliveries" else server.post(at)
+    answer = server.get(at) if act == "deliveries" else server.post(at, {} if act == "rotate" else None)
     if json:
         output.print_json(answer)
     elif act == "deliveries":
@@ -110,5 +116,10 @@ def _act(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, j
             else f"Would start nothing: {answer['outcome']}."
         )
         say(f"{started} {escaped(answer['detail'])}".strip())
+    elif act == "rotate":
+        say(plain(answer["secret"]))
+        output.note("The secret before it is valid for 24 hours more.")
+    elif answer["next_at"]:
+        say(f"Resumed. Next run: {when(answer['next_at'])}")
     else:
-        say("Paused." if answer["paused_at"] else f"Resumed. Next run: {due_text(answer['next_at'])}")
+        say("Paused." if answer["paused_at"] else "Resumed.")

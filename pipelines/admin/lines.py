@@ -20,6 +20,8 @@ from pipelines.models import (
     VersionGate,
     VersionRule,
     VersionStation,
+    WebhookAddress,
+    WebhookSecret,
 )
 
 
@@ -99,6 +101,18 @@ class MigrationEntryAdmin(ReadOnlyAdmin):
 @admin.register(Trigger)
 class TriggerAdmin(ReadOnlyAdmin):
     list_display = ("line", "kind", "options", "next_at", "paused_at", "changed_by", "changed_at")
+
+
+@admin.register(WebhookAddress)
+class WebhookAddressAdmin(ReadOnly):
+    list_display = ("trigger", "example_of")
+    exclude = ("address", "example")
+
+
+@admin.register(WebhookSecret)
+class WebhookSecretAdmin(ReadOnly):
+    list_display = ("trigger", "created_by", "created_at", "valid_until")
+    exclude = ("content",)
 
 
 @admin.register(TriggerDelivery)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, action_required, saving_in_turn
 from pipelines.api.schemas import StrictBody
@@ -18,6 +19,7 @@ from pipelines.models import Line, Project, Trigger, TriggerDelivery
 from pipelines.ports import clock
 from pipelines.queries import triggers as queries
 from pipelines.queries.triggers import TriggerRow
+from pipelines.work.hosts import standard_webhooks
 from pipelines.work.triggers import starting
 from pipelines.work.triggers.table import KINDS
 
@@ -31,14 +33,30 @@ NEXT_RUNS, MAX_DELIVERIES = 5, 200
 
 class TriggerIn(StrictBody):
     """`options` of a schedule: `cron` (minute, hour, day of the month, month, weekday), `zone` (such as Europe/Berlin,
-    else UTC) and `missed` (once, else skip). `title`: `{date}` becomes the day of the run; made from the inputs where
-    it is left out."""
+    else UTC) and `missed` (once, else skip). Of a webhook: `name`, `signature` (standard, github, gitlab or gitea) and
+    the paths of what is taken from the body, JSONPath or a dotted key: `inputs` by key, `title`, `requester` and
+    `only_if`. `title`: `{date}` becomes the day of the run; made from the inputs where it is left out. `secret`: of a
+    new webhook; made where it is left out. `one_at_a_time`: true for a schedule, else false, where it is left out."""
 
     kind: str = "schedule"
     options: dict[str, Any] = Field(examples=[{"cron": "0 2 * * *", "zone": "Europe/Berlin"}])
     title: str = ""
     inputs: dict[str, Any] = {}
-    one_at_a_time: bool = True
+    one_at_a_time: bool | None = None
+    secret: str = ""
+
+
+class SecretIn(Strict):
+    """`secret`: made where it is left out. `at_once`: the one before it is not valid for a day more."""
+
+    secret: str = ""
+    at_once: bool = False
+
+
+class TryIn(Strict):
+    """`body`: of a webhook, as JSON text; where it is left out, the last one that came."""
+
+    body: str = ""
 
 
 class TriggerDeliveryOut(BaseModel):
@@ -65,12 +83,14 @@ class TriggerDeliveryOut(BaseModel):
 
 
 class TriggerOut(BaseModel):
-    """`changed_by`: the user name in whose name its tasks start. `next_runs`: none while it is paused."""
+    """`changed_by`: the user name in whose name its tasks start. `next_runs`: none while it is paused. `address`, of a
+    webhook: for those who may change it. `secret`: only in the answer that made it."""
 
     id: int
     line: str
     kind: str
     words: str
+    detail: str
     options: dict[str, Any]
     title: str
     inputs: dict[str, Any]
@@ -80,6 +100,8 @@ class TriggerOut(BaseModel):
     next_runs: list[datetime]
     changed_by: str
     last: TriggerDeliveryOut | None
+    address: str = ""
+    secret: str = ""
 
 
 class TriedOut(BaseModel):
@@ -92,12 +114,12 @@ class TriedOut(BaseModel):
 
 @router.get(PROJECT + "/triggers", response=list[TriggerOut], summary="Triggers of a project")
 def of_project(request: Request, project: Project) -> list[TriggerOut]:
-    return _all(queries.rows(queries.of_project(project), 1))
+    return _all(request, project, queries.rows(queries.of_project(project), 1))
 
 
 @router.get(TRIGGERS, response=list[TriggerOut], summary="Triggers of a line")
 def index(request: Request, line: Line) -> list[TriggerOut]:
-    return _all(queries.rows(queries.of_line(line), 1))
+    return _all(request, line.project, queries.rows(queries.of_line(line), 1))
 
 
 @router.post(TRIGGERS, response={201: TriggerOut}, summary="Let a trigger start tasks")
@@ -105,14 +127,15 @@ def index(request: Request, line: Line) -> list[TriggerOut]:
 @saving_in_turn
 def create(request: Request, line: Line, payload: TriggerIn) -> TriggerOut:
     """Its tasks start in the name of the person whose token it is: a machine makes none (403)."""
-    person = person_of(request.auth)
-    made = triggers.add(line, payload.kind, _request(payload), by=person)
-    return _out(TriggerRow(made), clock.now())
+    person, made_request = person_of(request.auth), _request(payload)
+    made = triggers.add(line, payload.kind, made_request, by=person)
+    answer = _out(TriggerRow(_trigger(line, made.pk)), clock.now())
+    return answer.model_copy(update={"secret": made_request.secret}) if answer.address else answer
 
 
 @router.get(TRIGGER, response=TriggerOut, summary="Look at a trigger")
 def show(request: Request, line: Line, line_trigger: int) -> TriggerOut:
-    return _one(line, line_trigger)
+    return _one(request, line, line_trigger)
 
 
 @router.put(TRIGGER, response=TriggerOut, summary="Change a trigger")
@@ -124,7 +147,7 @@ def change(request: Request, line: Line, line_trigger: int, payload: TriggerIn) 
     if payload.kind != trigger.kind:
         raise Invalid.at("kind", "cannot be changed", "Make another trigger.")
     triggers.change(trigger, _request(payload), by=person)
-    return _one(line, line_trigger)
+    return _one(request, line, line_trigger)
 
 
 @router.delete(TRIGGER, response={204: None}, summary="Delete a trigger")
@@ -139,7 +162,7 @@ def delete(request: Request, line: Line, line_trigger: int) -> None:
 def pause(request: Request, line: Line, line_trigger: int) -> TriggerOut:
     """It starts nothing, and owes nothing."""
     triggers.pause(_trigger(line, line_trigger), True, by=person_of(request.auth))
-    return _one(line, line_trigger)
+    return _one(request, line, line_trigger)
 
 
 @router.post(TRIGGER + "/resume", response=TriggerOut, summary="Resume a trigger")
@@ -147,18 +170,29 @@ def pause(request: Request, line: Line, line_trigger: int) -> TriggerOut:
 def resume(request: Request, line: Line, line_trigger: int) -> TriggerOut:
     """Its next run is the next one from now, in the name of the person whose token it is."""
     triggers.pause(_trigger(line, line_trigger), False, by=person_of(request.auth))
-    return _one(line, line_trigger)
+    return _one(request, line, line_trigger)
 
 
 @router.post(TRIGGER + "/try", response=TriedOut, summary="Try a trigger")
 @action_required("submit")
 @saving_in_turn
-def try_out(request: Request, line: Line, line_trigger: int) -> TriedOut:
+def try_out(request: Request, line: Line, line_trigger: int, payload: TryIn | None = None) -> TriedOut:
     """Answers what it would start now, and starts nothing."""
-    tried = starting.try_out(_trigger(line, line_trigger))
+    body = payload.body if payload else ""
+    tried = starting.try_out(_trigger(line, line_trigger), body)
     return TriedOut(
         outcome=tried.outcome, detail=tried.detail, title=tried.task.title if tried.task else None
     )
+
+
+@router.post(TRIGGER + "/rotate", response=TriggerOut, summary="Change the secret of a webhook")
+@may("submit")
+@saving_in_turn
+def rotate(request: Request, line: Line, line_trigger: int, payload: SecretIn) -> TriggerOut:
+    """The one before it stays valid for 24 hours. Answers the new one, this once."""
+    secret = payload.secret or standard_webhooks.new_secret()
+    triggers.rotate(_trigger(line, line_trigger), secret, at_once=payload.at_once, by=person_of(request.auth))
+    return _one(request, line, line_trigger).model_copy(update={"secret": secret})
 
 
 @router.get(
@@ -180,34 +214,43 @@ def _trigger(line: Line, pk: int) -> Trigger:
 
 
 def _request(payload: TriggerIn) -> TriggerRequest:
-    return TriggerRequest(payload.options, payload.title, payload.inputs, one_at_a_time=payload.one_at_a_time)
+    has_address = payload.kind in KINDS and KINDS[payload.kind].has_address
+    return TriggerRequest(
+        payload.options,
+        payload.title,
+        payload.inputs,
+        one_at_a_time=payload.one_at_a_time,
+        secret=(payload.secret or standard_webhooks.new_secret()) if has_address else "",
+    )
 
 
-def _one(line: Line, pk: int) -> TriggerOut:
-    [row] = queries.rows([_trigger(line, pk)], 1)
-    return _out(row, clock.now())
+def _one(request: Request, line: Line, pk: int) -> TriggerOut:
+    [answer] = _all(request, line.project, queries.rows([_trigger(line, pk)], 1))
+    return answer
 
 
-def _all(rows: list[TriggerRow]) -> list[TriggerOut]:
-    now = clock.now()
-    return [_out(row, now) for row in rows]
+def _all(request: Request, project: Project, rows: list[TriggerRow]) -> list[TriggerOut]:
+    now, may_change = clock.now(), access.can(request.auth, "submit", project)
+    return [_out(row, now, may_change) for row in rows]
 
 
-def _out(row: TriggerRow, now: datetime) -> TriggerOut:
+def _out(row: TriggerRow, now: datetime, may_change: bool = True) -> TriggerOut:
     trigger, options = row.trigger, row.trigger.options
-    runs = [] if trigger.paused_at else islice(KINDS[trigger.kind].upcoming(options, now), NEXT_RUNS)
+    kind = KINDS[trigger.kind]
     return TriggerOut(
         id=trigger.pk,
         line=trigger.line.key,
         kind=trigger.kind,
         words=triggers.words_of(trigger),
+        detail=kind.detail(options),
         options=options,
         title=trigger.title,
         inputs=trigger.inputs,
         one_at_a_time=trigger.one_at_a_time,
         paused_at=trigger.paused_at,
         next_at=trigger.next_at,
-        next_runs=list(runs),
+        next_runs=[] if trigger.paused_at else list(islice(kind.upcoming(options, now), NEXT_RUNS)),
         changed_by=trigger.changed_by.username,
         last=TriggerDeliveryOut.of(row.last) if row.last else None,
+        address=queries.address_of(trigger) if may_change else "",
     )

@@ -8,17 +8,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 
 from pipelines import access
 from pipelines.engine.commands import inputs as forms
 from pipelines.errors import Conflict, Invalid, NotFound
+from pipelines.lines import webhooks
 from pipelines.lines.publishing import LineArchived
-from pipelines.models import Line, Trigger, TriggerDelivery, User
+from pipelines.models import Line, Trigger, TriggerDelivery, User, WebhookSecret
 from pipelines.ports import audit, clock
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
+from pipelines.work.triggers import mapping
 from pipelines.work.triggers.kind import TriggerKind
+from pipelines.work.triggers.signatures import SIGNATURES, STANDARD
 from pipelines.work.triggers.table import KINDS
 
 RETENTION, AT_ONCE = timedelta(days=90), 500
@@ -30,17 +34,20 @@ MAX_TITLE = 290
 
 @dataclass(frozen=True)
 class TriggerRequest:
-    """Request for a trigger. `options`: of its kind, as typed."""
+    """Request for a trigger. `options`: of its kind, as typed. `one_at_a_time`: None as its kind begins. `secret`: of a
+    new one that is called over HTTP. `example`: what may come with an occasion."""
 
     options: Mapping[str, Any]
     title: str = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    one_at_a_time: bool = True
+    one_at_a_time: bool | None = None
+    secret: str = field(default="", repr=False)
+    example: str = ""
 
 
 def add(line: Line, kind: str, request: TriggerRequest, *, by: User) -> Trigger:
     """Raises Forbidden, Invalid with every problem, Conflict (archived, not published, too many)."""
-    options, inputs = _checked(line, _kind(kind), request, by)
+    options, inputs = _checked(line, _kind(kind), request, by, is_new=True)
     with transaction.atomic():
         # One after the other, so that the number is right
         locked = Line.objects.select_for_update(of=("self",), no_key=True).get(pk=line.pk)
@@ -51,6 +58,9 @@ def add(line: Line, kind: str, request: TriggerRequest, *, by: User) -> Trigger:
         _fill(trigger, options, inputs, request)
         trigger.next_at = KINDS[kind].next_at(options, now)
         trigger.save(force_insert=True)
+        if KINDS[kind].has_address:
+            webhooks.connect(trigger, request.secret, by=by, now=now)
+            webhooks.set_example(trigger, request.example)
         _record("trigger.created", trigger, by, now, after=_recorded(trigger))
     return trigger
 
@@ -62,16 +72,17 @@ def change(trigger: Trigger, request: TriggerRequest, *, by: User) -> Trigger:
     options, inputs = _checked(trigger.line, kind, request, by)
     with transaction.atomic():
         stored = _locked(trigger)
-        before, previous_request = _recorded(stored), (stored.title, stored.inputs)
+        before, previous_request = _recorded(stored), _requested(stored)
         _fill(stored, options, inputs, request)
         now = clock.now()
         stored.changed_by, stored.changed_at = by, now
-        if (stored.title, stored.inputs) != previous_request or not access.can(
+        if _requested(stored) != previous_request or not access.can(
             stored.written_by, "submit", trigger.line.project
         ):
             stored.written_by = by
         stored.next_at = None if stored.paused_at else kind.next_at(options, now)
         stored.save()
+        webhooks.set_example(stored, request.example)
         _record("trigger.changed", stored, by, now, before=before, after=_recorded(stored))
     return stored
 
@@ -94,6 +105,20 @@ def pause(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
     return stored
 
 
+def rotate(trigger: Trigger, secret: str, *, at_once: bool, by: User) -> None:
+    """Change the secret of a trigger that is called over HTTP. Who knows the new one is barred from approving what it
+    starts. Raises Forbidden, Invalid, Conflict."""
+    access.require(by, "submit", trigger.line.project)
+    _open(trigger.line)
+    if not KINDS[trigger.kind].has_address:
+        raise Conflict("This trigger has no secret.")
+    webhooks.check_secret(secret, trigger.options["signature"])
+    with transaction.atomic():
+        stored, now = _locked(trigger), clock.now()
+        webhooks.replace_secret(stored, secret, at_once=at_once, by=by, now=now)
+        _record("trigger.rotated", stored, by, now, at_once=at_once)
+
+
 def delete(trigger: Trigger, *, by: User) -> None:
     """Delete a trigger with its log; the tasks stay. Raises Forbidden."""
     access.require(by, "submit", trigger.line.project)
@@ -105,9 +130,18 @@ def delete(trigger: Trigger, *, by: User) -> None:
 
 def expire_some(now: datetime) -> int:
     """Delete some deliveries that are older than RETENTION; how many. Those whose task has not ended stay: it keeps the
-    next from starting."""
-    old = TriggerDelivery.objects.filter(at__lt=now - RETENTION).exclude(
-        task__isnull=False, task__ended_at__isnull=True
+    next from starting. Those whose signature has no time in it stay as long as its secret is valid: else whoever has
+    one could send it again."""
+    timeless = [key for key in SIGNATURES if key != STANDARD]
+    still_valid = WebhookSecret.objects.filter(
+        trigger=OuterRef("trigger"),
+        trigger__options__signature__in=timeless,
+        created_at__lte=OuterRef("at"),
+    )
+    old = (
+        TriggerDelivery.objects.filter(at__lt=now - RETENTION)
+        .exclude(task__isnull=False, task__ended_at__isnull=True)
+        .exclude(~Q(outcome=TriggerDelivery.TriggerOutcome.REPEATED), Exists(still_valid))
     )
     return TriggerDelivery.objects.filter(pk__in=old.order_by("at").values("pk")[:AT_ONCE]).delete()[0]
 
@@ -129,7 +163,7 @@ def _open(line: Line) -> None:
 
 
 def _checked(
-    line: Line, kind: TriggerKind, request: TriggerRequest, by: User
+    line: Line, kind: TriggerKind, request: TriggerRequest, by: User, *, is_new: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options and the inputs as they are stored: of inputs only what was given, so that a default is that of
     the version which is live then."""
@@ -141,15 +175,26 @@ def _checked(
     options: dict[str, Any] = {}
     parsed, reach = versions.parsed(line.live), ValueScope(line.project.owner_id, line.project_id, line.pk)
     inputs = {key: value for key, value in request.inputs.items() if value not in (None, "")}
+    # Given by what comes with an occasion: only their values are not known yet.
+    paths = request.options.get("inputs") if kind.is_mapped else None
+    mapped = {key for key, path in paths.items() if path} if isinstance(paths, Mapping) else ()
     if len(request.title) > MAX_TITLE or not request.title.isprintable():
         problems.append(Problem("title", f"Enter at most {MAX_TITLE} characters in one line."))
     try:
         options = kind.read(request.options)
+        if kind.is_mapped:
+            mapping.check(options, parsed.inputs)
     except Invalid as fault:
         problems += [replace(problem, path=f"options.{problem.path}") for problem in fault.problems]
+    if kind.has_address and is_new:
+        try:
+            webhooks.check_secret(request.secret, options.get("signature", ""))
+        except Invalid as fault:
+            problems += fault.problems
     try:
         connected = forms.repositories_for(parsed.inputs, reach)
-        filled = forms.fill(parsed.inputs, inputs, reach, connected=connected)
+        fields = [field for field in parsed.inputs if field.key in inputs or field.key not in mapped]
+        filled = forms.fill(fields, inputs, reach, connected=connected)
         problems += forms.unconnected_problems(parsed, filled, connected)
     except Invalid as fault:
         problems += fault.problems
@@ -160,7 +205,14 @@ def _checked(
 
 def _fill(trigger: Trigger, options: dict[str, Any], inputs: dict[str, Any], request: TriggerRequest) -> None:
     trigger.options, trigger.inputs = options, inputs
-    trigger.title, trigger.one_at_a_time = request.title.strip(), request.one_at_a_time
+    once = request.one_at_a_time
+    trigger.title = request.title.strip()
+    trigger.one_at_a_time = KINDS[trigger.kind].one_at_a_time if once is None else once
+
+
+def _requested(trigger: Trigger) -> tuple[Any, ...]:
+    """Return what a trigger asks for: who changes that wrote it."""
+    return trigger.title, trigger.inputs, trigger.options if KINDS[trigger.kind].is_mapped else None
 
 
 def _locked(trigger: Trigger) -> Trigger:

@@ -63,7 +63,7 @@ from pipelines.models.tasks import (
 )
 from pipelines.models.timers import Due
 from pipelines.models.trials import StationTrial
-from pipelines.models.triggers import Trigger, TriggerDelivery
+from pipelines.models.triggers import Trigger, TriggerDelivery, WebhookAddress, WebhookSecret
 from pipelines.models.work import (
     Artifact,
     Blob,
@@ -156,6 +156,8 @@ __all__ = [
     "ViewedFile",
     "VisitCommit",
     "Vote",
+    "WebhookAddress",
+    "WebhookSecret",
     "Word",
     "Worker",
     "with_display_status",

@@ -56,8 +56,51 @@ class Trigger(models.Model):
         return f"{self.kind} {self.pk}"
 
 
+class WebhookAddress(models.Model):
+    """Address at which a trigger is called, and the body that it got last, as an example for its form."""
+
+    trigger = models.OneToOneField(Trigger, models.CASCADE, primary_key=True, related_name="webhook")
+    address = models.CharField(max_length=64, unique=True, help_text="The end of the address; it is random.")
+    example = models.TextField(blank=True, help_text="The body of the last delivery, or one that was pasted.")
+    example_of = models.CharField(max_length=100, blank=True, help_text="The delivery; empty: pasted.")
+
+    class Meta:
+        verbose_name_plural = "webhook addresses"
+
+    def __str__(self) -> str:
+        return f"Address of {self.trigger_id}"
+
+
+class WebhookSecret(models.Model):
+    """Secret that signs what a trigger is called with. For a while after a change two of them are valid."""
+
+    ENCRYPTED = ("content",)
+
+    trigger = models.ForeignKey(Trigger, models.CASCADE, related_name="secrets")
+    content = models.TextField(help_text="Encrypted.")
+    hint = models.CharField(max_length=4, help_text="Its last characters.")
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        related_name="+",
+        help_text="Knows it, and so may have asked for the tasks that it starts.",
+    )
+    valid_until = models.DateTimeField(null=True, blank=True, help_text="Empty: it is the current one.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["trigger"], condition=Q(valid_until__isnull=True), name="one_current_webhook_secret"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"Secret of {self.trigger_id}"
+
+
 class TriggerDelivery(models.Model):
-    """Occasion of a trigger: a slot of a schedule. `key` names it, so that it counts once."""
+    """Occasion of a trigger: a slot of a schedule, or a call of a webhook. `key` names it, so that it counts once."""
 
     class TriggerOutcome(models.TextChoices):
         STARTED = "started", "Started"

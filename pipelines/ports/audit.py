@@ -76,6 +76,7 @@ KINDS: dict[str, str] = {
     "work.resumed": "Resumed",
     "trigger.paused": "Paused the trigger",
     "trigger.resumed": "Resumed the trigger",
+    "trigger.rotated": "Changed the secret of the trigger",
     "trigger.deleted": "Deleted the trigger",
     "trigger.added": "Let issues start tasks",
     "trigger.removed": "Let issues start no tasks any more",

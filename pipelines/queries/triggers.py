@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from django.conf import settings
 from django.db.models import QuerySet
 
 from pipelines.models import Line, Project, Status, Trigger, TriggerDelivery
@@ -49,7 +50,15 @@ def of_project(project: Project) -> QuerySet[Trigger]:
 
 
 def _related(triggers: QuerySet[Trigger]) -> QuerySet[Trigger]:
-    return triggers.select_related("line__project__owner", "line__live", "changed_by", "written_by")
+    related = ("line__project__owner", "line__live", "changed_by", "written_by", "webhook")
+    # An example is long, and only its form reads it.
+    return triggers.select_related(*related).prefetch_related("secrets").defer("webhook__example")
+
+
+def address_of(trigger: Trigger) -> str:
+    """Return the address at which a trigger is called; "" where it has none."""
+    webhook = getattr(trigger, "webhook", None)
+    return f"{settings.ORIGIN}/api/hooks/{webhook.address}" if webhook else ""
 
 
 def rows(triggers: Iterable[Trigger], number: int = RUNS) -> list[TriggerRow]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import secrets
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,9 +9,10 @@ from django import forms
 
 from pipelines.models import Project
 from pipelines.ports import clock
+from pipelines.work.hosts import standard_webhooks
 from reviews.channels.channel import ChannelError
 from reviews.channels.table import BY_KEY, KINDS
-from reviews.channels.webhook import PREFIX, signature
+from reviews.channels.webhook import signature
 from reviews.models import ChannelConnection
 
 
@@ -46,7 +45,7 @@ class ChannelForm(forms.Form):
         if kind.rooms and not cleaned.get("room"):
             self.add_error("room", "Enter the channel.")
         if kind.makes_secret:
-            cleaned["secret"] = cleaned.get("secret") or generate_secret()
+            cleaned["secret"] = cleaned.get("secret") or standard_webhooks.new_secret()
             try:
                 signature(cleaned["secret"], "", clock.now(), b"")
             except ChannelError as problem:
@@ -67,11 +66,6 @@ class ChannelForm(forms.Form):
 
 def _printable(text: str) -> bool:
     return all("!" <= sign <= "~" for sign in text)
-
-
-def generate_secret() -> str:
-    """A signing secret for who brings none."""
-    return PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def _is_url(text: str) -> bool:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import replace
 from datetime import datetime
 
-from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
-
 from pipelines.ports import clock
+from pipelines.work.hosts import standard_webhooks
 from pipelines.work.outgoing.http_fetch import Call
 from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, Target, post_call, without_id
-
-PREFIX = "whsec_"
 
 
 def _call(message: ReviewMessage, target: Target) -> Call:
@@ -44,10 +40,8 @@ def _call(message: ReviewMessage, target: Target) -> Call:
 def signature(secret: str, message_id: str, moment: datetime, body: bytes) -> str:
     """`moment`: in UTC. Raises ChannelError: the secret is no key."""
     try:
-        # The library drops what is no Base64 without a word, and would sign with another key.
-        key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
-        return Webhook(key).sign(message_id, moment, body.decode())
-    except (EmptyWebhookSecretError, ValueError) as error:
+        return standard_webhooks.sign(secret, message_id, moment, body)
+    except ValueError as error:
         raise ChannelError("The signing secret is no Base64.") from error
 
 

@@ -197,6 +197,8 @@ POST trigger-new             >          0         -       y         y         y 
 GET  trigger-next-runs       >          0         -       y         y         y         y      >
 GET  trigger-change          >          0         -       y         y         y         y      >
 POST trigger-change          >          0         -       y         y         y         y      >
+POST trigger-example         >          0         -       y         y         y         y      >
+POST trigger-rotate          >          0         -       y         y         y         y      >
 POST trigger-pause           >          0         -       y         y         y         y      >
 POST trigger-try             >          0         -       y         y         y         y      >
 GET  trigger-log             >          0         y       y         y         y         y      >

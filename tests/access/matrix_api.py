@@ -87,6 +87,7 @@ POST {DRAFTS}/{{line}}/triggers/{{line_trigger}}/pause  >  0   -   y   y   y   y
 POST {DRAFTS}/{{line}}/triggers/{{line_trigger}}/resume  >  0   -   y   y   y   y   -
 DELETE {DRAFTS}/{{line}}/triggers/{{line_trigger}}  >  0   -   y   y   y   y   -
 POST {DRAFTS}/{{line}}/triggers/{{line_trigger}}/try  >  0   -   y   y   y   y   y
+POST {DRAFTS}/{{line}}/triggers/{{line_trigger}}/rotate  >  0   -   y   y   y   y   -
 GET  {DRAFTS}/{{line}}/triggers/{{line_trigger}}/deliveries  >  0   y   y   y   y   y   y
 GET  {PROJECT}/members                 >          0         y       y         y         y         y      y
 GET  /api/absences                     >          y         y       y         y         y         y      -
@@ -102,6 +103,7 @@ POST {PROJECT}/repositories/{{name}}/notices/{{notice}}/send  >  0  -  -      - 
 POST {PROJECT}/repositories/{{name}}/notices/{{notice}}/drop  >  0  -  -      -         -         y      -
 POST /api/chats/{{channel}}/interactions  >      >         >       >         >         >         >      >
 POST {PROJECT}/repositories/{{name}}/hook  >      >         >       >         >         >         >      >
+POST /api/hooks/{{address}}            >          >         >       >         >         >         >      >
 DELETE {PROJECT}/repositories/{{name}} >          0         -       -         -         -         y      -
 GET  {PROJECT}/pauses                  >          0         y       y         y         y         y      y
 POST {PROJECT}/pause                   >          0         -       -         -         -         y      -

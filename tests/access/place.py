@@ -32,6 +32,7 @@ from pipelines.models import (
 )
 from pipelines.people import invitations
 from pipelines.ports.vault import store
+from pipelines.work.hosts import standard_webhooks
 from reviews.models import ChannelConnection, ChannelMessage, ChatAccount, Notification, ReviewQuestion
 from tests.factories import World, document, station
 
@@ -163,8 +164,10 @@ class Place:
         )
         self.line_trigger = triggers.add(
             version.line,
-            "schedule",
-            TriggerRequest({"cron": "0 2 * * *", "zone": "UTC", "missed": "once"}, title=says),
+            "webhook",
+            TriggerRequest(
+                {"name": says, "inputs": {}}, title=says, secret=standard_webhooks.new_secret(), example=says
+            ),
             by=world.admin,
         )
         self.channel = ChannelConnection.objects.create(
@@ -234,6 +237,7 @@ class Place:
             "folder": self.folder.pk,
             "trigger": self.trigger.pk,
             "line_trigger": self.line_trigger.pk,
+            "address": self.line_trigger.webhook.address,
             "notice": self.notice.pk,
             "key": self.visit.token_id if name == "need-act" else self.scenario.key,
             "kind": "question",

@@ -37,6 +37,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/retry-station": {"station_execution_id": "0"},
     "/complete-station": {"station_execution_id": "0", "status": "completed"},
     "/triggers": {"options": {"cron": "never"}},
+    "/triggers/{line_trigger}/rotate": {"secret": "short"},
     "/triggers/{line_trigger}": {"options": {"cron": "never"}},
     "/absences": {"stand_in": "nobody", "until": "2001-01-01T00:00:00Z"},
     "/owners/{owner}/projects": {"key": "", "name": ""},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
@@ -12,6 +13,7 @@ from django.test import Client
 from pipelines.models import Task, Trigger
 from pipelines.work.scheduler import timers
 from tests.factories import World, station
+from tests.work.webhook_calls import call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]
 INPUTS = [{"key": "request", "label": "Request", "type": "long_text", "required": True}]
@@ -134,3 +136,48 @@ def test_a_refused_run_says_the_remedy(world: World, mine: str) -> None:
     tried = ask(world, mine, "POST", f"/{made['id']}/try")[1]
     assert (tried["outcome"], tried["title"]) == ("failed", None)
     assert tried["detail"] == "Request is required. Edit the trigger, or the start form of the line."
+
+
+def test_a_webhook_from_saving_to_its_end(world: World, mine: str) -> None:
+    options = {"name": "Desk", "signature": "standard", "inputs": {"request": "text"}, "title": "title"}
+    status, made = ask(world, mine, "POST", body={"kind": "webhook", "options": options})
+    assert (status, made["words"], made["detail"], made["next_runs"]) == (
+        201,
+        "Desk",
+        "Standard Webhooks",
+        [],
+    )
+    assert made["secret"].startswith("whsec_") and not made["one_at_a_time"]
+    at = f"/{made['id']}"
+    assert ask(world, mine, "GET", at) == (200, made | {"secret": ""})
+    viewer = world.token_of(world.viewer)[1]
+    assert ask(world, viewer, "GET", at)[1]["address"] == ""
+
+    path = urlsplit(made["address"]).path
+    body, headers = call("standard", made["secret"], {"text": "Look", "title": "Door"}, "msg_1")
+    answer = Client().post(path, body, content_type="application/json", headers=headers)
+    task = Task.objects.get()
+    assert (answer.status_code, answer.json()["task"], task.title) == (202, task.name, "Door")
+    assert ask(world, mine, "GET", f"{at}/deliveries")[1][0]["key"] == "msg_1"
+    assert ask(world, mine, "POST", f"{at}/try")[1]["title"] == "Door"
+    status, tried = ask(world, mine, "POST", f"{at}/try", {"body": '{"title": "Window"}'})
+    assert (tried["outcome"], tried["detail"][:20]) == ("failed", "Request is required.")
+
+    status, rotated = ask(world, mine, "POST", f"{at}/rotate", {"at_once": True})
+    assert status == 200 and rotated["secret"] not in ("", made["secret"])
+    assert called(path, made["secret"]) == 401 and called(path, rotated["secret"]) == 202
+    assert ask(world, mine, "POST", f"{at}/rotate", {"secret": "short"})[0] == 400
+    schedule = ask(world, mine, "POST", body=BODY)[1]
+    assert ask(world, mine, "POST", f"/{schedule['id']}/rotate", {})[0] == 409
+    assert (
+        ask(world, mine, "PUT", at, {"kind": "webhook", "options": options | {"name": "Help"}})[1]["words"]
+        == "Help"
+    )
+    assert ask(world, world.machine()[1], "POST", f"{at}/rotate", {})[0] == 403
+    assert ask(world, mine, "DELETE", at) == (204, None)
+    assert called(path, rotated["secret"]) == 401
+
+
+def called(path: str, secret: str) -> int:
+    body, headers = call("standard", secret, {"text": "Look"})
+    return Client().post(path, body, content_type="application/json", headers=headers).status_code

@@ -60,3 +60,24 @@ def test_what_is_wrong_says_where_and_what_to_do(cli: Cli, world: World) -> None
     assert "one thing at a time" in mine.run("triggers", "line", "--pause", "3", "--try", "3").stderr
     assert mine.run("triggers", "line", "--pause", "3").returncode
     assert mine.ok("schedule", "line").splitlines()[0].endswith("Every day at 02:00, UTC")
+
+
+def test_a_webhook_is_saved_listed_and_its_secret_changed(cli: Cli, world: World) -> None:
+    inputs = [{"key": "request", "type": "text", "required": True}]
+    world.line(stations=[station("work", kind="manual")], inputs=inputs)
+    mine = cli(world.operator)
+    saved = mine.ok("webhook", "line", "--name", "Desk", "--take", "request=text", "--title", "title")
+    trigger = Trigger.objects.get()
+    first, address, secret = saved.splitlines()
+    assert first == f"{trigger.pk}  Desk, Standard Webhooks"
+    assert "/api/hooks/" in address and secret.strip().startswith("whsec_")
+    assert (trigger.options["inputs"], trigger.options["title"]) == ({"request": "text"}, "title")
+    assert "when called" in mine.ok("triggers", "line")
+    number = str(trigger.pk)
+    rotated = mine.ok("triggers", "line", "--rotate", number)
+    assert rotated.startswith("whsec_") and rotated.strip() != secret.strip()
+    assert mine.ok("triggers", "line", "--pause", number) == "Paused.\n"
+    assert mine.ok("triggers", "line", "--resume", number) == "Resumed.\n"
+    assert mine.json("webhook", "line", "request=fixed", "--name", "Other")["secret"]
+    wrong = mine.run("webhook", "line", "--take", "request=$[")
+    assert wrong.returncode == 7 and "options.inputs.request" in wrong.stderr

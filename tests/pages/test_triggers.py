@@ -66,7 +66,7 @@ def test_an_empty_page_says_what_it_is_for_and_who_may(world: World, signed_in: 
     page = text(signed_in(world.operator).get(at(world, "line-triggers", "line")))
     assert "No triggers yet" in page and "every night" in page and at(world, "trigger-new", "line") in page
     page = text(signed_in(world.viewer).get(at(world, "line-triggers", "line")))
-    assert "A schedule needs the role Operator." in page and at(world, "trigger-new", "line") not in page
+    assert "A trigger needs the role Operator." in page and at(world, "trigger-new", "line") not in page
     page = text(signed_in(world.operator).get(at(world, "project-triggers")))
     assert "No triggers yet" in page and at(world, "trigger-new-choose") in page
 

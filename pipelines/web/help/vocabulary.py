@@ -55,6 +55,8 @@ WORDS: Mapping[str, str] = {
     "watching#the-page-of-a-task": "task status log output artifact retry cancel hold",
     "watching#inbox": "inbox todo waiting me",
     "triggers": "trigger automatic automatically automate",
+    "triggers#start-tasks-from-another-program": "webhook webhooks incoming hook call http signature secret jsonpath "
+    "payload",
     "triggers#start-tasks-by-the-clock": "every night nightly hourly daily weekly monthly schedule scheduled cron "
     "timer regularly recurring",
     "notifications": "notification notifications bell unread notify alert",

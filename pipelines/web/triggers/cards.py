@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pipelines.models import Trigger, TriggerDelivery
+from pipelines.models import Trigger, TriggerDelivery, WebhookSecret
 from pipelines.queries import versions
-from pipelines.queries.triggers import TriggerRow
+from pipelines.queries.triggers import TriggerRow, address_of
 from pipelines.web.tasks.uploads import file_name_of
 from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind
 from pipelines.work.triggers.table import KINDS
@@ -39,19 +39,33 @@ class DeliveryRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MappedInput:
+    """Path from which the value of an input is taken. `fixed`: what counts where that finds nothing."""
+
+    label: str
+    path: str
+    fixed: str = ""
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TriggerCard:
-    """A trigger, its facts in words, its next runs and the latest rows of its log."""
+    """A trigger, its facts in words, its next runs and the latest rows of its log. `offset`: of its zone from UTC, ""
+    where it goes by no clock. `mapping`: what it takes from what comes with it. `hint`: the end of its secret."""
 
     row: TriggerRow
-    kind: str
-    icon: str
+    kind: TriggerKind
     words: str
-    zone: str
+    detail: str
     offset: str
     facts: list[TriggerFact]
     runs: list[NextRun]
     inputs: list[tuple[str, str]]
     deliveries: list[DeliveryRow]
+    mapping: list[MappedInput]
+    address: str
+    hint: str
+    old_secrets: list[WebhookSecret]
 
     @property
     def trigger(self) -> Trigger:
@@ -61,23 +75,31 @@ class TriggerCard:
 def card_of(row: TriggerRow, now: datetime) -> TriggerCard:
     trigger = row.trigger
     kind, options = KINDS[trigger.kind], trigger.options
+    mapping = list(_mapping(trigger)) if kind.is_mapped else []
+    mapped = options["inputs"] if kind.is_mapped else ()
+    secrets = list(trigger.secrets.all()) if kind.has_address else []
     return TriggerCard(
         row,
-        kind.label,
-        kind.icon,
+        kind,
         kind.words(options),
-        kind.zone(options),
-        offset_of(now.astimezone(ZoneInfo(kind.zone(options)))),
+        kind.detail(options),
+        offset_of(now.astimezone(ZoneInfo(kind.clock.zone(options)))) if kind.clock else "",
         kind.facts(options),
         [] if trigger.paused_at else next_runs(kind, options, now),
-        list(_inputs(trigger)),
+        [(label, text) for key, label, text in _inputs(trigger) if key not in mapped],
         [delivery_row(delivery, trigger) for delivery in row.deliveries[:DELIVERIES]],
+        mapping,
+        address_of(trigger),
+        next((secret.hint for secret in secrets if secret.valid_until is None), ""),
+        [secret for secret in secrets if secret.valid_until and secret.valid_until > now],
     )
 
 
 def next_runs(kind: TriggerKind, options: Options, now: datetime) -> list[NextRun]:
     """Return the next runs of a trigger that starts tasks by the clock."""
-    place = ZoneInfo(kind.zone(options))
+    if kind.clock is None:
+        return []
+    place = ZoneInfo(kind.clock.zone(options))
     local = now.astimezone(place)
     current, year = offset_of(local), local.year
     runs = (at.astimezone(place) for at in islice(kind.upcoming(options, now), RUNS))
@@ -104,15 +126,32 @@ def offset_of(at: datetime) -> str:
 
 def delivery_row(delivery: TriggerDelivery, trigger: Trigger) -> DeliveryRow:
     """Return a row of the log. What a fault of the server wrote has no slot."""
-    slot = None if delivery.key.startswith("fault") else KINDS[trigger.kind].occasion_at(delivery.key)
+    place = KINDS[trigger.kind].clock
+    slot = None if place is None or delivery.key.startswith("fault") else place.occasion_at(delivery.key)
     return DeliveryRow(delivery, slot or delivery.at)
 
 
-def _inputs(trigger: Trigger) -> Iterator[tuple[str, str]]:
+def _inputs(trigger: Trigger) -> Iterator[tuple[str, str, str]]:
+    """Yield the key, the name and the text of each input that is set."""
     fields = versions.parsed(trigger.line.live).inputs if trigger.line.live else ()
     labels = {field.key: field.label or field.key for field in fields}
     for key, value in trigger.inputs.items():
-        yield labels.get(key, key), _text(value)
+        yield key, labels.get(key, key), _text(value)
+
+
+def _mapping(trigger: Trigger) -> Iterator[MappedInput]:
+    options = trigger.options
+    if options["title"]:
+        yield MappedInput("Title", options["title"], trigger.title)
+    fields = versions.parsed(trigger.line.live).inputs if trigger.line.live else ()
+    by_key = {field.key: field for field in fields}
+    fixed = {key: text for key, _label, text in _inputs(trigger)}
+    for key, path in options["inputs"].items():
+        field = by_key.get(key)
+        label = (field.label or key) if field else key
+        yield MappedInput(label, path, fixed.get(key, ""), field is not None and field.required)
+    if options["requester"]:
+        yield MappedInput("Requested by", options["requester"])
 
 
 def _text(value: Any) -> str:

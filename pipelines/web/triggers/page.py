@@ -26,9 +26,13 @@ from pipelines.web.shell.page import (
     show_line,
 )
 from pipelines.web.tasks import uploads
-from pipelines.web.triggers import form as forms
+from pipelines.web.triggers import mapped_form, schedule_form
 from pipelines.web.triggers.cards import card_of, delivery_row
+from pipelines.web.triggers.forms import FIRST, FORMS
+from pipelines.web.triggers.shared_form import Typed
+from pipelines.work.hosts import standard_webhooks
 from pipelines.work.triggers import starting
+from pipelines.work.triggers.table import KINDS
 
 LOG_ROWS = 50
 
@@ -36,9 +40,7 @@ LOG_ROWS = 50
 @line_required("view")
 @require_safe
 def index(request: SignedInRequest, line: Line) -> HttpResponse:
-    now = clock.now()
-    cards = [card_of(row, now) for row in queries.rows(queries.of_line(line))]
-    return show_line(request, "triggers/line.html", line, cards=cards)
+    return _index(request, line)
 
 
 @project_required("view")
@@ -53,12 +55,13 @@ def of_project(request: SignedInRequest, project: Project) -> HttpResponse:
 @project_required("submit")
 @require_safe
 def choose(request: SignedInRequest, project: Project) -> HttpResponse:
-    """Choose the line of a new schedule; of only one there is nothing to choose. The address goes along to the form."""
+    """Choose the line of a new trigger; of only one there is nothing to choose. The address goes along to the form."""
     lines = list(Line.objects.filter(project=project, live__isnull=False, archived_at=None).order_by("name"))
     query = f"?{request.GET.urlencode()}" if request.GET else ""
     if len(lines) == 1:
         return redirect(reverse("trigger-new", args=[project.owner.key, project.key, lines[0].key]) + query)
-    trail = project_breadcrumb(project, "New schedule")
+    noun = FORMS[_kind(request)].noun
+    trail = project_breadcrumb(project, f"New {noun}")
     return show(
         request,
         "triggers/choose.html",
@@ -67,6 +70,7 @@ def choose(request: SignedInRequest, project: Project) -> HttpResponse:
         trail=trail,
         lines=lines,
         query=query,
+        noun=noun,
     )
 
 
@@ -74,9 +78,12 @@ def choose(request: SignedInRequest, project: Project) -> HttpResponse:
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: SignedInRequest, line: Line) -> HttpResponse:
+    """`?kind=webhook`: of this kind, else a schedule."""
+    kind = _kind(request)
     if request.method != "POST":
-        return _form(request, line, forms.fresh(line, request.user, request.GET.dict()), [], is_fresh=True)
-    return _saved(request, line, None)
+        typed = FORMS[kind].fresh(line, request.user, request.GET.dict())
+        return _form(request, line, kind, typed, [], is_fresh=True)
+    return _saved(request, line, kind, None)
 
 
 @line_required("submit")
@@ -85,15 +92,46 @@ def new(request: SignedInRequest, line: Line) -> HttpResponse:
 def change(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     trigger = _trigger(line, line_trigger)
     if request.method != "POST":
-        return _form(request, line, forms.stored(trigger), [], trigger)
-    return _saved(request, line, trigger)
+        typed = FORMS[trigger.kind].stored(trigger)
+        return _form(request, line, trigger.kind, typed, [], trigger)
+    return _saved(request, line, trigger.kind, trigger)
+
+
+@on_line("submit")
+@costly_to_post
+@require_POST
+def example(request: SignedIn, line: Line) -> HttpResponse:
+    """Show what the paths of the form find in the body that is pasted there."""
+    return render(request, "triggers/_example.html", mapped_form.example_of(line, request.POST.dict()))
+
+
+@on_line("submit")
+@costly_to_post
+@require_POST
+def rotate(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+    """Change the secret of a webhook, and show the new one this once."""
+    trigger = _trigger(line, line_trigger)
+    # An empty request changes nothing.
+    if "sure" not in request.POST:
+        return _back(line, trigger)
+    typed = request.POST.get("secret", "").strip()
+    secret = typed or standard_webhooks.new_secret()
+    try:
+        triggers.rotate(trigger, secret, at_once="at_once" in request.POST, by=request.user)
+    except (Invalid, Conflict) as refused:
+        messages.error(request, refused.message if isinstance(refused, Invalid) else refused.detail)
+        return _back(line, trigger)
+    if typed:
+        messages.success(request, "Saved the new secret")
+        return _back(line, trigger)
+    return _index(request, line, connected=trigger, new_secret=secret)
 
 
 @line_required("submit")
 @require_safe
 def next_runs(request: SignedInRequest, line: Line) -> HttpResponse:
     """Show what the form would start before it is saved."""
-    preview = forms.preview_of(request.GET.dict(), clock.now())
+    preview = schedule_form.preview_of(request.GET.dict(), clock.now())
     return render(request, "triggers/_next_runs.html", {"preview": preview})
 
 
@@ -151,6 +189,7 @@ def log(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse
         "triggers/log.html",
         line,
         trigger=trigger,
+        by_clock=KINDS[trigger.kind].clock is not None,
         words=triggers.words_of(trigger),
         rows=rows[:LOG_ROWS],
         older=rows[LOG_ROWS - 1].delivery.pk if len(rows) > LOG_ROWS else None,
@@ -167,25 +206,49 @@ def _back(line: Line, trigger: Trigger) -> HttpResponse:
     return redirect(f"{address}#trigger-{trigger.pk}")
 
 
-def _saved(request: SignedInRequest, line: Line, trigger: Trigger | None) -> HttpResponse:
+def _kind(request: SignedIn) -> str:
+    """Return the kind that the address names, a schedule where it names none."""
+    kind = request.GET.get("kind", FIRST)
+    return kind if kind in FORMS else FIRST
+
+
+def _index(
+    request: SignedIn, line: Line, connected: Trigger | None = None, new_secret: str = ""
+) -> HttpResponse:
+    """`new_secret`: the new secret of a trigger, on the page itself: a message would go before anybody copied it."""
+    now = clock.now()
+    cards = [card_of(row, now) for row in queries.rows(queries.of_line(line))]
+    return show_line(
+        request,
+        "triggers/line.html",
+        line,
+        cards=cards,
+        connected=next((card for card in cards if card.trigger == connected), None),
+        new_secret=new_secret,
+    )
+
+
+def _saved(request: SignedInRequest, line: Line, kind: str, trigger: Trigger | None) -> HttpResponse:
     """Save the form, and go to the list; or show it again with what is wrong."""
     if line.live is None:
-        return _form(request, line, request.POST.dict(), [], trigger)
+        return _form(request, line, kind, request.POST.dict(), [], trigger)
     typed, problems = uploads.store_uploads(
         request, line.project, versions.parsed(line.live).inputs, "inputs"
     )
     try:
         if problems:
             raise Invalid(problems)
-        trigger_request = forms.request_of(line, typed)
+        trigger_request = FORMS[kind].request_of(line, typed)
         if trigger is None:
-            saved = triggers.add(line, "schedule", trigger_request, by=request.user)
+            saved = triggers.add(line, kind, trigger_request, by=request.user)
         else:
             saved = triggers.change(trigger, trigger_request, by=request.user)
     except Invalid as fault:
-        return _form(request, line, typed, list(fault.problems), trigger)
+        return _form(request, line, kind, typed, list(fault.problems), trigger)
     except Conflict as refused:
-        return _form(request, line, typed, [Problem("", refused.detail)], trigger)
+        return _form(request, line, kind, typed, [Problem("", refused.detail)], trigger)
+    if trigger is None and KINDS[kind].has_address and not typed.get("secret", "").strip():
+        return _index(request, line, connected=saved, new_secret=trigger_request.secret)
     messages.success(request, "Saved")
     return _back(line, saved)
 
@@ -193,17 +256,20 @@ def _saved(request: SignedInRequest, line: Line, trigger: Trigger | None) -> Htt
 def _form(
     request: SignedInRequest,
     line: Line,
-    typed: forms.Typed,
+    kind: str,
+    typed: Typed,
     problems: list[Problem],
     trigger: Trigger | None = None,
     *,
     is_fresh: bool = False,
 ) -> HttpResponse:
+    form = FORMS[kind]
     return show_line(
         request,
-        "triggers/form.html",
+        form.template,
         line,
         status=422 if request.method == "POST" else 200,
         trigger=trigger,
-        **forms.context_of(line, request.user, typed, problems, clock.now(), is_fresh=is_fresh),
+        noun=form.noun,
+        **form.context_of(line, request.user, typed, problems, is_fresh=is_fresh),
     )

@@ -11,6 +11,8 @@ from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, tex
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.github import github_issue_event, github_push_event
 from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, is_hmac_of
+from pipelines.work.hosts.github import branch_pushed, hook_senders, issue_heard
+from pipelines.work.hosts.hooks import Headers, HookSenders, IssueHeard, PushHeard, hexed
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,
@@ -169,6 +171,10 @@ class Gitea:
         if action in ("opened", "assigned"):
             events += [github_issue_event(payload, "assignee", person, exact=False) for person in people]
         return events
+
+    @staticmethod
+    def senders(payload: Any) -> HookSenders:
+        return hook_senders(payload)
 
     @staticmethod
     def push_event(headers: Headers, payload: Any) -> PushEvent | None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, is_hmac_of, moment, push_event_of
+from pipelines.work.hosts.hooks import Headers, HookSenders, IssueHeard, PushHeard, hexed, moment, push_heard
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,
@@ -278,6 +279,10 @@ class GitHub:
         return []
 
     @staticmethod
+    def senders(payload: Any) -> HookSenders:
+        return hook_senders(payload)
+
+    @staticmethod
     def push_event(headers: Headers, payload: Any) -> PushEvent | None:
         return github_push_event(payload) if headers.get("x-github-event") == "push" else None
 
@@ -314,6 +319,14 @@ def github_push_event(payload: Any) -> PushEvent | None:
     return push_event_of(
         payload, text(inner(payload, "repository"), "full_name"), logins, (text(pusher, "email"),)
     )
+
+
+def hook_senders(payload: Any) -> HookSenders:
+    """Read the people of a body as GitHub, Gitea and Forgejo send it."""
+    sender, pusher = inner(payload, "sender"), inner(payload, "pusher")
+    authors = [inner(inner(payload, part), "user") for part in ("issue", "comment", "pull_request", "review")]
+    logins = [text(person, "login") for person in (sender, pusher, *authors)]
+    return HookSenders(tuple(logins), (text(sender, "email"), text(pusher, "email")))
 
 
 def github_issue_event(

@@ -52,6 +52,16 @@ class PushEvent:
     authors: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class HookSenders:
+    """People of a delivery, as the host names them: who did what it is about, and who wrote the text in it; "" where it
+    does not say. `are_all`: False where it keeps back who wrote it."""
+
+    logins: tuple[str, ...]
+    addresses: tuple[str, ...]
+    are_all: bool = True
+
+
 def push_event_of(
     payload: Any, path: str, logins: Iterable[str], addresses: Iterable[str]
 ) -> PushEvent | None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent
+from pipelines.work.hosts.hooks import Headers, HookSenders, IssueHeard, PushHeard
 
 RequestState = Literal["open", "closed", "merged"]
 CommitState = Literal["pending", "success", "failure"]
@@ -137,6 +138,10 @@ class Host(Protocol):
     @staticmethod
     def issue_events(headers: Headers, payload: Any) -> list[IssueEvent]:
         """Return the host's news of an issue; nothing for any other event."""
+
+    @staticmethod
+    def senders(payload: Any) -> HookSenders:
+        """Return the people of a delivery, whatever event it tells of."""
 
     @staticmethod
     def push_event(headers: Headers, payload: Any) -> PushEvent | None:

@@ -9,7 +9,14 @@ from typing import Any, Final
 
 from pipelines.errors import Invalid
 from pipelines.work.triggers import calendar
-from pipelines.work.triggers.kind import Occasion, Options, TriggerFact, TriggerKind
+from pipelines.work.triggers.kind import (
+    Occasion,
+    Options,
+    TriggerClock,
+    TriggerFact,
+    TriggerKind,
+    check_names,
+)
 
 PUNCTUAL = timedelta(minutes=10)
 """How late a slot may start that counts as on time: many may be due at once."""
@@ -22,9 +29,7 @@ _KEY = "%Y-%m-%dT%H:%MZ"
 
 
 def _read(options: Options) -> dict[str, Any]:
-    for name in options:
-        if name not in DEFAULTS:
-            raise Invalid.at(name, f"There is no such option. There are: {', '.join(DEFAULTS)}.")
+    check_names(options, DEFAULTS)
     expression, zone, missed = (str(options.get(name, default)) for name, default in DEFAULTS.items())
     try:
         expression = calendar.cron_of(expression)
@@ -60,9 +65,8 @@ def _occasion(options: Options, slot: datetime, now: datetime) -> Occasion:
         note = "Missed, and caught up once."
     elif latest > slot:
         note = "Earlier runs were missed."
-    return Occasion(
-        latest.strftime(_KEY), latest.astimezone(zoneinfo.ZoneInfo(options["zone"])), refusal, note
-    )
+    local = latest.astimezone(zoneinfo.ZoneInfo(options["zone"]))
+    return Occasion(latest.strftime(_KEY), local, refusal, note=note)
 
 
 def _occasion_at(key: str) -> datetime | None:
@@ -75,9 +79,13 @@ SCHEDULE = TriggerKind(
     "schedule",
     read=_read,
     words=lambda options: calendar.words(options["cron"]),
-    zone=lambda options: str(options["zone"]),
+    detail=lambda options: str(options["zone"]),
     facts=_facts,
-    upcoming=lambda options, after: calendar.slots(options["cron"], options["zone"], after),
-    occasion=_occasion,
-    occasion_at=_occasion_at,
+    clock=TriggerClock(
+        zone=lambda options: str(options["zone"]),
+        upcoming=lambda options, after: calendar.slots(options["cron"], options["zone"], after),
+        occasion=_occasion,
+        occasion_at=_occasion_at,
+    ),
+    one_at_a_time=True,
 )

@@ -14,16 +14,21 @@ from pipelines import access, engine
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Invalid, Refused
-from pipelines.models import Task, Trigger, TriggerDelivery
+from pipelines.models import Task, Trigger, TriggerDelivery, WebhookAddress
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports import clock
 from pipelines.queries import versions
+from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import people_text
 from pipelines.work.statements import LOCK_DUE_TRIGGER
+from pipelines.work.triggers import mapping
 from pipelines.work.triggers.kind import Occasion
 from pipelines.work.triggers.table import KINDS
 
 Outcome = TriggerDelivery.TriggerOutcome
+RELATED = ("line__project__owner", "line__live", "changed_by", "written_by")
+"""What the start of a task reads of its trigger."""
+NO_EXAMPLE = "Nothing came yet. Send something, or edit the trigger and paste an example."
 FAULT = "Something went wrong on the server, so the trigger is paused. Its log says what. Resume it when that is fixed."
 
 
@@ -44,22 +49,26 @@ def _start_due(trigger_id: int, now: datetime | None) -> str:
     if due is None:
         return "gone"
     trigger, moment = due
-    assert trigger.next_at is not None
     kind = KINDS[trigger.kind]
-    occasion = kind.occasion(trigger.options, trigger.next_at, moment)
-    delivery = TriggerDelivery(trigger=trigger, key=occasion.key, at=moment)
-    if TriggerDelivery.objects.filter(trigger=trigger, key=occasion.key).exists():
-        # The clock was set back, and the schedule changed since.
-        delivery.outcome, delivery.detail = (
-            Outcome.REPEATED,
-            "It had this run already, so nothing was started.",
-        )
-    else:
-        _deliver(trigger, occasion, delivery)
-    delivery.save(force_insert=True)
+    assert trigger.next_at is not None and kind.clock is not None
+    occasion = kind.clock.occasion(trigger.options, trigger.next_at, moment)
+    # It may be there where the clock was set back, and the schedule changed since.
+    delivery = deliver_once(trigger, occasion, moment)
     trigger.next_at = kind.next_at(trigger.options, moment)
     trigger.save(update_fields=["next_at"])
     return str(delivery.outcome)
+
+
+def deliver_once(trigger: Trigger, occasion: Occasion, moment: datetime) -> TriggerDelivery:
+    """Start the task of an occasion and write its delivery, unless it was there already. The row of the trigger is
+    locked by the caller."""
+    delivery = TriggerDelivery(trigger=trigger, key=occasion.key, at=moment)
+    if TriggerDelivery.objects.filter(trigger=trigger, key=occasion.key).exists():
+        delivery.outcome, delivery.detail = Outcome.REPEATED, "It was there already, so nothing was started."
+    else:
+        _deliver(trigger, occasion, delivery)
+    delivery.save(force_insert=True)
+    return delivery
 
 
 def _stop(trigger_id: int, now: datetime | None) -> None:
@@ -78,8 +87,7 @@ def _locked(trigger_id: int, now: datetime | None) -> tuple[Trigger, datetime] |
     locked = fetch(LOCK_DUE_TRIGGER, {"trigger": trigger_id, "now": now})
     if not locked:
         return None
-    related = ("line__project__owner", "line__live", "changed_by", "written_by")
-    return Trigger.objects.select_related(*related).get(pk=trigger_id), locked[0][0]
+    return Trigger.objects.select_related(*RELATED).get(pk=trigger_id), locked[0][0]
 
 
 def _deliver(trigger: Trigger, occasion: Occasion, delivery: TriggerDelivery) -> None:
@@ -87,32 +95,52 @@ def _deliver(trigger: Trigger, occasion: Occasion, delivery: TriggerDelivery) ->
     delivery.outcome, delivery.detail = Outcome.IGNORED, occasion.refusal or _hindrance(trigger)
     if delivery.detail:
         return
-    delivery.outcome, delivery.detail = Outcome.FAILED, lost_right(trigger)
+    delivery.outcome, delivery.detail = Outcome.FAILED, occasion.fault or lost_right(trigger)
     if delivery.detail:
         return
     if trigger.line.live is None:
         delivery.detail = "The line has no published version. Publish it."
         return
     try:
+        if reason := _mapped_refusal(trigger, occasion):
+            delivery.outcome, delivery.detail = Outcome.IGNORED, reason
+            return
         with transaction.atomic():
             # In a savepoint: a refused start leaves nothing but its delivery.
-            delivery.task = engine.submit(trigger.line.live, **request_of(trigger, occasion.title_at))
+            delivery.task = engine.submit(trigger.line.live, **request_of(trigger, occasion))
     except Refused as refused:
         delivery.detail = _refusal_words(trigger, refused)
     else:
         delivery.outcome, delivery.detail = Outcome.STARTED, occasion.note
 
 
-def try_out(trigger: Trigger) -> TriggerDelivery:
+def try_out(trigger: Trigger, body: str = "") -> TriggerDelivery:
     """Start a task as the next occasion would, and undo it: what is said is what would happen. The delivery that is
-    returned, and its task, are stored nowhere."""
+    returned, and its task, are stored nowhere. `body`: what comes with it, unless that is the last that came."""
     kind, now = KINDS[trigger.kind], clock.now()
-    zone = ZoneInfo(kind.zone(trigger.options))
+    zone = ZoneInfo(kind.clock.zone(trigger.options) if kind.clock else trigger.line.project.time_zone)
+    refusal, document, fault = "", MISSING, ""
+    if kind.is_mapped:
+        text = body or example_of(trigger)
+        refusal = "" if text else NO_EXAMPLE
+        document, fault = mapping.document_of(text) if text else (MISSING, "")
+    occasion = Occasion("", now.astimezone(zone), refusal, fault, document=document)
     delivery = TriggerDelivery(trigger=trigger, at=now)
     with transaction.atomic():
-        _deliver(trigger, Occasion("", now.astimezone(zone)), delivery)
+        _deliver(trigger, occasion, delivery)
         transaction.set_rollback(True)
     return delivery
+
+
+def example_of(trigger: Trigger) -> str:
+    """Return the last body that came, or that somebody pasted; "" where there is none."""
+    rows = WebhookAddress.objects.filter(trigger=trigger).values_list("example", flat=True)
+    return rows.first() or ""
+
+
+def _mapped_refusal(trigger: Trigger, occasion: Occasion) -> str:
+    """Say why what came with an occasion starts nothing, or ""."""
+    return mapping.refusal(trigger.options, occasion.document) if KINDS[trigger.kind].is_mapped else ""
 
 
 def _hindrance(trigger: Trigger) -> str:
@@ -137,16 +165,21 @@ def lost_right(trigger: Trigger) -> str:
     return ""
 
 
-def request_of(trigger: Trigger, at: datetime) -> Mapping[str, Any]:
-    """Return what `engine.submit` starts a task with. Barred as requesters: whoever changed the trigger last, and
-    whoever wrote what it asks for."""
+def request_of(trigger: Trigger, occasion: Occasion) -> Mapping[str, Any]:
+    """Return what `engine.submit` starts a task with. Barred as requesters: whoever changed the trigger last, whoever
+    wrote what it asks for, and those of the occasion. Raises Invalid: something in its document does not fit."""
+    inputs, title = trigger.inputs, ""
+    if KINDS[trigger.kind].is_mapped and trigger.line.live is not None:
+        fields = versions.parsed(trigger.line.live).inputs
+        inputs = {**inputs, **mapping.inputs_of(trigger.options, fields, occasion.document)}
+        title = mapping.title_of(trigger.options, occasion.document)
+    title = title or trigger.title.replace("{date}", f"{occasion.title_at:%Y-%m-%d}")
+    requesters = {f"person:{trigger.written_by_id}", *occasion.requesters}
     return {
         "actor": Actor.person(trigger.changed_by),
-        "title": trigger.title.replace("{date}", f"{at:%Y-%m-%d}") or None,
-        "inputs": trigger.inputs,
-        "requesters": [f"person:{trigger.written_by_id}"]
-        if trigger.written_by_id != trigger.changed_by_id
-        else [],
+        "title": title or None,
+        "inputs": inputs,
+        "requesters": sorted(requesters - {f"person:{trigger.changed_by_id}"}),
     }
 
 

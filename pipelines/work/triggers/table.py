@@ -6,5 +6,6 @@ from typing import Final
 
 from pipelines.work.triggers.kind import TriggerKind
 from pipelines.work.triggers.schedule import SCHEDULE
+from pipelines.work.triggers.webhook import WEBHOOK
 
-KINDS: Final[dict[str, TriggerKind]] = {kind.key: kind for kind in (SCHEDULE,)}
+KINDS: Final[dict[str, TriggerKind]] = {kind.key: kind for kind in (SCHEDULE, WEBHOOK)}

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from pipelines import access
 from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Line, Trigger, User
 from pipelines.people.working_time import time_zone_names
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import as_sentence, people_text
+from pipelines.ports import clock
 from pipelines.routing.document.line import Problem
 from pipelines.web.tasks import uploads
 from pipelines.web.tasks.start import input_values, repository_choices, start_fields
+from pipelines.web.tasks.start import given
+from pipelines.web.triggers import shared_form
 from pipelines.web.triggers.cards import NextRun, next_runs
+from pipelines.web.triggers.shared_form import Typed
 from pipelines.work.triggers import calendar
 from pipelines.work.triggers.calendar import EVERY, LAST_DAY, WEEKDAYS, Cadence, cadence_of
 from pipelines.work.triggers.schedule import MISSED, SCHEDULE
@@ -34,7 +36,7 @@ BLANK: Final = dict.fromkeys(
     ("every", "time", "minute", "weekday", "day", CRON, "zone", "missed", "one_at_a_time", "title"), ""
 )
 """What a form that was sent in part has not."""
-Typed = Mapping[str, str]
+OWN: Final = {"title": "title", "zone": "options.zone", "missed": "options.missed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,10 @@ def request_of(line: Line, typed: Typed) -> TriggerRequest:
         expression = expression_of(typed)
     except calendar.CronFault:
         expression = typed.get(CRON, "") if typed.get("every") == CRON else ""
-    inputs = versions.parsed(line.live).inputs if line.live else ()
     return TriggerRequest(
         {"cron": expression, "zone": typed.get("zone", ""), "missed": typed.get("missed", "")},
         typed.get("title", ""),
-        input_values(inputs, typed),
+        input_values(shared_form.inputs_of(line), typed),
         one_at_a_time="one_at_a_time" in typed,
     )
 
@@ -121,19 +122,8 @@ def stored(trigger: Trigger) -> dict[str, str]:
     options = trigger.options
     cadence = cadence_of(options["cron"])
     when = _cadence(cadence or Cadence()) | ({} if cadence else {"every": CRON}) | {CRON: options["cron"]}
-    inputs = {
-        f"inputs.{key}": json.dumps(value) if isinstance(value, Mapping) else value
-        for key, value in trigger.inputs.items()
-    }
-    once = {"one_at_a_time": "on"} if trigger.one_at_a_time else {}
-    return {
-        **when,
-        "zone": options["zone"],
-        "missed": options["missed"],
-        "title": trigger.title,
-        **once,
-        **inputs,
-    }
+    own = {"zone": options["zone"], "missed": options["missed"]}
+    return {**when, **own, **shared_form.stored(trigger)}
 
 
 def _cadence(cadence: Cadence) -> dict[str, str]:
@@ -150,36 +140,17 @@ def _cadence(cadence: Cadence) -> dict[str, str]:
 
 
 def context_of(
-    line: Line,
-    user: User,
-    typed: Typed,
-    problems: Sequence[Problem],
-    now: datetime,
-    *,
-    is_fresh: bool = False,
+    line: Line, user: User, typed: Typed, problems: Sequence[Problem], *, is_fresh: bool = False
 ) -> dict[str, Any]:
-    """Return the context of `triggers/form.html`. `is_fresh`: the inputs begin with their defaults."""
-    inputs = versions.parsed(line.live).inputs if line.live else ()
-    offered = repository_choices(line)
-    reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
-    fields = start_fields(inputs, None if is_fresh else typed, problems, reach=reach, repositories=offered)
-    preview = preview_of(typed, now)
-    own = ("title", "zone", "missed")
-    known = {*own, *(f"options.{name}" for name in (*own, CRON)), *(field.name for field in fields)}
+    """Return the context of `triggers/schedule.html`. `is_fresh`: the inputs begin with their defaults."""
+    # What is wrong with the time stands where the next runs would
+    shared = shared_form.context_of(
+        line, user, typed, problems, OWN, is_fresh=is_fresh, elsewhere=[f"options.{CRON}"]
+    )
     return {
+        **shared,
         "typed": {**BLANK, **typed},
-        "faults": {
-            name: [as_sentence(p.message) for p in problems if p.path in (name, f"options.{name}")]
-            for name in own
-        },
-        # What is wrong with the time stands where the next runs would
-        "other_faults": [
-            as_sentence(people_text(problem)) for problem in problems if problem.path not in known
-        ],
-        "preview": preview,
-        "fields": fields,
-        "upload_to": uploads.upload_url(line.project),
-        "may_connect": offered and access.can(user, "repositories", line.project),
+        "preview": preview_of(typed, clock.now()),
         "choices": CHOICES,
         "days": DAYS,
         "day_names": DAY_NAMES,

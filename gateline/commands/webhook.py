@@ -1,0 +1,65 @@
+"""`webhook`: lets tasks of a line start when another program calls an address."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gateline import output, places
+from gateline.commands.submit import inputs_of
+from gateline.options import InputFiles, InputValues, LineName
+from gateline.output import Json, plain, say
+from gateline.session import client
+from gateline.typed import pair
+
+
+def webhook(
+    ctx: typer.Context,
+    line: LineName,
+    values: InputValues = None,
+    name: Annotated[str, typer.Option("--name", help="Of what calls it.", metavar="NAME")] = "Webhook",
+    take: Annotated[
+        list[str] | None,
+        typer.Option("--take", help="Take an input from the body: request=issue.title.", metavar="KEY=PATH"),
+    ] = None,
+    title: Annotated[
+        str, typer.Option("--title", "-t", help="Path of the title in the body.", metavar="PATH")
+    ] = "",
+    requester: Annotated[
+        str, typer.Option("--requester", help="Path of who asked: they cannot approve.", metavar="PATH")
+    ] = "",
+    only_if: Annotated[
+        str, typer.Option("--only-if", help="Path that has to find something.", metavar="PATH")
+    ] = "",
+    signature: Annotated[
+        str,
+        typer.Option("--signature", help="How it is signed.", metavar="standard|github|gitlab|gitea"),
+    ] = "standard",
+    file: InputFiles = None,
+    json: Json = False,
+) -> None:
+    """Start a task whenever another program calls an address. Prints it with its signing secret, this once.
+
+    Example: gateline webhook triage --name "Support desk" --take request=ticket.text"""
+    server = client(ctx)
+    place = places.line(server, line)
+    body = {
+        "kind": "webhook",
+        "options": {
+            "name": name,
+            "signature": signature,
+            "inputs": dict(pair(assignment) for assignment in take or ()),
+            "title": title,
+            "requester": requester,
+            "only_if": only_if,
+        },
+        "inputs": inputs_of(server, place, values or (), file or ()),
+    }
+    made = server.post(place.path("triggers"), body)
+    if json:
+        output.as_json(made)
+        return
+    say(f"{made['id']}  {plain(made['words'])}, {plain(made['detail'])}")
+    say(f"  {plain(made['address'])}")
+    say(f"  {plain(made['secret'])}")

@@ -1,0 +1,42 @@
+"""Webhooks: tasks that start when another program calls an address, signed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pipelines.errors import Invalid
+from pipelines.work.triggers import mapping
+from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind, check_names
+from pipelines.work.triggers.signatures import SIGNATURES, STANDARD
+
+MAX_NAME = 100
+DEFAULTS: Final = {"name": "", "signature": STANDARD, **mapping.DEFAULTS}
+
+
+def _read(options: Options) -> dict[str, Any]:
+    check_names(options, DEFAULTS)
+    name = str(options.get("name", "")).strip()
+    if not 0 < len(name) <= MAX_NAME or not name.isprintable():
+        raise Invalid.at("name", f"Enter what calls it, in at most {MAX_NAME} characters.")
+    signature = options.get("signature", STANDARD)
+    if signature not in SIGNATURES:
+        raise Invalid.at("signature", f"Choose one of: {', '.join(SIGNATURES)}.")
+    return {"name": name, "signature": signature, **mapping.read(options)}
+
+
+def _facts(options: Options) -> list[TriggerFact]:
+    only_if = options["only_if"]
+    return [TriggerFact("Only if", "The body has something at", only_if)] if only_if else []
+
+
+WEBHOOK = TriggerKind(
+    "webhook",
+    "Incoming webhook",
+    "webhook",
+    read=_read,
+    words=lambda options: str(options["name"]),
+    detail=lambda options: SIGNATURES[options["signature"]].label,
+    facts=_facts,
+    is_mapped=True,
+    has_address=True,
+)
