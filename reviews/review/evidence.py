@@ -101,6 +101,10 @@ class ReviewEvidence(ToolReports):
     def command_runs(self) -> list[CommandRun]:
         return commands_run(self.dossier.line, self.steps)
 
+    @property
+    def ran_failed(self) -> int:
+        return sum(run.tone == "danger" for run in self.ran)
+
     # Claims
 
     @cached_property

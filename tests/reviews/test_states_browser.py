@@ -27,6 +27,7 @@ SignIn = Callable[[Page | BrowserContext, User], None]
 def test_each_choice_draws_its_path(page: Page, sign_in: SignIn, world: World, waiting: Task) -> None:
     sign_in(page, world.reviewer)
     page.goto(reverse("gate-visit", args=[world.visit(waiting).pk]))
+    page.get_by_text("What happens next, and why here").click()
     drawn = page.locator(".review-paths")
     drawn.locator("summary").click()
     ship, build = (drawn.locator(f'[data-id="{key}"] .ed-station') for key in ("ship", "build"))
@@ -158,6 +159,7 @@ def test_every_state_can_be_looked_at(
     page.goto(reverse("needs-me") + "?state=snoozed")
     look(page, tmp_path, "filtered-empty")
     page.goto(reverse("gate-visit", args=[world.visit(one).pk]))
+    page.get_by_text("What happens next, and why here").click()
     page.locator(".review-paths > summary").click()
     page.locator(".review-paths .ed-station").first.wait_for()
     look(page, tmp_path, "review")
@@ -185,6 +187,7 @@ def test_every_state_can_be_looked_at(
         page.goto(reverse(name, args=project))
         look(page, tmp_path, name)
     page.goto(reverse("gate-visit", args=[world.visit(one).pk]))
+    page.get_by_text("What happens next, and why here").click()
     page.locator(".review-paths > summary").click()
     page.locator(".review-paths .ed-station").first.wait_for()
     look(page, tmp_path, "review-admin")

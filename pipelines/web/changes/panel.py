@@ -69,6 +69,8 @@ class ListedFile:
     url: str
     current: bool
     viewed: bool
+    # Not yet shown to its end to a reader who may decide
+    unopened: bool = False
     remarks: int = 0
     sensitivity: str = ""
 
@@ -332,6 +334,7 @@ class ChangesPanel:
             self.url(file=file.path, **changed),
             self.chosen is not None and file is self.chosen,
             (file.path, file.content_mark) in self.viewed,
+            self.writable and (file.path, file.mark) not in self.opened,
             self.remarks.get(file.path, 0),
             sensitivity(file.path, self.patterns),
         )
