@@ -10,12 +10,14 @@ from pipelines.models import Job
 from pipelines.queries.observed_facts import groups_of, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
+from pipelines.routing.document.agents import PRESETS
+from pipelines.routing.document.kinds.agent import KIND as AGENT
 from pipelines.routing.document.kinds.command import KIND as COMMAND
-from pipelines.routing.document.line import ParsedLine
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.cuts import shortened
 from reviews.review.steps import PathStep
 
-LONGEST = 120
+LONGEST = 160
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class CommandRun:
     @property
     def ended(self) -> str:
         code = self.job.exit_code
+        if self.job.kind == AGENT.key and self.job.result == "success":
+            # What it did it says itself
+            return ""
         if self.job.result == "success":
             return f"Passed, exit code {0 if code is None else code}"
         if code is None:
@@ -58,14 +63,15 @@ class CommandRun:
 
 
 def commands_run(line: ParsedLine, steps: Sequence[PathStep]) -> list[CommandRun]:
-    """The last run of each station of the kind *command*, in the order they ended."""
+    """The last run of each station whose work is a command, or a program in an agent's place, in the order they
+    ended."""
     return list(_runs(line, steps, _tree(step.job for step in steps)))
 
 
 def _runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[CommandRun]:
     for step in steps:
         station = line.stations_by_key.get(step.job.station)
-        if step.job.kind != COMMAND.key or station is None:
+        if station is None or not _is_program(step.job, station):
             continue
         argv = shlex.join(str(argument) for argument in station.work.get("argv") or ())
         tree = _tree([step.job])
@@ -77,6 +83,13 @@ def _runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[Com
             # Where one of the trees is not known nobody can tell
             stale=bool(now and tree and tree != now),
         )
+
+
+def _is_program(job: Job, station: Station) -> bool:
+    if job.kind == COMMAND.key:
+        return True
+    preset = PRESETS.get(str(station.work.get("agent"))) if job.kind == AGENT.key else None
+    return preset is not None and preset.fixed
 
 
 def _facts(job: Job) -> str:

@@ -21,7 +21,7 @@ from pipelines.formats.evidence.readers.report import (
 )
 from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
-from pipelines.queries.observed_facts import groups_of, tests_words
+from pipelines.queries.observed_facts import findings_words, groups_of, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.templatetags.cuts import PageSlice, slice_of
@@ -311,6 +311,11 @@ class ToolReports:
     @property
     def test_words(self) -> str:
         return tests_words(self.facts["tests"]) if "tests" in self.facts else ""
+
+    @property
+    def finding_words(self) -> str:
+        """Say how many the last check found."""
+        return findings_words(self.facts.get("findings", {})) or "0 findings"
 
     @property
     def high_count(self) -> int:

@@ -81,12 +81,13 @@ deps =
     flake8-bugbear
     black
 commands =
-    flake8 src/shop/ tests
+    flake8 {toxinidir}/src/shop/ tests
     isort --check-only src
 """
 TOX_RUFF = "[testenv:lint]\ncommands =\n    ruff check src\n"
 TOX = "[testenv]\ndeps =\n    freezegun\n    -r tests/needs.txt\n    py38: toml\n    {[base]deps}\n"
 SETUP_PY = "setup(extras_require={'test': ['x'], \"docs\": []})"
+LINES = "--exit-zero --format=default --output-file=lint.txt"
 SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[flake8]\n"
 
 
@@ -96,11 +97,11 @@ SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[fl
         ({"pyproject.toml": EXTRA, "tests/": ""}, "-e '.[tests]' --group dev pytest", "ruff", PYTEST),
         ({"pyproject.toml": POETRY, ".pre-commit-config.yaml": "id: ruff"}, "-e . freezegun ruff", "-m ruff", ""),
         ({"setup.py": SETUP_PY, ".flake8": "", "dev.requirements.txt": "", "test.py": ""},
-         "-e '.[test]' -r dev.requirements.txt flake8 pytest", "-m flake8", f"{PYTEST} test.py"),
-        ({"setup.cfg": SETUP_CFG}, "-e '.[testing]' flake8", "-m flake8 --extend-exclude=.venv", ""),
+         "-e '.[test]' -r dev.requirements.txt flake8 pytest", f"-m flake8 {LINES}", f"{PYTEST} test.py"),
+        ({"setup.cfg": SETUP_CFG}, "-e '.[testing]' flake8", f"-m flake8 {LINES} --extend-exclude=.venv", ""),
         # As tox lints, with its plugins; the list of a package is beside it what its author works with.
         ({"setup.py": "", ".flake8": "", "tox.ini": TOX_LINT, "requirements.txt": ""},
-         "-e . pytest-cov flake8 flake8-bugbear pytest", "-m flake8 src/shop/ tests", PYTEST),
+         "-e . pytest-cov flake8 flake8-bugbear pytest", f"-m flake8 {LINES} src/shop/ tests", PYTEST),
         ({"setup.py": "", "ruff.toml": "", "tox.ini": TOX_RUFF, "requirements.txt": ""},
          "-e . -r requirements.txt ruff", "-m ruff check --no-cache --exit-zero --output-format=sarif "
          "--output-file=lint.sarif src", ""),
@@ -222,6 +223,7 @@ def test_what_lint_left_is_read_by_its_report_else_by_whether_it_passed_else_not
 
     fixed, ends = "stations.fix.git.files_changed equals", ["merged", "findings-left", "nothing-to-merge"]
     report = "ruff check --output-format=sarif --output-file=lint.sarif ."
+    assert deciding("flake8 --output-file=lint.txt src") == deciding(report), "its lines are counted, too"
     assert deciding(report) == ([fixed, "stations.lint.findings.total gt"], ends)
     assert deciding("npm run lint") == ([fixed, "stations.lint.git.files_changed missing"], ends)
     assert deciding("") == ([fixed], ["merged", "nothing-to-merge"])

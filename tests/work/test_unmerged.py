@@ -72,6 +72,10 @@ def test_a_retry_at_fix_fixes_again_and_is_never_nothing_to_fix(
     again.refresh_from_db()
     assert outcome_of(again, "fix")["facts"]["git"]["files_changed"] == 2, outcome_of(again, "fix")
     assert (again.status, again.end) == ("awaiting_review", "")
+    review = text(client_of(world.operator).get(f"/inbox/{world.visit(again).pk}/"))
+    assert "2 findings before, 2 of them fixed." in review and "<b>0 findings</b>" in review
+    lint = again.jobs.get(station="lint")
+    assert f"?tab=log&amp;job={lint.pk}#panel" in review, "each command leads to its own log"
     world.vote(again)
     run(bench, again, PROGRAMS)
     again.refresh_from_db()

@@ -72,6 +72,10 @@ def report_of(argv: Sequence[str]) -> dict[str, str] | None:
             return {"path": options[option], "kind": "junit"}
     if "--output-format=sarif" in argv and "--output-file" in options:
         return {"path": options["--output-file"], "kind": "sarif"}
+    if "flake8" in argv and "--output-file" in options:
+        return {"path": options["--output-file"], "kind": "lint"}
+    if "pylint" in argv and "--output" in options:
+        return {"path": options["--output"], "kind": "lint"}
     return None
 
 

@@ -57,6 +57,7 @@ KINDS_OF_ARTIFACT: Final = {
     "file": "File",
     "junit": "Test report (JUnit XML)",
     "sarif": "Findings (SARIF)",
+    "lint": "Findings (lines of flake8 or pylint)",
     "cobertura": "Coverage (Cobertura)",
     "lcov": "Coverage (LCOV)",
     "markdown": "Markdown",

@@ -51,6 +51,8 @@ MOST_FILES, MOST_BYTES, LARGEST = 50_000, 64 * 1024 * 1024, 512 * 1024
 MOST_EDITS, LONGEST_HUNK, LONGEST_OUTPUT = 100, 2_000, 8_000
 CONTEXT = 1
 HONEST = "Codemod is a program and no model."
+# The last line of ruff: “Found 12 errors (10 fixed, 2 remaining).”, “Found 2 errors.”
+COUNTED = re.compile(r"^Found (\d+) errors?(?: \((\d+) fixed, \d+ remaining\))?\.", re.MULTILINE)
 NO_FIXER = "no_fixer"
 INSTALL = (
     "Install it where the runner runs, or have the repository's own packages installed before this station."
@@ -348,7 +350,8 @@ def located(folder: Path, program: str) -> str | None:
     return shutil.which(program, path=places) or shutil.which(program)
 
 
-def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]) -> bool:
+def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]) -> tuple[bool, str]:
+    """Return whether it did what it could, and what it printed."""
     identity, program = str(number), located(folder, argv[0])
     say("run", id=identity, command=shlex.join(argv))
     # As shells have it for a program that is not there
@@ -362,7 +365,14 @@ def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...])
             # As shells have it for a program that is there and cannot be run
             code, output = 126, str(error)
     say("ran", id=identity, ok=code in fine, exit_code=code, output=output[-LONGEST_OUTPUT:])
-    return code in fine
+    return code in fine, output
+
+
+def count_findings(outputs: list[str]) -> str:
+    """Say what fixers count of findings: “12 findings before, 10 of them fixed.”; "" where none counts."""
+    counts = [(int(total), int(fixed or 0)) for total, fixed in COUNTED.findall("\n".join(outputs))]
+    before, fixed = sum(total for total, _ in counts), sum(fixed for _, fixed in counts)
+    return f" {plural(before, 'finding', 'findings')} before, {fixed} of them fixed." if before else ""
 
 
 def calls_of(scripts: dict[str, str], name: str, visited: set[str]) -> Iterator[list[str]]:
@@ -438,14 +448,17 @@ def main(arguments: list[str]) -> int:
         {} if requested else protected_files(folder, {value for flag, value in pairs if flag == "--leave"})
     )
     failed: list[str] = []
+    outputs: list[str] = []
     for number, (argv, fine) in enumerate(to_run, 1):
         # What another fixer changed before in files that prettier leaves alone stays.
         ignoring = [".prettierignore"] if argv[0] == "prettier" and not requested else []
         before_it = contents(folder, sorted(ignored(folder, [*files(folder)], *ignoring))) if ignoring else {}
-        failed += [] if run(folder, number, argv, fine) else [argv[0]]
-        restore_files(folder, before_it)
-    restore_files(folder, protected)
-    changed = report_edits(before, folder_snapshot(folder))
+        did, output = run(folder, number, argv, fine)
+        failed += [] if did else [argv[0]]
+        outputs.append(output if os.path.basename(argv[0]) == "ruff" else "")
+        put_back(folder, before_it)
+    put_back(folder, protected)
+    changed = tell_edits(before, picture(folder))
     ran = plural(len(to_run), "command", "commands")
     absent = sorted({argv[0] for argv, _fine in to_run if located(folder, argv[0]) is None})
     if absent and not changed:
@@ -460,7 +473,8 @@ def main(arguments: list[str]) -> int:
         say("end", failed=True, text=text)
         return 1
     nothing = f"Nothing to fix. {HONEST} It ran {ran} and no file changed."
-    say("end", text=f"{HONEST} It ran {ran} and changed {files_changed}." if changed else nothing)
+    counted = count_findings(outputs)
+    say("end", text=(f"{HONEST} It ran {ran} and changed {files_changed}." if changed else nothing) + counted)
     return 0
 
 

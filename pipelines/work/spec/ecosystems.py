@@ -200,7 +200,7 @@ def _python(files: RepositoryFiles, run: str) -> tuple[str, str]:
     if linter == "flake8":
         # Where no paths are named, what Prepare installs would be linted, too
         excluded = ["--extend-exclude=.venv"] if run == VENV else []
-        lint = shlex.join([run, "-m", "flake8", *(words or excluded)])
+        lint = shlex.join([run, "-m", "flake8", *FLAKE8_REPORT, *(words or excluded)])
     if linter == "ruff":
         paths = [word for word in words[1:] if not word.startswith("-")] if words[:1] == ("check",) else []
         call = RUFF.removesuffix(".") + shlex.join(paths or ["."])
@@ -304,6 +304,8 @@ PYTHON = Ecosystem("Python", (), "", "", "python3", _python)
 """A repository that has files of Python and says nothing of itself."""
 RUFF = "ruff check --no-cache --exit-zero --output-format=sarif --output-file=lint.sarif ."
 """By its own rules where no linter is set up, as *Fix lint findings* does."""
+FLAKE8_REPORT = ("--exit-zero", "--format=default", "--output-file=lint.txt")
+"""What it finds is counted and shown, and does not fail the station, as with ruff."""
 PRE_COMMIT = ".pre-commit-config.yaml"
 READ = frozenset({mark for row in TABLE for mark in row.marks}) | {
     ".npmrc",

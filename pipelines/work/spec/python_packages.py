@@ -75,6 +75,7 @@ def linted(linter: str, texts: Mapping[str, str]) -> LinterCall:
     tox = _ini(texts, "tox.ini")
     for section in tox.sections():
         for line in tox.get(section, "commands", fallback="", raw=True).splitlines():
+            line = re.sub(r"\{(?:toxinidir|tox_root)\}/?", "", line)
             call = re.fullmatch(rf"\s*(?:python3? -m )?{linter}((?:\s+[\w./=,:-]+)+)\s*", line)
             if call:
                 deps = tox.get(section, "deps", fallback="", raw=True).splitlines()

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.formats.evidence.claims.agent_claims import OTHER, claims_of
 from pipelines.formats.evidence.claims.claim_checks import CONTRADICTED, ObservedWork, check_claims
-from pipelines.formats.evidence.readers import cobertura, junit, lcov, sarif
+from pipelines.formats.evidence.readers import cobertura, junit, lcov, lint, sarif
 from pipelines.formats.evidence.readers.reader_table import READERS, merge_facts
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
@@ -50,7 +50,7 @@ MOST_ARTIFACTS = 200
 MOST_BYTES = 1024**3
 DOCUMENT = "result-document.json"
 AGENT = "agent"
-COUNTED = frozenset({junit.KIND, sarif.KIND, cobertura.KIND, lcov.KIND})
+COUNTED = frozenset({junit.KIND, sarif.KIND, lint.KIND, cobertura.KIND, lcov.KIND})
 """The kinds of reports that are counted."""
 COUNTED_GROUPS = frozenset({"tests", "findings", "coverage"})
 """The facts that they give."""

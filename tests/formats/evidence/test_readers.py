@@ -10,6 +10,8 @@ import pytest
 from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
 from pipelines.formats.evidence.readers.reader_table import READERS, kind_by_name, merge_facts
 from pipelines.formats.evidence.readers.report import CaseProblem, ToolFinding, UnreadableReport
+from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, lint, markdown, sarif, tables
+from pipelines.formats.evidence.readers.report import MOST_BYTES, CaseProblem, ToolFinding, UnreadableReport
 
 JUNIT = b"""<?xml version="1.0"?>
 <testsuites tests="1000" failures="0">
@@ -74,6 +76,37 @@ def test_sarif_counts_what_was_found_and_not_suppressed() -> None:
         in found.findings
     )
     assert found.findings[0].severity == "critical"
+
+
+LINES = b"""./shop/a.py:3:1: F401 'os' imported but unused
+shop/a.py:10:80: E501 line too long (91 > 79 characters)
+shop/b.py:7:5: F821 undefined name 'price'
+************* Module shop.b
+shop/b.py:9:0: E1101: Module 'os' has no 'gone' member (no-member)
+C:\\no line of a linter
+1     E501 line too long
+"""
+
+
+def test_lines_of_flake8_and_pylint_are_findings_and_style_is_no_risk() -> None:
+    found = lint.read(LINES)
+    assert found.facts == {"findings": {"critical": 0, "high": 1, "medium": 2, "low": 1, "total": 4}}
+    assert found.findings[0] == ToolFinding("high", "undefined name 'price'", "F821", "shop/b.py", 7)
+    assert found.findings[-1].rule == "E501" and found.findings[1].path == "shop/a.py"
+    assert lint.read(b"").facts["findings"]["total"] == 0, (
+        "flake8 leaves an empty file where it finds nothing"
+    )
+    with pytest.raises(UnreadableReport):
+        lint.read(b" " * (MOST_BYTES + 1))
+
+
+def test_sarif_of_ruff_calls_style_no_high_risk() -> None:
+    """To ruff every finding is an error."""
+    rules = ("E501", "F401", "F821", "S105")
+    results = [{"ruleId": rule, "level": "error", "message": {"text": rule}} for rule in rules]
+    run = {"tool": {"driver": {"name": "ruff"}}, "results": results}
+    counts = sarif.read(json.dumps({"version": "2.1.0", "runs": [run]}).encode()).facts["findings"]
+    assert counts == {"critical": 0, "high": 2, "medium": 1, "low": 1, "total": 4}
 
 
 def test_coverage_is_counted_from_the_lines() -> None:

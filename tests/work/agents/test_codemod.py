@@ -25,7 +25,8 @@ async def test_codemod_fixes_what_the_folder_is_set_up_for(
     venv = str(Path(sys.executable).parent)
     outcome = await ran(replace(spec, env={**spec.env, "PATH": venv}), sink)
     assert (attempt.workspace / "a.py").read_text() == "import sys\n\nprint(sys.argv)\n"
-    assert outcome["summary"] == "Codemod is a program and no model. It ran 2 commands and changed 1 file."
+    summary = "It ran 2 commands and changed 1 file. 2 findings before, 2 of them fixed."
+    assert outcome["summary"] == f"Codemod is a program and no model. {summary}"
     assert outcome["facts"]["commands"] == {"run": 2, "failed": 0, "denied": 0, "last_exit_code": 0}
     assert outcome["facts"]["usage"] == {"tokens_in": 0, "tokens_out": 0, "price": "none"}
 

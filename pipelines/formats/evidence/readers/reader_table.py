@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
+from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, lint, markdown, sarif, tables
 from pipelines.formats.evidence.readers.report import ReadReport
 
 Reader = Callable[[bytes], ReadReport]
 READERS: Final[Mapping[str, Reader]] = {
     junit.KIND: junit.read,
     sarif.KIND: sarif.read,
+    lint.KIND: lint.read,
     cobertura.KIND: cobertura.read,
     lcov.KIND: lcov.read,
     markdown.KIND: markdown.read,

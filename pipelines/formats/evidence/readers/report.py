@@ -8,6 +8,7 @@ from typing import Final
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 MOST_ROWS: Final = 500
+SEVERITIES: Final = ("critical", "high", "medium", "low")
 # Characters
 MOST_TEXT: Final = 1000
 # Levels of nesting, of JSON and of XML

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from pipelines.formats.evidence.readers import lint
 from pipelines.formats.evidence.readers.json_text import objects, parsed, value_at
 from pipelines.formats.evidence.readers.report import (
     MOST_ROWS,
+    SEVERITIES,
     ReadReport,
     ToolFinding,
     UnreadableReport,
@@ -15,7 +18,6 @@ from pipelines.formats.evidence.readers.report import (
 )
 
 KIND = "sarif"
-SEVERITIES = ("critical", "high", "medium", "low")
 LEVELS = {"error": "high", "warning": "medium", "note": "low", "none": "low"}
 NO_FINDING = ("pass", "notApplicable", "informational", "open", "review")
 
@@ -53,7 +55,7 @@ def _finding(
     place = value_at(next(iter(objects(result.get("locations"))), {}), "physicalLocation")
     line = value_at(place, "region", "startLine")
     return ToolFinding(
-        _severity(result, rule),
+        _severity(result, rule, tool),
         short(value_at(result, "message", "text") or value_at(rule, "shortDescription", "text")),
         short(rule_id or value_at(rule, "id"), 100),
         path_of(value_at(place, "artifactLocation", "uri"), _base_folder(place, bases)),
@@ -62,7 +64,7 @@ def _finding(
     )
 
 
-def _severity(result: dict[str, Any], rule: Any) -> str:
+def _severity(result: dict[str, Any], rule: Any, tool: str) -> str:
     """Return the severity by the score that security tools give (GitHub's reading of it), else by the level."""
     score = value_at(result, "properties", "security-severity") or value_at(
         rule, "properties", "security-severity"
@@ -73,6 +75,10 @@ def _severity(result: dict[str, Any], rule: Any) -> str:
         number = -1.0
     if 0 < number <= 10:
         return "critical" if number >= 9 else "high" if number >= 7 else "medium" if number >= 4 else "low"
+    code = result.get("ruleId") or inner(rule, "id")
+    # To ruff every finding is an error; those of bandit (`S`) are of risks
+    if tool == "ruff" and isinstance(code, str) and not re.match(r"S\d", code):
+        return lint.severity_of(code)
     # “warning” is what SARIF says of a result without a level.
     level = result.get("level") or value_at(rule, "defaultConfiguration", "level") or "warning"
     return LEVELS.get(level, "medium") if isinstance(level, str) else "medium"
