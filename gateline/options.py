@@ -9,7 +9,8 @@ import typer
 from gateline import completion
 
 LineName = Annotated[
-    str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+    str,
+    typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.complete_line),
 ]
 InputValues = Annotated[
     list[str] | None,

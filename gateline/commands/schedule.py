@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from gateline import completion, lookup, output
-from gateline import output, places
+from gateline import lookup, output
 from gateline.commands.submit import inputs_of
 from gateline.options import InputFiles, InputValues, LineName
 from gateline.output import Json, due_text, escaped, say

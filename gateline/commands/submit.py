@@ -15,8 +15,8 @@ from gateline.commands.watch import follow
 from gateline.failures import UsageFailure
 from gateline.form_values import parse_value, split_pair
 from gateline.lookup import LinePlace, TaskPlace
-from gateline.output import Json, escaped, say
 from gateline.options import InputFiles, InputValues, LineName
+from gateline.output import Json, escaped, say
 from gateline.session import client
 
 

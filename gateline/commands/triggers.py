@@ -77,13 +77,13 @@ def triggers(
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:
     following = (
-        when(row["next_at"]) if row["next_at"] else "when called" if row["kind"] == "webhook" else "never"
+        due_text(row["next_at"]) if row["next_at"] else "when called" if row["kind"] == "webhook" else "never"
     )
     following = "paused" if row["paused_at"] else following
     last = row["last"]
-    text = f"{last['outcome']} {last['task'] or ''} {ago(last['at'])}" if last else ""
-    words, detail = plain(row["words"]), plain(row["detail"])
-    return row["id"], plain(row["line"]), words, detail, following, plain(" ".join(text.split()))
+    text = f"{last['outcome']} {last['task'] or ''} {age_text(last['at'])}" if last else ""
+    words, detail = escaped(row["words"]), escaped(row["detail"])
+    return row["id"], escaped(row["line"]), words, detail, following, escaped(" ".join(text.split()))
 
 
 def _act(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, json: bool) -> None:
@@ -117,9 +117,9 @@ def _act(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, j
         )
         say(f"{started} {escaped(answer['detail'])}".strip())
     elif act == "rotate":
-        say(plain(answer["secret"]))
+        say(escaped(answer["secret"]))
         output.note("The secret before it is valid for 24 hours more.")
     elif answer["next_at"]:
-        say(f"Resumed. Next run: {when(answer['next_at'])}")
+        say(f"Resumed. Next run: {due_text(answer['next_at'])}")
     else:
         say("Paused." if answer["paused_at"] else "Resumed.")

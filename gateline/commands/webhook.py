@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from gateline import output, places
+from gateline import lookup, output
 from gateline.commands.submit import inputs_of
+from gateline.form_values import split_pair
 from gateline.options import InputFiles, InputValues, LineName
-from gateline.output import Json, plain, say
+from gateline.output import Json, escaped, say
 from gateline.session import client
-from gateline.typed import pair
 
 
 def webhook(
@@ -43,23 +43,23 @@ def webhook(
 
     Example: gateline webhook triage --name "Support desk" --take request=ticket.text"""
     server = client(ctx)
-    place = places.line(server, line)
+    place = lookup.find_line(server, line)
     body = {
         "kind": "webhook",
         "options": {
             "name": name,
             "signature": signature,
-            "inputs": dict(pair(assignment) for assignment in take or ()),
+            "inputs": dict(split_pair(assignment) for assignment in take or ()),
             "title": title,
             "requester": requester,
             "only_if": only_if,
         },
         "inputs": inputs_of(server, place, values or (), file or ()),
     }
-    made = server.post(place.path("triggers"), body)
+    made = server.post(place.api_path("triggers"), body)
     if json:
-        output.as_json(made)
+        output.print_json(made)
         return
-    say(f"{made['id']}  {plain(made['words'])}, {plain(made['detail'])}")
-    say(f"  {plain(made['address'])}")
-    say(f"  {plain(made['secret'])}")
+    say(f"{made['id']}  {escaped(made['words'])}, {escaped(made['detail'])}")
+    say(f"  {escaped(made['address'])}")
+    say(f"  {escaped(made['secret'])}")

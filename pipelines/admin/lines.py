@@ -104,13 +104,13 @@ class TriggerAdmin(ReadOnlyAdmin):
 
 
 @admin.register(WebhookAddress)
-class WebhookAddressAdmin(ReadOnly):
+class WebhookAddressAdmin(ReadOnlyAdmin):
     list_display = ("trigger", "example_of")
     exclude = ("address", "example")
 
 
 @admin.register(WebhookSecret)
-class WebhookSecretAdmin(ReadOnly):
+class WebhookSecretAdmin(ReadOnlyAdmin):
     list_display = ("trigger", "created_by", "created_at", "valid_until")
     exclude = ("content",)
 

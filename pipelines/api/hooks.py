@@ -57,9 +57,9 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswe
     try:
         # Answered as a wrong signature is, so that nobody learns which repositories there are.
         if repository is None:
-            raise issue_tasks.Unsigned
-        delivery = issue_tasks.take(repository, _headers(request), request.body, timezone.now())
-    except issue_tasks.Unsigned as unsigned:
+            raise issue_tasks.UnsignedDelivery
+        delivery = issue_tasks.process_delivery(repository, _headers(request), request.body, timezone.now())
+    except issue_tasks.UnsignedDelivery as unsigned:
         _slow_down(request)
         why = "The signature is missing or wrong. Compare the secret of the webhook with that of the repository."
         raise HttpError(401, why) from unsigned
@@ -85,7 +85,7 @@ def receive(request: HttpRequest, address: str) -> Status[ReceivedOut]:
         _slow_down(request)
         raise HttpError(401, unsigned.detail) from unsigned
     except receiving.OverLimit as limit:
-        raise TooMuch(limit.detail, limit.seconds) from limit
+        raise TurnRefused(limit.detail, limit.seconds) from limit
     task = delivery.task.name if delivery.task else ""
     answer = ReceivedOut(outcome=str(delivery.outcome), detail=delivery.detail, task=task)
     return Status(STATUSES[answer.outcome], answer)
@@ -96,6 +96,6 @@ def _headers(request: HttpRequest) -> dict[str, str]:
 
 
 def _slow_down(request: HttpRequest) -> None:
-    """Raises TooMuch: many wrong signatures from one address."""
-    if seconds := wrong_tokens.wait(request):
-        raise TooMuch("Too many wrong tokens came from this address. Wait a minute.", seconds)
+    """Raises TurnRefused: many wrong signatures from one address."""
+    if seconds := wrong_tokens.count_and_retry_after(request):
+        raise TurnRefused("Too many wrong tokens came from this address. Wait a minute.", seconds)

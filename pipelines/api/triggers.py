@@ -46,14 +46,14 @@ class TriggerIn(StrictBody):
     secret: str = ""
 
 
-class SecretIn(Strict):
+class SecretIn(StrictBody):
     """`secret`: made where it is left out. `at_once`: the one before it is not valid for a day more."""
 
     secret: str = ""
     at_once: bool = False
 
 
-class TryIn(Strict):
+class TryIn(StrictBody):
     """`body`: of a webhook, as JSON text; where it is left out, the last one that came."""
 
     body: str = ""
@@ -186,7 +186,7 @@ def try_out(request: Request, line: Line, line_trigger: int, payload: TryIn | No
 
 
 @router.post(TRIGGER + "/rotate", response=TriggerOut, summary="Change the secret of a webhook")
-@may("submit")
+@action_required("submit")
 @saving_in_turn
 def rotate(request: Request, line: Line, line_trigger: int, payload: SecretIn) -> TriggerOut:
     """The one before it stays valid for 24 hours. Answers the new one, this once."""

@@ -103,7 +103,7 @@ class ReviewEvidence(ToolReports):
 
     @property
     def ran_failed(self) -> int:
-        return sum(run.tone == "danger" for run in self.ran)
+        return sum(run.tone == "danger" for run in self.command_runs)
 
     # Claims
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.lines import settings as line_settings
+from pipelines.lines import line_operations as line_settings
 from pipelines.lines import triggers
 from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import (

@@ -334,7 +334,7 @@ class ChangesPanel:
             self.url(file=file.path, **changed),
             self.chosen is not None and file is self.chosen,
             (file.path, file.content_mark) in self.viewed,
-            self.writable and (file.path, file.mark) not in self.opened,
+            self.writable and (file.path, file.content_mark) not in self.opened,
             self.remarks.get(file.path, 0),
             sensitivity(file.path, self.patterns),
         )

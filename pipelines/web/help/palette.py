@@ -150,7 +150,10 @@ def ranked_commands(
     if not stems:
         return offered[:BEGIN], offered[BEGIN:]
     ranked = sorted(
-        ((option.match_count(stems), replace(option, also="").match_count(stems), option) for option in offered),
+        (
+            (option.match_count(stems), replace(option, also="").match_count(stems), option)
+            for option in offered
+        ),
         # The words that fit at all, then those that fit the label; options have no order.
         key=lambda row: row[:2],
         reverse=True,

@@ -97,18 +97,18 @@ def change(request: SignedInRequest, line: Line, line_trigger: int) -> HttpRespo
     return _saved(request, line, trigger.kind, trigger)
 
 
-@on_line("submit")
+@line_required("submit")
 @costly_to_post
 @require_POST
-def example(request: SignedIn, line: Line) -> HttpResponse:
+def example(request: SignedInRequest, line: Line) -> HttpResponse:
     """Show what the paths of the form find in the body that is pasted there."""
     return render(request, "triggers/_example.html", mapped_form.example_of(line, request.POST.dict()))
 
 
-@on_line("submit")
+@line_required("submit")
 @costly_to_post
 @require_POST
-def rotate(request: SignedIn, line: Line, line_trigger: int) -> HttpResponse:
+def rotate(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     """Change the secret of a webhook, and show the new one this once."""
     trigger = _trigger(line, line_trigger)
     # An empty request changes nothing.
@@ -206,14 +206,14 @@ def _back(line: Line, trigger: Trigger) -> HttpResponse:
     return redirect(f"{address}#trigger-{trigger.pk}")
 
 
-def _kind(request: SignedIn) -> str:
+def _kind(request: SignedInRequest) -> str:
     """Return the kind that the address names, a schedule where it names none."""
     kind = request.GET.get("kind", FIRST)
     return kind if kind in FORMS else FIRST
 
 
 def _index(
-    request: SignedIn, line: Line, connected: Trigger | None = None, new_secret: str = ""
+    request: SignedInRequest, line: Line, connected: Trigger | None = None, new_secret: str = ""
 ) -> HttpResponse:
     """`new_secret`: the new secret of a trigger, on the page itself: a message would go before anybody copied it."""
     now = clock.now()

@@ -11,14 +11,9 @@ from typing import Any, Final
 from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Line, Trigger, User
 from pipelines.people.working_time import time_zone_names
-from pipelines.ports.vault.value_lookup import ValueScope
-from pipelines.queries import versions
-from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.ports import clock
 from pipelines.routing.document.line import Problem
-from pipelines.web.tasks import uploads
-from pipelines.web.tasks.start import input_values, repository_choices, start_fields
-from pipelines.web.tasks.start import given
+from pipelines.web.tasks.start import input_values
 from pipelines.web.triggers import shared_form
 from pipelines.web.triggers.cards import NextRun, next_runs
 from pipelines.web.triggers.shared_form import Typed

@@ -8,12 +8,12 @@ from typing import Any
 
 from pipelines import access
 from pipelines.models import Line, Trigger, User
-from pipelines.ports.vault.finding import Reach
+from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import Input, Problem
 from pipelines.web.tasks import uploads
-from pipelines.web.tasks.start import fields_of, offered_repositories
+from pipelines.web.tasks.start import repository_choices, start_fields
 
 Typed = Mapping[str, str]
 
@@ -45,9 +45,9 @@ def context_of(
     """Return what the templates of all kinds need. `own`: the fields of the form that show what is wrong with them, and
     the path of that. `is_fresh`: the inputs begin with their defaults. `elsewhere`: paths of problems that the form
     shows otherwise."""
-    offered = offered_repositories(line)
-    reach = Reach(line.project.owner_id, line.project_id, line.pk)
-    fields = fields_of(
+    offered = repository_choices(line)
+    reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
+    fields = start_fields(
         inputs_of(line), None if is_fresh else typed, problems, reach=reach, repositories=offered
     )
     known = {*own.values(), *(field.name for field in fields), *elsewhere}
@@ -60,6 +60,6 @@ def context_of(
             as_sentence(people_text(problem)) for problem in problems if problem.path not in known
         ],
         "fields": fields,
-        "upload_to": uploads.address(line.project),
+        "upload_to": uploads.upload_url(line.project),
         "may_connect": offered and access.can(user, "repositories", line.project),
     }

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Line, Trigger, User
 from pipelines.routing.document.line import Problem
-from pipelines.web.tasks.start import given
+from pipelines.web.tasks.start import input_values
 from pipelines.web.triggers import mapped_form, shared_form
 from pipelines.web.triggers.shared_form import Typed
 from pipelines.work.hosts import standard_webhooks
@@ -33,7 +33,7 @@ def request_of(line: Line, typed: Typed) -> TriggerRequest:
             **mapped_form.paths_of(line, typed),
         },
         typed.get("title", ""),
-        given(shared_form.inputs_of(line), typed),
+        input_values(shared_form.inputs_of(line), typed),
         one_at_a_time="one_at_a_time" in typed,
         secret=typed.get("secret", "").strip() or standard_webhooks.new_secret(),
         example=typed.get("example", "").strip(),

@@ -456,9 +456,9 @@ def main(arguments: list[str]) -> int:
         did, output = run(folder, number, argv, fine)
         failed += [] if did else [argv[0]]
         outputs.append(output if os.path.basename(argv[0]) == "ruff" else "")
-        put_back(folder, before_it)
-    put_back(folder, protected)
-    changed = tell_edits(before, picture(folder))
+        restore_files(folder, before_it)
+    restore_files(folder, protected)
+    changed = report_edits(before, folder_snapshot(folder))
     ran = plural(len(to_run), "command", "commands")
     absent = sorted({argv[0] for argv, _fine in to_run if located(folder, argv[0]) is None})
     if absent and not changed:

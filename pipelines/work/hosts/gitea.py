@@ -9,10 +9,8 @@ from urllib.parse import quote
 
 from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.github import github_issue_event, github_push_event
-from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, is_hmac_of
-from pipelines.work.hosts.github import branch_pushed, hook_senders, issue_heard
-from pipelines.work.hosts.hooks import Headers, HookSenders, IssueHeard, PushHeard, hexed
+from pipelines.work.hosts.github import github_issue_event, github_push_event, hook_senders
+from pipelines.work.hosts.hooks import Headers, HookSenders, IssueEvent, PushEvent, is_hmac_of
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,

@@ -10,8 +10,15 @@ from urllib.parse import quote
 
 from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, is_hmac_of, moment, push_event_of
-from pipelines.work.hosts.hooks import Headers, HookSenders, IssueHeard, PushHeard, hexed, moment, push_heard
+from pipelines.work.hosts.hooks import (
+    Headers,
+    HookSenders,
+    IssueEvent,
+    PushEvent,
+    is_hmac_of,
+    moment,
+    push_event_of,
+)
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,

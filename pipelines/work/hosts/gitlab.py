@@ -12,8 +12,7 @@ from urllib.parse import quote
 from pipelines.work.hosts import standard_webhooks
 from pipelines.work.hosts.answers import inner, is_other_repository, link, number, rows, text
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent, moment, push_event_of
-from pipelines.work.hosts.hooks import Headers, HookSenders, IssueHeard, PushHeard, moment, push_heard
+from pipelines.work.hosts.hooks import Headers, HookSenders, IssueEvent, PushEvent, moment, push_event_of
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,

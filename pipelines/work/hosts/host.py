@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from pipelines.work.hosts.hooks import Headers, IssueEvent, PushEvent
-from pipelines.work.hosts.hooks import Headers, HookSenders, IssueHeard, PushHeard
+from pipelines.work.hosts.hooks import Headers, HookSenders, IssueEvent, PushEvent
 
 RequestState = Literal["open", "closed", "merged"]
 CommitState = Literal["pending", "success", "failure"]

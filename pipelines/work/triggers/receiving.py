@@ -19,7 +19,7 @@ from pipelines.errors import Invalid, Refused
 from pipelines.models import UNKNOWN, Membership, Trigger, TriggerDelivery, WebhookAddress, WebhookSecret
 from pipelines.ports import clock
 from pipelines.ports.vault import keys
-from pipelines.work.transport.local.pushes import people_named
+from pipelines.work.transport.local.pushes import find_people
 from pipelines.work.triggers import mapping
 from pipelines.work.triggers.kind import Occasion
 from pipelines.work.triggers.signatures import SIGNATURES, Signature
@@ -152,6 +152,6 @@ def _requesters(trigger: Trigger, call: _Call) -> list[str]:
         are_all = are_all and senders.are_all
     elif not trigger.options["requester"]:
         return barred
-    people = people_named(logins, addresses)
+    people = find_people(logins, addresses)
     is_known = Membership.objects.filter(project=trigger.line.project_id, user__in=people).exists()
     return [*barred, *(f"person:{pk}" for pk in sorted(people)), *([] if is_known and are_all else [UNKNOWN])]

@@ -7,10 +7,8 @@ import time
 
 import pytest
 
-from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, markdown, sarif, tables
-from pipelines.formats.evidence.readers.reader_table import READERS, kind_by_name, merge_facts
-from pipelines.formats.evidence.readers.report import CaseProblem, ToolFinding, UnreadableReport
 from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, lint, markdown, sarif, tables
+from pipelines.formats.evidence.readers.reader_table import READERS, kind_by_name, merge_facts
 from pipelines.formats.evidence.readers.report import MOST_BYTES, CaseProblem, ToolFinding, UnreadableReport
 
 JUNIT = b"""<?xml version="1.0"?>

@@ -75,7 +75,7 @@ def _severity(result: dict[str, Any], rule: Any, tool: str) -> str:
         number = -1.0
     if 0 < number <= 10:
         return "critical" if number >= 9 else "high" if number >= 7 else "medium" if number >= 4 else "low"
-    code = result.get("ruleId") or inner(rule, "id")
+    code = result.get("ruleId") or value_at(rule, "id")
     # To ruff every finding is an error; those of bandit (`S`) are of risks
     if tool == "ruff" and isinstance(code, str) and not re.match(r"S\d", code):
         return lint.severity_of(code)
