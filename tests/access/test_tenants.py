@@ -158,14 +158,14 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
 
 # Names in bodies and queries of the API that name no row of the database: words, texts, numbers, parts of a document.
 PLAIN = """
-    accepts acknowledge action address after against allow alone archived at attempt base based_on before context
-    cursor deed
+    accepts acknowledge action address after against allow alone archived at at_once attempt base based_on before body
+    context cursor deed
     default_branch description dialect digest display_status do document draft due_at each_task edit ends evidence
     expect expected file files flags
     form fragment from gates handoff host host_app id index keys kind labels last limit losses map mapping metadata
     month_cost_usd name names one_at_a_time options outcome output own page peek place policy preset priority
     pushing reason renamed
-    resolved revision route rows rules save scope second_factor since starter station stations status steps text
+    resolved revision route rows rules save scope second_factor secret since starter station stations status steps text
     days_off time_zone work_days work_from work_until working_time
     title to traces transitions trigger typed until
     value values version versions within word Idempotency-Key fields

@@ -116,8 +116,8 @@ class Commands:
 USER = """
 import sys
 from pathlib import Path
-from config.embedded.server_share import hold
-share = hold(Path(sys.argv[1]), durable=sys.argv[2] == "durable")
+from config.embedded.server_share import acquire_share
+share = acquire_share(Path(sys.argv[1]), durable=sys.argv[2] == "durable")
 print("ready", flush=True)
 sys.stdin.read()
 """

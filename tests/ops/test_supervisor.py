@@ -33,7 +33,7 @@ CHILD = """
 import os, pathlib, signal, sys, time
 from config import lifeline
 lifeline.GRACE_SECONDS = 1.0
-lifeline.watch()
+lifeline.watch_supervisor()
 folder, name = pathlib.Path(sys.argv[0]).parent, sys.argv[1]
 if (folder / "stubborn").exists():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -154,7 +154,7 @@ supervisor.run(commands)
 EARLY_CHILD = """
 import os, pathlib, sys, time
 from config import lifeline, readiness
-lifeline.watch()
+lifeline.watch_supervisor()
 folder, name = pathlib.Path(sys.argv[0]).parent, sys.argv[1]
 (folder / f"loaded.{os.getpid()}").touch()
 if readiness.pending():

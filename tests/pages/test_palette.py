@@ -112,7 +112,7 @@ PHRASES = {
     "environment variable": "Add a secret or variable",
     "connect slack": "Connect Slack, Teams, Mattermost, or a webhook",
     "post to teams": "Connect Slack, Teams, Mattermost, or a webhook",
-    "webhook": "Connect Slack, Teams, Mattermost, or a webhook",
+    "webhook": "New webhook",
     "connect my repository": "Connect a repository",
     "connect github": "Connect a repository",
     "set up my own repository": "Set up with a repository",

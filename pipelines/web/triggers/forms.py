@@ -20,7 +20,7 @@ class FormContext(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TriggerForm:
+class TriggerFormKind:
     """Form of a kind of trigger. `fresh`: a new one, with what its address says; `stored`: of a trigger that there is;
     `request_of`: what it asks for, unchecked; `context_of`: what its template shows. `noun`: in buttons and titles."""
 
@@ -33,7 +33,7 @@ class TriggerForm:
 
 
 FORMS: Final = {
-    "schedule": TriggerForm(
+    "schedule": TriggerFormKind(
         "schedule",
         "triggers/schedule.html",
         schedule_form.fresh,
@@ -41,7 +41,7 @@ FORMS: Final = {
         schedule_form.request_of,
         schedule_form.context_of,
     ),
-    "webhook": TriggerForm(
+    "webhook": TriggerFormKind(
         "webhook",
         "triggers/webhook.html",
         webhook_form.fresh,

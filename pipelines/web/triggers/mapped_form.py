@@ -21,7 +21,7 @@ MAX_VALUE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class PathField:
+class MappedPath:
     """Field for a path. `name`: in the form. `value`: of the path in the example; `fault`: why it finds none."""
 
     name: str
@@ -55,10 +55,10 @@ def stored(options: Options) -> dict[str, str]:
     return inputs | {f"{AT}{name}": options[name] for name in mapping.PATHS}
 
 
-def fields_of(line: Line, typed: Typed, problems: Sequence[Problem], document: Any) -> list[PathField]:
+def fields_of(line: Line, typed: Typed, problems: Sequence[Problem], document: Any) -> list[MappedPath]:
     """Return the fields for the paths. `document`: the example, or MISSING."""
     return [
-        PathField(
+        MappedPath(
             name,
             label,
             typed.get(name, ""),
