@@ -81,7 +81,7 @@ def receive(request: HttpRequest, address: str) -> Status[ReceivedOut]:
         raise HttpError(413, "A body has at most 1 MiB.")
     try:
         delivery = receiving.receive(address, _headers(request), request.body)
-    except receiving.Unsigned as unsigned:
+    except receiving.UnsignedCall as unsigned:
         _slow_down(request)
         raise HttpError(401, unsigned.detail) from unsigned
     except receiving.OverLimit as limit:

@@ -32,7 +32,7 @@ MINUTE = timedelta(minutes=1)
 Headers = Mapping[str, str]
 
 
-class Unsigned(Refused):
+class UnsignedCall(Refused):
     """Answered alike where there is no such address, so that nobody learns which there are."""
 
     says = "The signature is missing, wrong or older than five minutes. Compare the secret."
@@ -59,16 +59,16 @@ class _Call:
 
 
 def receive(address: str, headers: Headers, body: bytes) -> TriggerDelivery:
-    """Receive a call and start its task. `headers`: their names in small letters. Raises Unsigned, OverLimit."""
+    """Receive a call and start its task. `headers`: their names in small letters. Raises UnsignedCall, OverLimit."""
     # No address has other signs, and the database takes no NUL.
     known = WebhookAddress.objects.filter(address=address if address.isprintable() else "")
     webhook = known.select_related("trigger").first()
     if webhook is None:
-        raise Unsigned
+        raise UnsignedCall
     call = _signed_call(webhook.trigger, headers, body)
     if call is None:
         run(partial(_note_unsigned, webhook.trigger_id))
-        raise Unsigned
+        raise UnsignedCall
     return run(partial(_received, webhook.trigger_id, call))
 
 
@@ -111,7 +111,7 @@ def _note_unsigned(trigger_id: int) -> None:
     trigger = _locked(trigger_id)
     moment = clock.now()
     key = f"unsigned {moment:%Y-%m-%dT%H:%MZ}"
-    values = {"at": moment, "outcome": Outcome.FAILED, "detail": Unsigned.says}
+    values = {"at": moment, "outcome": Outcome.FAILED, "detail": UnsignedCall.says}
     trigger.deliveries.get_or_create(key=key, defaults=values)
 
 
@@ -120,7 +120,7 @@ def _locked(trigger_id: int) -> Trigger:
     locked = Trigger.objects.select_for_update(of=("self",), no_key=True).select_related(*RELATED)
     trigger = locked.filter(pk=trigger_id).first()
     if trigger is None:
-        raise Unsigned
+        raise UnsignedCall
     return trigger
 
 
