@@ -127,7 +127,7 @@ def host_fact(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> Con
     runner elsewhere may find them at others, so it is no failure."""
     remedies = asyncio.run(_remedies(hosts, allowed, guard))
     warnings = [
-        INSIDE.format(names=" and ".join(names), verb="lies" if len(names) == 1 else "lie", remedy=remedy)
+        INSIDE.format(names=", ".join(names), verb="lies" if len(names) == 1 else "lie", remedy=remedy)
         for remedy in (TICK, LISTED)
         if (names := [host for host, own in zip(hosts, remedies, strict=True) if own == remedy])
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 
 import pytest
@@ -123,6 +124,15 @@ def test_python_without_a_lock_gets_an_environment_that_its_commands_use(
     assert ("'pip>=25.1'" in script) == ("--group" in packages)
     assert made.lint.startswith(f".venv/bin/python {lint}" if "-m" in lint else lint)
     assert (made.tests, made.hosts) == (tests, ())
+    lists = re.findall(r"-r (\S+)", packages)
+    assert made.lock == (lists[0] if lists else next(iter(found)) if script else ""), (
+        "what is installed decides"
+    )
+
+
+def test_tests_without_an_environment_run_with_the_python_of_the_runner() -> None:
+    assert of({"app.py": "", "test_app.py": ""}).borrows_python
+    assert not of({"app.py": ""}).borrows_python and not of({"setup.py": "", "tests/": ""}).borrows_python
 
 
 def test_a_new_environment_is_proposed_with_the_index_of_pip() -> None:

@@ -128,8 +128,8 @@ def test_the_files_of_the_repository_propose_its_environment_and_the_commands_of
     allow(world.project.owner, origin.path)
     send(admin, world, do="connect", step="repository", address=str(origin.path), pushing="execute")
     shown = page(admin, world, step="template", agent="codemod")
-    assert 'value="pnpm install --frozen-lockfile"' in shown and 'value="pnpm-lock.yaml"' in shown
-    assert "packages.example.com</textarea>" in shown and 'value="pnpm run lint"' in shown
+    assert "> pnpm install --frozen-lockfile</textarea>" in shown and 'value="pnpm-lock.yaml"' in shown
+    assert "packages.example.com</textarea>" in shown and "> pnpm run lint</textarea>" in shown
     begin = {"do": "begin", "step": "template", "agent": "codemod", "template": "fix-lint-findings"}
     refused = send(admin, world, **begin, lint="eslint '")
     assert refused.status_code == 422 and "A quotation mark is not closed." in text(refused)
@@ -148,6 +148,17 @@ def test_the_files_of_the_repository_propose_its_environment_and_the_commands_of
     admin.post(at(world, "lines-new"), {"starter": "review-branch"})
     drawn = Line.objects.get(key="review-branch").draft
     assert drawn["stations"][0]["work"]["argv"][:3] == ["pnpm", "exec", "vitest"], "New line knows it, too"
+
+
+def test_python_without_an_environment_says_whose_python_runs_its_tests(
+    world: World, admin: Client, runner: Any, tmp_path: Path
+) -> None:
+    origin = remote(tmp_path / "alone.git", {"app.py": b"x = 1\n", "test_app.py": b"def test_it(): pass\n"})
+    allow(world.project.owner, origin.path)
+    send(admin, world, do="connect", step="repository", address=str(origin.path), pushing="execute")
+    shown = page(admin, world, step="template", agent="codemod")
+    assert "its tests run with the Python of the runner" in shown
+    assert "its folder may be written to; nothing was pushed" in shown, "a folder has no server that reports"
 
 
 def test_templates_that_update_and_release_get_the_commands_of_the_repository(

@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from pipelines.work.spec import python_packages, versions
@@ -89,6 +90,11 @@ class Proposal:
         """Name the programs on the path with which preparing, linting and testing begin."""
         commands = (self.prepare, self.lint, self.tests, self.audit)
         return sorted({program for command in commands if (program := program_of(command))})
+
+    @property
+    def borrows_python(self) -> bool:
+        """Return whether its tests run with the Python of the runner, and the packages that happen to be there."""
+        return not self.prepare and program_of(self.tests) == "python3"
 
     @property
     def installer(self) -> str:
@@ -246,7 +252,10 @@ def _with_venv(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
         # The one that a new environment has may be older than groups
         install.insert(0, f"{VENV} -m pip install 'pip>=25.1'")
     script = " && ".join(["python3 -m venv .venv", *install])
-    return replace(row, marks=marks, prepare=shlex.join(["sh", "-c", script]), lock=marks[0], run=VENV)
+    # A list that is installed changes what the environment holds, also where another file marks the project
+    lists = [word for option, word in pairwise(arguments) if option == "-r"]
+    lock = (lists or marks)[0]
+    return replace(row, marks=marks, prepare=shlex.join(["sh", "-c", script]), lock=lock, run=VENV)
 
 
 def _cargo(files: RepositoryFiles, run: str) -> tuple[str, str]:
