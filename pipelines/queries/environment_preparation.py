@@ -14,6 +14,7 @@ from pipelines.models import Job, LogChunk, Purpose
 from pipelines.routing.document.kinds import executes
 from pipelines.routing.document.line import ParsedLine
 
+OURS = "[gateline] "
 BEGAN = ("[gateline] Prepare: ", "[gateline] Another station prepares the same.")
 OVER = ("[gateline] Prepared", "[gateline] Prepare failed")
 LONGEST = timedelta(minutes=35)
@@ -22,16 +23,19 @@ SOON = timedelta(seconds=20)
 """Within which a run that will prepare has said so."""
 FIRST_CHUNKS, MOST_CHUNKS = 8, 400
 LINES = 12
+AT_ONCE = timedelta(seconds=3)
+"""Within which a run that prepares nothing has begun: before, nothing is said of it."""
 
 
 @dataclass(slots=True)
 class PreparationProgress:
     """Preparation of an environment during a run. `since` is None where a run has just started, and may yet
-    prepare. `lines`: the last of its log."""
+    prepare: `starting` once that takes a while. `lines`: the last of its log."""
 
     job: Job
     since: datetime | None = None
     over: bool = False
+    starting: bool = False
     chunks: int = 0
     lines: list[str] = field(default_factory=list)
 
@@ -49,6 +53,9 @@ class PreparationProgress:
     def is_running(self, now: datetime) -> bool:
         assert self.job.started_at is not None
         if self.since is None:
+            # A program speaks once the environment is there
+            is_silent = all(text.startswith(OURS) for text in self.lines)
+            self.starting = is_silent and now - self.job.started_at > AT_ONCE
             return not self.over and self.chunks < FIRST_CHUNKS and now - self.job.started_at < SOON
         return not self.over and self.chunks < MOST_CHUNKS
 

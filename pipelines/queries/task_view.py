@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -315,6 +315,15 @@ class TaskView:
             float(station.limits.expected) for station in self.line.stations if station.limits.expected
         ]
         return sum(durations) if durations else None
+
+    @property
+    def expected_end(self) -> datetime:
+        return self.task.created_at + timedelta(seconds=self.expected or 0)
+
+    @property
+    def takes_longer(self) -> bool:
+        """Return whether what was expected is over."""
+        return self.now > self.expected_end
 
 
 def _short(value: Any) -> str:

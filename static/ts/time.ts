@@ -50,9 +50,20 @@ function tick(say: Say): void {
   }
 }
 
+/** Texts that hold until an instant, and those that take their place. */
+function replaceTimed(): void {
+  const now = Date.now() + skew;
+  for (const element of document.querySelectorAll<HTMLElement>("[data-until], [data-after]")) {
+    const { until, after } = element.dataset;
+    element.hidden = until === undefined ? now < Date.parse(after ?? "") : now >= Date.parse(until);
+  }
+}
+
 export function startTimes(say: Say): void {
   setInterval(() => {
-    if (!document.hidden) tick(say);
+    if (document.hidden) return;
+    tick(say);
+    replaceTimed();
   }, 1000);
   document.addEventListener("htmx:afterRequest", (event) => {
     const xhr = (event as CustomEvent<{ xhr?: XMLHttpRequest }>).detail.xhr;

@@ -73,12 +73,39 @@ def test_a_run_that_has_just_started_is_asked_again_and_one_that_prepares_nothin
     client = signed_in(world.operator)
     page = text(client.get(at(world, "task", task.name)))
     assert "fragment=preparing" in page and "Preparing the environment" not in page
+    assert "Starting Code" not in page, "most begin at once"
+    task, _job = running(world, seconds=5)
+    assert "Starting Code" in text(client.get(at(world, "task", task.name))), "before it says anything"
+    task, job = running(world, "0.100\t[gateline] main is at 3ac3586\n", seconds=5)
+    page = text(client.get(at(world, "task", task.name)))
+    assert "Starting Code" in page and "[gateline] main is at 3ac3586" in page
     task, job = running(world, "1.000\tworks\n")
     assert "fragment=preparing" not in text(client.get(at(world, "task", task.name)))
     found = client.get(f"{at(world, 'task', task.name)}?fragment=preparing&job={job.pk}")
     assert text(found).strip() == "" and "HX-Trigger" not in found
     task, _job = running(world, OVER, BEGAN)
     assert "fragment=preparing" not in text(client.get(at(world, "task", task.name))), "a program said so"
+
+
+def test_a_task_that_takes_longer_than_expected_says_so(world: World, signed_in: As) -> None:
+    """“1 min of work expected” went on unmoved when ten had gone."""
+    line = world.line(stations=[station("build", limits={"expected": "1m"})])
+    task, client = world.start(line), signed_in(world.operator)
+    world.started(task)
+    address = at(world, "task", task.name)
+
+    def sign(page: str, kind: str) -> str:
+        return page.partition(f'data-{kind}="')[2].partition(">")[0]
+
+    page = text(client.get(address))
+    assert "hidden" in sign(page, "after") and "hidden" not in sign(page, "until")
+    Task.objects.update(created_at=timezone.now() - timedelta(minutes=5))
+    page = text(client.get(address))
+    assert "hidden" in sign(page, "until") and "hidden" not in sign(page, "after")
+    assert "longer than the 1 min expected." in page
+    world.report(task)
+    page = text(client.get(address))
+    assert "1 min of work expected" in page and "longer than" not in page
 
 
 @pytest.mark.wide
