@@ -163,7 +163,8 @@ def decide(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     except Conflict as problem:
         # Read anew: somebody else was faster
         return _review_page(request, _get_visible_visit(request, visit), form, status=409, conflict=problem)
-    messages.success(request, done_words(stored_visit, fields["word"], result))
+    # The next page is another review, or the task: what was decided stands on it
+    messages.success(request, done_words(stored_visit, fields["word"], result), extra_tags="stays")
     return _redirect_to_next(request, stored_visit)
 
 

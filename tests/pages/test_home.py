@@ -48,6 +48,10 @@ def test_today_tells_what_ran_with_counts_and_why_it_failed(world: World, signed
     assert "Release › ship" in today, "where it is now"
     order = [today.index(f">{title}<") for title in ("Stopped", "Going on", "Mute", "Bad", "Ok")]
     assert order == sorted(order), "newest first, each task once"
+    task = world.start(version, title=version.line.name)
+    today = panel(text(signed_in(world.viewer).get(reverse("home"))), "today")
+    own = today.partition(f">{task.name}<")[2].partition("</li>")[0]
+    assert own.count(version.line.name) == 1, "a task that is called like its line names it once"
 
 
 def test_nothing_of_another_project_and_no_zero_is_told(world: World, signed_in: As) -> None:

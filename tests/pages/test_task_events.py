@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
+from django.utils import timezone
 
 from pipelines.engine.commands.event_export import export_task
 from pipelines.models import Event
 from pipelines.queries import task_view as queries
 from pipelines.web.tasks import task_tabs as views
+from pipelines.web.tasks.task_path import path_json
 from pipelines.work.scheduler import timers
 from tests.engine.test_timers import gated, pass_time
-from tests.factories import World
+from tests.factories import World, station
 from tests.pages.conftest import As, at, text
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +56,25 @@ def test_a_rejection_by_the_clock_names_the_due_time(world: World, signed_in: As
     assert "Due time: Reject: Nobody decided by" in words(text(client.get(address)))
     decided = next(event for event in export_task(task) if event["kind"] == "gate.decided")
     assert decided["human_approval"]["by"] == "due time"
+
+
+def test_a_task_that_was_sent_back_shows_that_it_was_at_the_gate(world: World) -> None:
+    """The way back leaves the station whose rule decides, as if nobody had been asked."""
+    done = {"id": "done", "when": {"result": "success"}, "to": "ship", "gates": ["look"]}
+    again = {"id": "again", "when": {"result": "failure"}, "to": "build", "max_retries": 2}
+    gate = {"key": "look", "mode": "manual", "offers": ["approve", "rework"]}
+    task = world.start(world.line(stations=[station("build", done, again), "ship"], gates=[gate]))
+    world.report(task)
+    world.vote(task, "rework", reason="Once more.")
+    task.refresh_from_db()
+    path = json.loads(path_json(queries.TaskView(task, timezone.now()), ()))
+    assert (path["ways"]["done"], path["ways"]["again"]) == ("waits", "taken")
+    assert path["gates"]["done"]["words"].startswith("sent back after ")
+    world.report(task)
+    world.vote(task)
+    task.refresh_from_db()
+    path = json.loads(path_json(queries.TaskView(task, timezone.now()), ()))
+    assert path["ways"]["done"] == "taken" and "sent back" not in path["gates"]["done"]["words"]
 
 
 def words(html: str) -> str:

@@ -240,7 +240,9 @@ def test_who_decides_is_told_what_happens_now(world: World, waiting: Task) -> No
     back = says("send_back", reason="Once more")
     assert f"{waiting.name}: sent back. Build runs again with your reason (send-back 1 of 3)." in back
     world.report(waiting, {"result": "success"})
-    assert f"{waiting.name}: approved. Ship starts." in says("approve")
+    page = says("approve")
+    assert f"{waiting.name}: approved. Ship starts." in page.partition("<main")[0], "it stays on the page"
+    assert "Ship starts." not in page.partition('id="toasts"')[2].partition('id="announcer"')[0]
 
 
 def test_an_output_is_read_as_text(world: World, line: LineVersion) -> None:

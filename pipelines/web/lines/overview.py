@@ -194,10 +194,13 @@ MODES = {
 
 def _gate_summary(line: ParsedLine, gate: Gate) -> GateSummary:
     facts = [MODES.get(gate.mode, gate.mode)]
-    if not gate.approval.requester_may:
-        facts.append("not the requester")
-    if not gate.approval.producer_may:
-        facts.append("not the producer")
+    barred = [
+        *(["the requester"] if not gate.approval.requester_may else []),
+        *(["the producer"] if not gate.approval.producer_may else []),
+    ]
+    if barred:
+        # law §6, A project of one
+        facts.append(f"not {' or '.join(barred)}, unless they are the only member of the project")
     return GateSummary(
         gate, ", ".join(_requirement_text(line, requirement) for requirement in gate.approval.who), facts
     )

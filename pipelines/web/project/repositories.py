@@ -43,6 +43,10 @@ from pipelines.web.shell.page import (
 from pipelines.work.hosts.table import NAMES, NONE
 from pipelines.work.spec.preparation import Preparation
 
+BY_SERVER, IN_FOLDER = (
+    "as reported by the server, without a push",
+    "its folder may be written to; nothing was pushed",
+)
 NOTICES = 50
 """Of what the host was not told, so many are shown."""
 
@@ -357,7 +361,10 @@ def repository_rows(project: Project) -> list[RepositoryRow]:
     return [
         RepositoryRow(
             repository,
-            [check_row(check) for check in repositories.current_checks(repository, workers)],
+            [
+                check_row(check, in_folder=repository.address.startswith("/"))
+                for check in repositories.current_checks(repository, workers)
+            ],
             lines.get(repository.name, []),
             chosen,
         )
@@ -365,7 +372,7 @@ def repository_rows(project: Project) -> list[RepositoryRow]:
     ]
 
 
-def check_row(check: dict[str, Any]) -> CheckRow:
+def check_row(check: dict[str, Any], *, in_folder: bool) -> CheckRow:
     labels = {
         "reach": "Reachable",
         "branch": "Default branch",
@@ -381,7 +388,7 @@ def check_row(check: dict[str, Any]) -> CheckRow:
     seconds = "" if check["ok"] is None else "under 0.1 s" if took < 0.1 else f"{took} s"
     return CheckRow(
         labels.get(check["check"], check["check"]),
-        _check_fact(check),
+        _check_fact(check, in_folder),
         check["commit"][:7],
         seconds,
         tone,
@@ -389,7 +396,7 @@ def check_row(check: dict[str, Any]) -> CheckRow:
     )
 
 
-def _check_fact(check: dict[str, Any]) -> str:
+def _check_fact(check: dict[str, Any], in_folder: bool) -> str:
     if check["ok"] is None:
         return "not checked"
     if not check["ok"]:
@@ -399,9 +406,7 @@ def _check_fact(check: dict[str, Any]) -> str:
         if check["check"] == "files":
             return plural("%(count)d file", "%(count)d files", count) % {"count": count}
         return plural("%(count)d branch", "%(count)d branches", count) % {"count": count}
-    fact = str(check["said"]) or (
-        "as reported by the server, without a push" if check["check"] == "push" else ""
-    )
+    fact = str(check["said"]) or ((IN_FOLDER if in_folder else BY_SERVER) if check["check"] == "push" else "")
     warning = str(check.get("warning", ""))
     # A warning that begins with the fact says it already.
     return warning if fact and warning.startswith(fact) else ". ".join(filter(None, (fact, warning)))

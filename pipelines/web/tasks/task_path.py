@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token
+from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token, Word
 from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.task_view import TaskView
@@ -86,6 +86,8 @@ def path_of(
     waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
     stopped = {f"{ending.station}{STOPPED}" for ending in endings}
     waiting |= {ending.rule for ending in endings if ending.rule}
+    # So did one whose gate sent it back: the rule that it took then leaves the station, and not the gate.
+    waiting |= {rule for rule in path.gates if not task.rules.get(rule)}
     known = {station.key for station in line.stations}
     followed_ways = {
         edge_of(line, event.source, event.data.get("by", ""), event.data.get("rule") or "", event.target)
@@ -149,7 +151,10 @@ def _mark_gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
         path.gates[rule] = _elapsed_mark("attention", "here for %(time)s", visit.opened_at, now)
     # An open visit counts before one that was decided.
     elif visit.decided_at and path.gates.get(rule, PlaceMark()).state != "attention":
-        path.gates[rule] = PlaceMark(TAKEN, duration((visit.decided_at - visit.opened_at).total_seconds()))
+        took = duration((visit.decided_at - visit.opened_at).total_seconds())
+        path.gates[rule] = PlaceMark(
+            TAKEN, f"sent back after {took}" if visit.word in (Word.SEND_BACK, Word.REWORK) else took
+        )
 
 
 def _elapsed_mark(tone: str, words: str, since: datetime, now: datetime) -> PlaceMark:
