@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -42,11 +43,16 @@ def reviewed(world: World, line: LineVersion) -> Task:
     return task
 
 
+# Its text is escaped, so that it holds no tag.
+COLOURED = re.compile(r'<span class="code-[a-z]+">([^<]*)</span>')
+
+
 def page(user: User | Client, task: Task, world: World, **query: str) -> str:
+    """The page, with its code as text without colours."""
     client = user if isinstance(user, Client) else as_(user)
     answer = client.get(reverse("gate-visit", args=[world.visit(task).pk]), query)
     assert answer.status_code == 200
-    return str(answer.content.decode())
+    return COLOURED.sub(r"\1", answer.content.decode())
 
 
 def comment(client: Client, world: World, task: Task, **said: Any) -> Any:

@@ -21,6 +21,11 @@ TEXT = [
     *(("accent-text", ground) for ground in (*GROUNDS, *ROWS, "accent-soft")),
     *(("accent-on", fill) for fill in ("accent", "accent-hover", "danger-fill")),
     *((f"{tone}-text", ground) for tone in TONES for ground in (f"{tone}-bg", *GROUNDS, *ROWS)),
+    *(
+        (f"code-{kind}", ground)
+        for kind in ("comment", "keyword", "name", "number", "string")
+        for ground in ("surface", "active-bg", "added-bg", "added-word", "removed-bg", "removed-word")
+    ),
     ("ok-text", "added-bg"),
     ("danger-text", "removed-bg"),
 ]

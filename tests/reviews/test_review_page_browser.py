@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.urls import reverse
@@ -10,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import Task, User
 from tests.axe import grave
+from tests.browser.looking import look
 from tests.changes.leaving import leave
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP, PHONE
@@ -113,3 +115,25 @@ def test_the_bar_says_what_a_decision_carries_and_voids(page: Page, sign_in: Sig
     counts = page.locator("#review-counts")
     expect(counts).to_contain_text("Sending back or rejecting voids 1 approval")
     expect(counts).to_contain_text("Approves exactly this state of the files")
+
+
+def test_code_has_colours_and_moved_lines_name_their_other_place(
+    page: Page, sign_in: SignIn, world: World, tmp_path: Path
+) -> None:
+    block = b"def allow(ip):\n    # Three an hour\n    return count(ip) < 3\n"
+    rest = b"".join(b"value_%d = 'text'\n" % number for number in range(8))
+    task = world.start(world.line(**gated(offers=["approve", "send_back"])))
+    leave(world, task, {"app/limit.py": block + rest})
+    world.vote(task, "send_back", by=world.reviewer, reason="Move it down.")
+    leave(world, task, {"app/limit.py": rest + block})
+    sign_in(page, world.reviewer)
+    page.goto(reverse("gate-visit", args=[world.visit(task).pk]))
+    moved = page.locator("tr.diff-moved")
+    expect(moved).to_have_count(6)
+    expect(page.locator(".code-keyword", has_text="def")).to_have_count(2)
+    expect(page.locator(".code-comment")).to_have_text(["# Three an hour"] * 2)
+    page.get_by_role("link", name="Moved to line 9").click()
+    expect(page.locator("#new-9")).to_be_in_viewport()
+    page.get_by_role("link", name="Side by side").click()
+    expect(page.locator("td.diff-half.diff-moved")).to_have_count(6)
+    look(page, tmp_path, "colours")

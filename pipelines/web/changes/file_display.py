@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from pipelines.formats.evidence.trees.file_kinds import PICTURES
+from pipelines.formats.evidence.trees.moves import moves
+from pipelines.formats.evidence.trees.syntax import Spans, spans
 from pipelines.formats.evidence.trees.text_diff import (
     CONTEXT,
     LONGEST,
@@ -40,6 +42,11 @@ class DiffCell:
     row: DiffRow
     below: Sequence[Any] = ()
     writing: bool = False
+    spans: Spans = ()
+    # Number of the same line on the other side, to which or from which it was moved, or 0
+    moved: int = 0
+    # First of the lines that were moved together
+    begins_move: bool = False
 
     @property
     def side(self) -> str:
@@ -61,20 +68,42 @@ class DiffCell:
     def text(self) -> SafeString:
         """Its characters, none of them markup; what differs inside the line is marked."""
         tag = "ins" if self.row.kind == "added" else "del"
-        parts = format_html_join(
-            "",
-            "{}",
-            (
-                # The name of the tag alone is put in beforehand; the text is escaped.
-                (
-                    format_html(f"<{tag}>{{}}</{tag}>", escape_hidden(text))
-                    if changed
-                    else escape_hidden(text),
-                )
-                for text, changed in self.row.parts
-            ),
-        )
-        return format_html("{}…", parts) if self.row.cut else parts
+        parts, at = [], 0
+        for text, changed in self.row.parts:
+            part = self._coloured(text, at)
+            # The name of the tag alone is put in beforehand; the text is escaped.
+            parts.append(format_html(f"<{tag}>{{}}</{tag}>", part) if changed else part)
+            at += len(text)
+        return format_html("{}…" if self.row.cut else "{}", SafeString("".join(parts)))
+
+    def _coloured(self, text: str, at: int) -> SafeString:
+        """A part of the line that begins at this character, in the colours of its language."""
+        pieces, done = [], 0
+        for start, end, kind in self.spans:
+            first, last = max(start - at, done), min(end - at, len(text))
+            if first >= last:
+                continue
+            pieces.append(escape(escape_hidden(text[done:first])))
+            pieces.append(
+                format_html('<span class="code-{}">{}</span>', kind, escape_hidden(text[first:last]))
+            )
+            done = last
+        pieces.append(escape(escape_hidden(text[done:])))
+        return SafeString("".join(pieces))
+
+    @property
+    def kind(self) -> str:
+        return "moved" if self.moved else self.row.kind
+
+    @property
+    def moved_words(self) -> str:
+        if not self.begins_move:
+            return ""
+        return f"Moved from line {self.moved}" if self.row.new else f"Moved to line {self.moved}"
+
+    @property
+    def moved_anchor(self) -> str:
+        return f"{'old' if self.row.new else 'new'}-{self.moved}"
 
 
 @dataclass(frozen=True)
@@ -82,6 +111,8 @@ class HunkView:
     hunk: Hunk
     below: Mapping[tuple[str, int], Sequence[Any]] = field(default_factory=dict)
     writing: tuple[str, int] | None = None
+    colours: Mapping[str, Sequence[Spans]] = field(default_factory=dict)
+    moved: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
     @property
     def place(self) -> str:
@@ -101,14 +132,24 @@ class HunkView:
         for old, new in self.hunk.pairs():
             if old is not None and old is new:
                 # An unchanged line stands on both sides; what is below it is shown once.
-                yield DiffCell(old), self._cell(new)
+                yield replace(self._cell(old), below=(), writing=False), self._cell(new)
             else:
                 yield self._cell(old) if old else None, self._cell(new) if new else None
 
     def _cell(self, row: DiffRow) -> DiffCell:
         places = [("new", row.new), ("old", row.old)]
         below = [item for place in places if place[1] for item in self.below.get(place, ())]
-        return DiffCell(row, below, self.writing in places and bool(self.writing and self.writing[1]))
+        side, number = ("new", row.new) if row.new else ("old", row.old)
+        colours = self.colours.get(side, ())
+        moved = 0 if row.kind == "same" else self.moved.get((side, number), 0)
+        return DiffCell(
+            row,
+            below,
+            self.writing in places and bool(self.writing and self.writing[1]),
+            colours[number - 1] if colours else (),
+            moved,
+            bool(moved) and self.moved.get((side, number - 1)) != moved - 1,
+        )
 
 
 @dataclass(frozen=True)
@@ -190,10 +231,13 @@ def file_view(
     if not lines.exact:
         notes.append("Compared in part: more lines may be the same than are shown as such.")
     why = "" if file_hunks else _no_change_reason(counted, ignore_space)
-    part = slice_of([row for hunk in file_hunks for row in hunk.rows], SHOWN_ROWS, start)
+    rows = [row for hunk in file_hunks for row in hunk.rows]
+    part = slice_of(rows, SHOWN_ROWS, start)
+    colours = {"old": spans(change.was or counted.path, lines.old), "new": spans(counted.path, lines.new)}
+    moved = moves(rows)
     return FileView(
         counted,
-        [HunkView(hunk, below or {}, writing) for hunk in _hunks_within(file_hunks, part)],
+        [HunkView(hunk, below or {}, writing, colours, moved) for hunk in _hunks_within(file_hunks, part)],
         why,
         note=" ".join(notes),
         whole=is_full,
