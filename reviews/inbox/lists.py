@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Exists, F, OuterRef, QuerySet, UUIDField, When
+from django.db.models import Case, Exists, F, Func, IntegerField, OuterRef, QuerySet, UUIDField, Value, When
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Now
 from django.urls import reverse
@@ -49,6 +49,22 @@ READ = ("gate", "state", "word", "round", "producers", "overridden", "opened_at"
         "asked_by__pinned", "job__reported_by")  # fmt: skip
 
 
+GIT_FACTS = KeyTransform("git", KeyTransform("facts", "job__outcome"))
+COUNTED = ("files_changed", "insertions", "deletions")
+SENSITIVE = Func(Value("$.facts.git.sensitive[*]"), template="%(expressions)s::jsonpath")
+
+
+@dataclass(frozen=True)
+class ChangeSize:
+    """Size of the change under review, as the server counted it. `sensitive`: files of tests, build and CI, or those
+    that the line names."""
+
+    files: int
+    added: int
+    removed: int
+    sensitive: int
+
+
 @dataclass(frozen=True)
 class ListRow:
     """Row of the left pane; `key` marks it in the address. `state`: how the gate visit went, `open` while it
@@ -83,6 +99,7 @@ class ListRow:
     """Of whom the reader would decide in the place."""
     heading: str = ""
     """Of the group that begins with this row."""
+    size: ChangeSize | None = None
 
     @property
     def is_over(self) -> bool:
@@ -323,7 +340,11 @@ def _rows(visits: Any) -> QuerySet[GateVisit]:
         rule=KeyTransform("rule", "evidence"),
         claimed_by=Case(When(claim__until__gt=Now(), then=F("claim__user"))),
         waits=Exists(ReviewQuestion.objects.filter(visit=OuterRef("pk"), answered_at=None)),
-    )
+        **{key: KeyTransform(key, GIT_FACTS) for key in COUNTED},
+        # The paths themselves may be thousands.
+        sensitive=Func(Func("job__outcome", SENSITIVE, function="jsonb_path_query_array"),
+                       function="jsonb_array_length", output_field=IntegerField()),
+    )  # fmt: skip
 
 
 @compiled(visits=array(UUIDField()))
@@ -361,7 +382,14 @@ def _item(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) 
         claimed=getattr(visit, "claimed", "") if is_open else "",
         waits_for=visit.task.requested_by if is_open and getattr(visit, "waits", False) else "",
         stand_in=stand_in,
+        size=_change_size(visit),
     )
+
+
+def _change_size(visit: GateVisit) -> ChangeSize | None:
+    """Return what the server counted of the branch under review; None where nothing changed, or nobody counts."""
+    counts = [vars(visit).get(key) for key in (*COUNTED, "sensitive")]
+    return ChangeSize(*(count if isinstance(count, int) else 0 for count in counts)) if counts[0] else None
 
 
 def _votes(visit: GateVisit) -> str:

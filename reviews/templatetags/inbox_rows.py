@@ -31,6 +31,9 @@ LINE = """
   </div>"""
 CHOOSE = """<input
         class="inbox-choose" type="checkbox" name="visit" value="{}" form="bulk" data-choose aria-label="{}">"""
+SIZE = """<span class="inbox-wide inbox-marks small"><span class="row row-4">{} {}
+  <span class="diff-stat"><span class="tone-ok">+{}</span><span class="tone-danger">−{}</span></span></span>
+  {}</span>"""
 LEFT = """<span class="row row-4 row-nowrap{}" title="{}">{} <span
   data-elapsed data-at="{}" data-words="{}">{}</span></span>"""
 URGENT = {"overdue": " tone-danger strong", "next": " tone-attention strong"}
@@ -75,7 +78,7 @@ def _line(row: ListRow, now: datetime, choose: bool, selected: str) -> SafeStrin
         verb=row.verb,
         number=row.number,
         about=_about(row),
-        more=format_html("{}{}", _note(row), _marks(row)),
+        more=format_html("{}{}{}", _note(row), _size(row), _marks(row)),
     )
 
 
@@ -103,6 +106,20 @@ def _note(row: ListRow) -> SafeString:
     parts = [row.round_words, row.votes, row.note] if of_round else [row.note]
     text = " · ".join(filter(None, parts))
     return format_html('<span class="inbox-wide muted small truncate">{}</span>', text) if text else NOTHING
+
+
+def _size(row: ListRow) -> SafeString:
+    """Return how much there is to read, and how much of it is sensitive."""
+    size = row.size
+    if size is None:
+        return NOTHING
+    files = f"{size.files} file{'' if size.files == 1 else 's'}"
+    risk = (
+        format_html('<span class="tag-attention">{} sensitive</span>', size.sensitive)
+        if size.sensitive
+        else ""
+    )
+    return format_html(SIZE, icon("changed-files", 14), files, size.added, size.removed, risk)
 
 
 def _marks(row: ListRow) -> SafeString:

@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines.models import GateVisit, Task
+from pipelines.models import GateVisit, LineVersion, Task
 from reviews.inbox import lists
 from reviews.models import AskedPlace
 from tests.factories import World
@@ -141,3 +142,25 @@ def test_statements_are_as_many_for_many_rows(world: World, address: str) -> Non
         world.vote(task, "approve", by=world.reviewer)
     waiting_tasks(world, 6)
     assert counted() == counted("&rows=200") == before <= 35
+
+
+def test_a_row_says_how_much_there_is_to_read(world: World, line: LineVersion) -> None:
+    git = {"files_changed": 6, "insertions": 142, "deletions": 38, "paths": ["a"], "sensitive": ["ci.yml"]}
+    task = world.start(line, title="Limit sign-in")
+    world.report(task, {"result": "success", "facts": {"git": git}})
+    other = world.start(line, title="Say why")
+    world.report(other, {"result": "success"})
+    page = as_(world.reviewer).get(reverse("needs-me")).content.decode()
+    assert page.count("6 files") == 1
+    assert "+142" in page and "−38" in page and "1 sensitive" in page
+
+
+def test_an_empty_inbox_leads_on(world: World, line: LineVersion) -> None:
+    client = as_(world.reviewer)
+    assert f'href="{reverse("task-new-everywhere")}"' in inbox_list(client)
+    world.start(line)
+    assert f'href="{reverse("tasks-everywhere")}?status=running"' in inbox_list(client)
+
+
+def inbox_list(client: Client) -> str:
+    return str(client.get(reverse("needs-me"), {"fragment": "list"}).content.decode())
