@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 
-import { defineConfig } from "vite";
+import { type BuildEnvironment, defineConfig } from "vite";
 
 import { palette } from "./static/build/palette.ts";
 import { sprite } from "./static/build/sprite.ts";
@@ -28,14 +28,40 @@ export default defineConfig({
     target: ["chrome123", "edge123", "firefox128", "safari17.5"],
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: {
-      input: {
-        shell: "static/ts/shell.ts",
-        board: "static/ts/board.ts",
-        editor: "static/editor/main.tsx",
-        "editor-shown": "static/editor/shown/main.tsx",
-        ...ownModules(),
+  },
+  // What draws lines on a server, in one file beside (pipelines/work/drawing.py starts it).
+  environments: {
+    client: {
+      build: {
+        rolldownOptions: {
+          input: {
+            shell: "static/ts/shell.ts",
+            board: "static/ts/board.ts",
+            editor: "static/editor/main.tsx",
+            "editor-shown": "static/editor/shown/main.tsx",
+            ...ownModules(),
+          },
+        },
       },
+    },
+    drawing: {
+      consumer: "server",
+      resolve: { noExternal: true },
+      build: {
+        outDir: "static/dist/server",
+        emptyOutDir: false,
+        manifest: false,
+        target: "node20",
+        rolldownOptions: {
+          input: { drawing: "static/editor/shown/server.ts" },
+          output: { entryFileNames: "[name].mjs" },
+        },
+      },
+    },
+  },
+  builder: {
+    async buildApp({ build, environments }) {
+      for (const name of ["client", "drawing"]) await build(environments[name] as BuildEnvironment);
     },
   },
 });

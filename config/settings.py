@@ -312,6 +312,7 @@ HINT_SINK = "pipelines.web.live.hints.push"
 PROCRASTINATE_IMPORT_PATHS = [
     "pipelines.work.scheduler.tickets",
     "pipelines.work.host_notifications.tasks",
+    "pipelines.web.lines.drawing_tasks",
     "reviews.tasks",
 ]
 # The modules are listed above: by default every app is searched for a module called tasks
@@ -322,6 +323,7 @@ OBSERVERS = ["reviews.observer.ReviewObserver", "pipelines.work.host_notificatio
 EXPIRES = [
     "pipelines.work.expiry.expire_some",
     "pipelines.lines.trials.expire_some",
+    "pipelines.lines.drawings.expire_some",
     "pipelines.lines.triggers.expire_some",
     "reviews.notifications.retention.expire_some",
     "pipelines.lines.guarantee_rereads.reread_next",

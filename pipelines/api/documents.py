@@ -24,7 +24,7 @@ from pipelines.lines.project_lint import examine_document
 from pipelines.models import Line, Project
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import DocumentError, Problem, read_line
-from pipelines.web.lines.drawing import drawing_of
+from pipelines.web.lines import drawing
 from pipelines.web.lines.lines import exported_document
 from pipelines.web.shell.costly_requests import taking_turn
 
@@ -157,7 +157,7 @@ def drawing_data(document: dict[str, Any]) -> dict[str, Any] | None:
         line = read_line(document, keep_faulty_rules=True)
     except DocumentError:
         return None
-    return drawing_of(line).given
+    return drawing.picture_of(line).given
 
 
 def _list_member(of: dict[str, Any], name: str) -> list[Any]:

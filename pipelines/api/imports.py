@@ -23,7 +23,7 @@ from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.sentences.changes import change_sentence
 from pipelines.web.lines.change_groups import GROUPS, LOOKS
-from pipelines.web.lines.drawing import drawing_of
+from pipelines.web.lines.drawing import picture_of
 
 router = Operations("drafts", COSTS)
 FIRST = ("review-before-delivery", "build-test-fix", "triage")
@@ -97,7 +97,7 @@ def _starter_data(starter: Starter) -> dict[str, Any]:
         "name": starter.line.name or starter.key,
         "purpose": str(starter.purpose),
         "needs": " · ".join(map(str, starter.needs)),
-        "picture": drawing_of(starter.line).given,
+        "picture": picture_of(starter.line).given,
     }
 
 

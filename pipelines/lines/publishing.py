@@ -34,8 +34,9 @@ from pipelines.models import (
     VersionStation,
 )
 from pipelines.models.people import slug
-from pipelines.ports import clock
+from pipelines.ports import clock, queue
 from pipelines.ports.observers import LineHint, publish_hints
+from pipelines.ports.queue_tasks import DRAW_VERSION, DRAWINGS
 from pipelines.queries import versions
 from pipelines.queries.same_patch_approvals import same_patch_gates
 from pipelines.routing.analysis.lint.examination import Examination
@@ -274,6 +275,7 @@ def publish(
             },
         )
         _hint(stored, "live", version.number)
+        queue.enqueue(DRAW_VERSION, DRAWINGS, {"version_id": version.pk})
     return version
 
 

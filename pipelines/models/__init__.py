@@ -7,6 +7,7 @@ from pipelines.models.audit import AdministrativeAct
 from pipelines.models.changes import SeenTree, ViewedFile
 from pipelines.models.comments import Comment
 from pipelines.models.deadlocks import Deadlock, Dependency
+from pipelines.models.drawings import Drawing
 from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
 from pipelines.models.gates import DUE_TIME, GateVisit, SampledDraw, Vote, Word
@@ -99,6 +100,7 @@ __all__ = [
     "Decision",
     "Delivery",
     "Dependency",
+    "Drawing",
     "Due",
     "Escalation",
     "Event",

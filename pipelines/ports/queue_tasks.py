@@ -9,10 +9,11 @@ from collections.abc import Mapping
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS, TRY_STATION
 
-MAIL, HOSTS, CHANNELS = "mail", "hosts", "channels"
+MAIL, HOSTS, CHANNELS, DRAWINGS = "mail", "hosts", "channels", "drawings"
 DRIVE_TOKEN = "pipelines.drive"
 FOLLOW_UP = "pipelines.follow_up"
 TELL_HOST = "pipelines.tell_host"
+DRAW, DRAW_VERSION = "pipelines.draw", "pipelines.draw_version"
 SEND_MAIL = "reviews.send_mail"
 SEND_NOTICE = "reviews.send_notice"
 SEND_NOTIFICATION = "reviews.send_notification"
@@ -25,6 +26,8 @@ TASKS: Mapping[str, frozenset[str]] = {
     FOLLOW_UP: frozenset((QUICK,)),
     TRY_STATION: frozenset((TRIALS,)),
     TELL_HOST: frozenset((HOSTS,)),
+    DRAW: frozenset((DRAWINGS,)),
+    DRAW_VERSION: frozenset((DRAWINGS,)),
     SEND_MAIL: frozenset((MAIL,)),
     SEND_NOTICE: frozenset((MAIL,)),
     SEND_NOTIFICATION: frozenset((MAIL,)),

@@ -47,7 +47,7 @@ def draw_choices(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoice
     rule_id = str(visit.asked_by.answer.get("rule") or "")
     endings = [ending for option in known if (ending := _ending(visit, option.answer, rule_id))]
     choices = [DrawnChoice(option, _drawing_data(line, visit, option.answer, rule_id)) for option in known]
-    return DrawnChoices(drawing_of_version(pinned, endings), choices)
+    return DrawnChoices(drawing_of_version(pinned, visit.task.project_id, endings), choices)
 
 
 def _ending(visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> DrawnEnding | None:

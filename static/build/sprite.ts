@@ -39,6 +39,7 @@ function symbol(name: string, icon: string): string {
 export function sprite(): Plugin {
   return {
     name: "gateline-sprite",
+    applyToEnvironment: ({ name }) => name === "client",
     generateBundle() {
       this.emitFile({
         type: "asset",

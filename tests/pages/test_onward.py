@@ -13,7 +13,7 @@ from pipelines.models import Task
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.document.line import read_line
 from pipelines.web.editor.findings import findings_of
-from pipelines.web.lines.drawing import canvas_details, drawing_of
+from pipelines.web.lines.drawing import canvas_details, picture_of
 from pipelines.web.tasks.task_path import endings_of, path_json
 from reviews.decision import choice_paths
 from reviews.decision.consequences import options
@@ -69,7 +69,7 @@ def test_it_is_told_only_where_the_policy_goes_on_with_what_no_rule_takes(
 
 def test_pages_say_it_in_words_and_in_the_list_for_who_has_no_script(world: World, signed_in: As) -> None:
     version = world.line(line(SKIP))
-    drawing = drawing_of(read_line(line(SKIP)))
+    drawing = picture_of(read_line(line(SKIP)))
     assert drawing.given["otherwise"]["build"].startswith("No rule matched → on to check")
     assert [each.rules for each in drawing.listed] == [("Skip it → ship", "Otherwise → check"), (), ()]
     page = text(signed_in(world.viewer).get(at(world, "line", version.line.key)))
@@ -99,7 +99,7 @@ def test_a_task_that_it_ends_has_no_other_edge_to_its_end(world: World) -> None:
     bare = world.start(world.line(document(["build"], key="bare")))
     world.report(bare)
     view = TaskView(Task.objects.get(pk=bare.pk), timezone.now())
-    assert drawing_of(view.line, endings_of(view)).given["onward"] == {}
+    assert picture_of(view.line, endings_of(view)).given["onward"] == {}
 
 
 def test_a_rejection_that_leads_elsewhere_is_not_drawn_as_where_the_policy_leads(world: World) -> None:

@@ -18,7 +18,7 @@ from pipelines.queries.task_view import TaskView
 from pipelines.routing.document.line import read_line
 from pipelines.web.editor.findings import findings_of
 from pipelines.web.lines.change_groups import merged_canvas_data
-from pipelines.web.lines.drawing import STOPPED, canvas_details, drawing_of
+from pipelines.web.lines.drawing import STOPPED, canvas_details, picture_of
 from pipelines.web.tasks.task_path import endings_of, path_json
 from reviews.decision import choice_paths
 from reviews.decision.consequences import options
@@ -64,7 +64,7 @@ def test_it_is_told_of_gates_whose_rejection_leads_to_a_station(
 
 def test_the_list_for_who_has_no_script_says_it(world: World, signed_in: As) -> None:
     version = world.line(line())
-    drawing = drawing_of(read_line(line()))
+    drawing = picture_of(read_line(line()))
     assert drawing.listed[0].rules == ("Ready → build (A look)", "Rejected by A look → triage")
     page = text(signed_in(world.viewer).get(at(world, "line", version.line.key)))
     assert "<li>Rejected by A look → triage</li>" in page

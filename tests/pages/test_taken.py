@@ -41,7 +41,7 @@ def test_a_drawing_is_told_what_ended_tasks_took_by_one_statement_in_some_minute
     _ended(world, version, 30, {"second": 1})
     _ended(world, version, 2, {"first": 40, "second": 1})
     with CaptureQueriesContext(connection) as made:
-        drawn = [drawing_of_version(version).given["taken"] for _ in range(2)]
+        drawn = [drawing_of_version(version, version.line.project_id).given["taken"] for _ in range(2)]
     assert drawn == [{"second": 0, "first": 1}] * 2
     assert sum("jsonb_object_keys" in each["sql"] for each in made) == 1
 

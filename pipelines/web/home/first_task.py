@@ -65,7 +65,7 @@ def first_task(line: Line, user: User) -> FirstTask:
     if task is None:
         live: LineVersion = line.live  # type: ignore[assignment]
         may_set_up = access.can(user, "design", line.project)
-        return FirstTask(line, drawing_of_version(live), others, may_set_up=may_set_up)
+        return FirstTask(line, drawing_of_version(live, line.project_id), others, may_set_up=may_set_up)
     view = TaskView(task, timezone.now())
     working = [job for job in view.jobs if job.state == Job.State.RUNNING]
     if task.status == Status.AWAITING_REVIEW:
@@ -76,7 +76,7 @@ def first_task(line: Line, user: User) -> FirstTask:
     endings = endings_of(view)
     return FirstTask(
         line,
-        drawing_of_version(task.pinned, endings),
+        drawing_of_version(task.pinned, line.project_id, endings),
         others,
         task,
         view,

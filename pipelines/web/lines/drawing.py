@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from django.utils.safestring import SafeString, mark_safe
+
+from pipelines.lines import drawings
 from pipelines.models import LineVersion
 from pipelines.queries import rule_ranks, versions
 from pipelines.routing.analysis.lint.subject import LintSubject
@@ -45,19 +48,21 @@ class ListedStation:
 
 @dataclass(frozen=True, slots=True)
 class LineDrawing:
-    """`given`: what the script draws. `listed`: what stands in its place without one."""
+    """`given`: what the script draws. `listed`: the same in words. `still`: the same as it is stored, as SVG, until
+    the script has drawn it, and without one."""
 
     given: dict[str, Any]
     listed: tuple[ListedStation, ...]
+    still: Mapping[str, SafeString]
 
 
-def drawing_of(
+def picture_of(
     line: ParsedLine,
     endings: Iterable[DrawnEnding] = (),
     line_id: int | None = None,
     onward: Mapping[str, str] | None = None,
 ) -> LineDrawing:
-    """Return the drawing of any line that can be read. `endings`: additional endings of a task of it.
+    """Return what is drawn of a line that can be read. `endings`: additional endings of a task of it.
     `line_id`: the line whose tasks are its history, where it has one. `onward`: the policy's transitions,
     where already known."""
     document = line.to_document()
@@ -81,7 +86,18 @@ def drawing_of(
         "icons": asset("static/icons.json"),
         "kinds": [kind for kind in kinds() if kind["key"] in used],
     }
-    return LineDrawing(canvas_data, tuple(_listed_stations(line, details["onward"])))
+    return LineDrawing(canvas_data, tuple(_listed_stations(line, details["onward"])), {})
+
+
+def with_still(drawing: LineDrawing, project_id: int | None) -> LineDrawing:
+    """Return a copy with the drawing of its picture, where that is stored. `project_id`: None for what ships with
+    Gateline."""
+    stored = drawings.stored(project_id, drawing.given)
+    if stored is None:
+        return drawing
+    # It is inert, and written anew when it was stored (pipelines/formats/drawings.py).
+    still = {"wide": mark_safe(stored.wide), "narrow": mark_safe(stored.narrow)}
+    return replace(drawing, given={**drawing.given, "stored": stored.geometry}, still=still)
 
 
 def canvas_details(
@@ -107,21 +123,24 @@ def canvas_details(
     }
 
 
-def drawing_of_version(version: LineVersion, endings: Sequence[DrawnEnding] = ()) -> LineDrawing:
+def drawing_of_version(
+    version: LineVersion, project_id: int, endings: Sequence[DrawnEnding] = ()
+) -> LineDrawing:
     """A version never changes: without `endings` it is worked out once. What tasks took does."""
+    line = versions.parsed(version)
     if endings:
         onward = version_policy_targets(version.pk)
-        return drawing_of(versions.parsed(version), endings, version.line_id, onward)
+        return with_still(picture_of(line, endings, version.line_id, onward), project_id)
     drawn = _version_drawing(version.pk)
-    ranks = rule_ranks.ranks(versions.parsed(version), version.line_id)
     # A copy: the one in the cache is for everybody.
-    return replace(drawn, given={**drawn.given, "taken": ranks})
+    picture = {**drawn.given, "taken": rule_ranks.ranks(line, version.line_id)}
+    return with_still(replace(drawn, given=picture), project_id)
 
 
 # By its id alone: a version never changes
 @lru_cache(maxsize=64)
 def _version_drawing(version_id: int) -> LineDrawing:
-    return drawing_of(versions.by_id(version_id), onward=version_policy_targets(version_id))
+    return picture_of(versions.by_id(version_id), onward=version_policy_targets(version_id))
 
 
 @lru_cache(maxsize=512)

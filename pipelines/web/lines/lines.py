@@ -35,7 +35,7 @@ from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.document.networks import document_to_publish, published_document
 from pipelines.web.lines.document_paths import path_text
-from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
+from pipelines.web.lines.drawing import LineDrawing, drawing_of_version, picture_of, with_still
 from pipelines.web.lines.findings import place_text, readable_problems
 from pipelines.web.lines.guarantees import first_gate_guarantee, guarantees_of, proved_count
 from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries
@@ -121,7 +121,7 @@ def new_line(request: SignedInRequest, project: Project) -> HttpResponse:
         section="lines",
         trail=project_breadcrumb(project, "New line"),
         status=422 if empty.is_bound or (form.is_bound and not converted) else 200,
-        converted=_conversion_context(converted) if converted else None,
+        converted=_conversion_context(converted, project) if converted else None,
         empty=empty,
         form=form,
         problems=problems,
@@ -131,11 +131,12 @@ def new_line(request: SignedInRequest, project: Project) -> HttpResponse:
     )
 
 
-def _conversion_context(opened: document_import.ImportedDocument) -> dict[str, Any]:
+def _conversion_context(opened: document_import.ImportedDocument, project: Project) -> dict[str, Any]:
     """Return the result of a conversion, in numbers, and what differs."""
     stations = opened.document["stations"]
     try:
-        drawing = drawing_of(read_line(opened.document, keep_faulty_rules=True))
+        parsed = read_line(opened.document, keep_faulty_rules=True)
+        drawing = with_still(picture_of(parsed), project.pk)
     except DocumentError:
         drawing = None
     return {
@@ -214,10 +215,14 @@ def _create_empty_line(request: SignedInRequest, project: Project, name: str) ->
     return _create_line(request, project, slugify(name)[:40].strip("-_") or "line", name, document)
 
 
-@cache
-def starter_drawings() -> tuple[tuple[Starter, Any], ...]:
+def starter_drawings() -> tuple[tuple[Starter, LineDrawing], ...]:
     """The templates, each with the line drawn."""
-    return tuple((starter, drawing_of(starter.line)) for starter in STARTERS)
+    return tuple((starter, with_still(drawing, None)) for starter, drawing in _pictures())
+
+
+@cache
+def _pictures() -> tuple[tuple[Starter, LineDrawing], ...]:
+    return tuple((starter, picture_of(starter.line)) for starter in STARTERS)
 
 
 def _import_line(
@@ -304,8 +309,8 @@ def _draft_problems(request: SignedInRequest, line: Line) -> HttpResponse:
 
 def _line_drawing(line: Line, parsed: ParsedLine | None) -> LineDrawing | None:
     if line.live:
-        return drawing_of_version(line.live)
-    return drawing_of(parsed) if parsed else None
+        return drawing_of_version(line.live, line.project_id)
+    return with_still(picture_of(parsed), line.project_id) if parsed else None
 
 
 def draft_differs(line: Line) -> bool:

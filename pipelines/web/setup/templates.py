@@ -15,7 +15,7 @@ from pipelines.models import Line, Project, User
 from pipelines.ports.terms import SHIPPED
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.agents import PRESETS
-from pipelines.web.lines.drawing import drawing_of
+from pipelines.web.lines.drawing import LineDrawing, picture_of, with_still
 
 
 def agents_of(starter: Starter) -> set[str]:
@@ -45,9 +45,13 @@ def _repository_starters() -> list[Starter]:
     return [starter for starter in STARTERS if starter.line.workspace]
 
 
+def starter_drawing(key: str) -> LineDrawing:
+    return with_still(_picture(key), None)
+
+
 @cache
-def starter_drawing(key: str) -> Any:
-    return drawing_of(next(starter for starter in STARTERS if starter.key == key).line)
+def _picture(key: str) -> LineDrawing:
+    return picture_of(next(starter for starter in STARTERS if starter.key == key).line)
 
 
 def create_line(

@@ -72,7 +72,7 @@ def board(request: SignedInRequest, line: Line) -> HttpResponse:
     context["pausable"] = [("", "The whole line"), *((row.key, row.name) for row in stations)]
     if graph and line.live:
         context["told"] = live_path_json(versions.by_id(line.live_id), found_board, now)
-        context["drawing"] = None if again else drawing_of_version(line.live)
+        context["drawing"] = None if again else drawing_of_version(line.live, line.project_id)
     if again:
         part = show(request, "tasks/board.html#board", project=line.project, **context)
         part = replace_url(part, request, context["query"])

@@ -175,7 +175,7 @@ def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
         "pauses": pauses,
         "paused_here": any(pause.own for pause in pauses),
         "view": view,
-        "drawing": drawing_of_version(task.pinned, endings),
+        "drawing": drawing_of_version(task.pinned, task.project_id, endings),
         "path": path_json(view, endings),
         "line_url": _line_url(task),
         "why": view.why(request.GET.get("move", "")),

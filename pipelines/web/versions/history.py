@@ -70,7 +70,7 @@ def version(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
         line,
         version=line_version,
         text=native.dumps(published_document(line_version.document, line_version.revision)),
-        drawing=drawing_of_version(line_version),
+        drawing=drawing_of_version(line_version, line.project_id),
         stations=station_summaries(parsed, network_gaps(timezone.now(), line.project_id)),
         gates=gate_summaries(parsed),
         parsed=parsed,

@@ -2,9 +2,10 @@
 standard library only, an argv prefix.
 
     call_filter.py NAMESPACES -- bwrap …       NAMESPACES: permitted or refused
+    call_filter.py offline -- command …
 
-Starts bubblewrap with its filter, which holds for the station and not for what bubblewrap itself sets up. Landlock puts
-its own in place (`landlock.py`, `landlock_hosts.py`).
+Starts bubblewrap with its filter, which holds for the station and not for what bubblewrap itself sets up; or a command
+without network. Landlock puts its own in place (`landlock.py`, `landlock_hosts.py`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import os
 import platform
 import struct
 import sys
+from contextlib import suppress
 from typing import NamedTuple
 
-PR_SET_SECCOMP = 22
+PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 22, 38
 
 
 class CallNumbers(NamedTuple):
@@ -194,6 +196,14 @@ def cut_network() -> None:
     install_filter(network_refusal_steps(numbers()))
 
 
+def go_offline() -> None:
+    """Cut the network where the kernel can: a command that asks for none does without the filter elsewhere."""
+    if sys.platform == "linux" and platform.machine() in MACHINES:
+        with suppress(OSError):
+            checked(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+            cut_network()
+
+
 def hand_over() -> int:
     """:return: the descriptor from which another process takes the calls. :raises OSError: the kernel has no such"""
     calls, flags = numbers(), NEW_LISTENER | WAIT_KILLABLE
@@ -203,7 +213,9 @@ def hand_over() -> int:
 
 def main() -> int:
     namespaces, argv = sys.argv[1] == "refused", sys.argv[3:]
-    if platform.machine() in MACHINES:
+    if sys.argv[1] == "offline":
+        go_offline()
+    elif platform.machine() in MACHINES:
         # Flags 0, without close-on-exec: bubblewrap reads the filter from it
         filtering = os.memfd_create("filter", 0)
         os.write(filtering, in_bytes(refusal_steps(numbers(), namespaces=namespaces, outside=False)))
@@ -212,7 +224,7 @@ def main() -> int:
     try:
         os.execvp(argv[0], argv)
     except OSError as error:
-        print(f"bubblewrap: {error}", file=sys.stderr)
+        print(f"{argv[0]}: {error}", file=sys.stderr)
     return 127
 
 

@@ -14,7 +14,7 @@ from django.utils.module_loading import import_string
 from procrastinate import exceptions
 
 from pipelines.ports.code_host_notices import fail_unsent
-from pipelines.ports.queue_tasks import CHANNELS, HOSTS, MAIL
+from pipelines.ports.queue_tasks import CHANNELS, DRAWINGS, HOSTS, MAIL
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE
 from pipelines.work.scheduler import timers
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 2.0
 EXPIRY_SECONDS = 3600.0
 HEARTBEATS_AFTER_AN_OUTAGE = 3
-SIDE_QUEUES = {MAIL: 4, HOSTS: 2, CHANNELS: 2, TRIALS: 2}
+SIDE_QUEUES = {MAIL: 4, HOSTS: 2, CHANNELS: 2, TRIALS: 2, DRAWINGS: 1}
 """How many at once of each queue that is not for stations of tasks (house §2)."""
 QUEUES = (DRIVE, QUICK, EVALUATE, *SIDE_QUEUES)
 

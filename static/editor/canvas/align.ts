@@ -4,7 +4,7 @@ import type { Command } from "../store/commands";
 import { movedTo } from "../store/commands-canvas";
 import type { LineDocument, Positions } from "../store/document";
 import { isHeading, noteKey, notesOf } from "../store/notes";
-import { laidOut } from "./layout";
+import { laidOut } from "./laid";
 
 export type Alignment = "left" | "top" | "across" | "down";
 

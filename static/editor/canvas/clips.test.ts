@@ -4,7 +4,7 @@ import { removeGate } from "../store/commands-gates";
 import type { LineDocument, Note } from "../store/document";
 import { align } from "./align";
 import { fresh, isEmpty, partsOf, pasteParts, removeParts } from "./clips";
-import { laidOut } from "./layout";
+import { laidOut } from "./laid";
 
 const note = (key: string, y = 0): Note => ({ key, text: key, tone: "ok", x: 10, y, width: 100, height: 80 });
 const LINE: LineDocument = {

@@ -5,7 +5,8 @@ import { type Findings, NOTHING } from "../store/findings";
 // What was laid out last is remembered: of other tests here, and of these there.
 vi.resetModules();
 const { drawnOf } = await import("./drawing");
-const { dragged, drawnIn, laidOut } = await import("./layout");
+const { drawnIn, laidOut } = await import("./laid");
+const { dragged } = await import("./layout");
 afterAll(() => void vi.resetModules());
 
 const COUNT = 90;

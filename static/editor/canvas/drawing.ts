@@ -420,3 +420,21 @@ function boundsOf({ from, branches, stubs, labelAt }: Pick<Drawn, "from" | "bran
   const [x, y] = [Math.min(...xs), Math.min(...ys)];
   return { x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };
 }
+
+/** One path: every branch, and what leads to pills. */
+export function pathOf({ branches, stubs }: Drawn): string {
+  return [...branches.map((branch) => branch.path), ...stubs.map((stub) => stub.path)].join("");
+}
+
+export const headsOf = ({ branches, stubs }: Drawn): string =>
+  [...branches, ...stubs].map(({ points }) => arrow(points)).join("");
+
+function arrow(points: readonly Point[]): string {
+  const [x, y] = points.at(-1) ?? [0, 0];
+  const [bx = x, by = y] = points.at(-2) ?? [];
+  return bx === x && by > y
+    ? `M${x} ${y}l-4.5 9h9z`
+    : bx === x && by < y
+      ? `M${x} ${y}l-4.5 -9h9z`
+      : `M${x} ${y}l-9 -4.5v9z`;
+}

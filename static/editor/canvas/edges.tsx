@@ -4,7 +4,7 @@ import { cut } from "../drawing/text";
 import type { Point, Rect } from "../drawing/types";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import type { Drawn, GateMark, Stub } from "./drawing";
+import { type Drawn, type GateMark, headsOf, pathOf, type Stub } from "./drawing";
 import { edgeId } from "./flow";
 import { STATION } from "./layout";
 import { type Level, useView } from "./level";
@@ -224,25 +224,6 @@ function Reached({ drawn }: { drawn: Drawn }) {
       </path>
     </g>
   ));
-}
-
-/** One path: every branch, and what leads to pills. */
-export function pathOf(drawn: Drawn): string {
-  const { branches, stubs } = drawn;
-  return [...branches.map((branch) => branch.path), ...stubs.map((stub) => stub.path)].join("");
-}
-
-export const headsOf = ({ branches, stubs }: Drawn): string =>
-  [...branches, ...stubs].map(({ points }) => arrow(points)).join("");
-
-function arrow(points: readonly Point[]): string {
-  const [x, y] = points.at(-1) ?? [0, 0];
-  const [bx = x, by = y] = points.at(-2) ?? [];
-  return bx === x && by > y
-    ? `M${x} ${y}l-4.5 9h9z`
-    : bx === x && by < y
-      ? `M${x} ${y}l-4.5 -9h9z`
-      : `M${x} ${y}l-9 -4.5v9z`;
 }
 
 /** Just before the end, on the edge. */

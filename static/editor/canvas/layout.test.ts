@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { LineDocument } from "../store/document";
-import { type Box, laidOut, START_ID, STATION } from "./layout";
+import { laidOut } from "./laid";
+import { type Box, START_ID, STATION } from "./layout";
 
 // Without a worker nothing is laid out: what is new stands beside what leads to it.
 const rule = (id: string, to: string | string[]) => ({ id, to });

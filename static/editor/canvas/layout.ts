@@ -1,12 +1,10 @@
 /** Where stations and ends stand on this canvas: as the layout put them, and where a person did. */
-import { graphOf, type Said, START_ID } from "../drawing/graph";
-import { edition, placedFor } from "../drawing/layouts";
+import { START_ID } from "../drawing/graph";
 import { moved } from "../drawing/moved";
 import { shownOf } from "../drawing/rows";
 import type { Graph, Part, Placed, Point, Spot, Way } from "../drawing/types";
 import { CARD } from "../drawing/zones";
-import { isPlace, type LineDocument, type Positions, positionsOf, rulesOf, type Station } from "../store/document";
-import { NOTHING } from "../store/findings";
+import { isPlace, type Positions, rulesOf, type Station } from "../store/document";
 
 export { START_ID };
 export const STATION = CARD;
@@ -53,29 +51,9 @@ export interface Laid {
 }
 
 const LONG = 60;
-let window: readonly [number, number] = [0, 0];
-let labels: Said = NOTHING;
-let last: { line: LineDocument; said: Said; edition: number; window: object; laid: Laid } | undefined;
 let lastPlaced: { placed: Placed; graph: string; positions: string; found: Laid } | undefined;
 
-/** The room in which lines are drawn from now on. */
-export function drawnIn(width: number, height: number): void {
-  if (window[0] !== width || window[1] !== height) window = [width, height];
-}
-
-/** `findings`: what the server said of it, which stands in words on the edges; without, what was known last. */
-export function laidOut(line: LineDocument, findings: Said = labels): Laid {
-  labels = findings;
-  if (last?.line === line && last.said === findings && last.edition === edition() && last.window === window)
-    return last.laid;
-  const graph = graphOf(line, findings, window);
-  const { placed, exact } = placedFor(graph);
-  const laid = withPlaces(graph, placed, exact, positionsOf(line));
-  last = { line, said: findings, edition: edition(), window, laid };
-  return laid;
-}
-
-function withPlaces(whole: Graph, placed: Placed, exact: boolean, positions: Positions): Laid {
+export function withPlaces(whole: Graph, placed: Placed, exact: boolean, positions: Positions): Laid {
   const graph = shownOf(whole, placed);
   const [written, drawn] = [JSON.stringify(positions), JSON.stringify(graph)];
   const same =

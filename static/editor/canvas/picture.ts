@@ -1,175 +1,31 @@
-/** The line as a picture of its own: SVG with the colours of the page, readable without it. */
-
-import { isBadge, waitsWords } from "../drawing/graph";
-import { cut } from "../drawing/text";
-import type { Rect } from "../drawing/types";
-import { BADGE } from "../drawing/zones";
-import { say } from "../shell/words";
-import { endOf, kindOf, nameOf, type Rule, rulesOf, type Station, stationOf } from "../store/document";
-import { kindName } from "../store/kinds";
-import { endName } from "../store/names";
-import { isHeading, placedNotes } from "../store/notes";
+/** The line as a picture of its own: with the colours of the page, readable without it. */
 import type { Editor } from "../store/store";
-import { boundsOfAll, type Drawn, drawnOf } from "./drawing";
-import { headsOf, pathOf } from "./edges";
-import { type Box, laidOut, START_ID } from "./layout";
+import { drawnOf } from "./drawing";
+import { laidOut } from "./laid";
+import { svgOf, TONES, type Tones } from "./svg";
 
+/** Around what is saved. */
 const ROOM = 32;
-const HEXAGON = "-20,0 -10,-16 10,-16 20,0 10,16 -10,16";
 
 /** Resolved as the page shows them now: a file knows no tokens. */
-function colours(): Record<"canvas" | "fill" | "line" | "edge" | "text" | "muted" | "danger" | "note", string> {
+function colours(): Tones {
   const probe = document.createElement("span");
   document.querySelector(".ed-canvas")?.append(probe);
-  const read = (token: string): string => {
-    probe.style.color = `var(${token})`;
+  const read = (tone: string): string => {
+    probe.style.color = tone;
     return getComputedStyle(probe).color;
   };
-  const picture = {
-    canvas: read("--canvas"),
-    fill: read("--shape-fill"),
-    line: read("--shape-line"),
-    edge: read("--edge"),
-    text: read("--text"),
-    muted: read("--muted"),
-    danger: read("--danger-graphic"),
-    note: read("--attention-bg"),
-  };
+  const tones = Object.fromEntries(Object.entries(TONES).map(([name, tone]) => [name, read(tone)])) as Tones;
   probe.remove();
-  return picture;
-}
-
-const safe = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
-
-function pictureOf({ line, state }: Editor): string {
-  const laid = laidOut(line, state.findings);
-  const drawn = drawnOf(line, laid, state.findings);
-  const notes = placedNotes(line, laid.boxes);
-  const all = boundsOfAll([...laid.boxes, ...notes], drawn) ?? { x: 0, y: 0, width: 0, height: 0 };
-  const view = [all.x - ROOM, all.y - ROOM, all.width + 2 * ROOM, all.height + 2 * ROOM];
-  const tone = colours();
-  const words = (text: string, x: number, y: number, size: number, more = ""): string =>
-    `<text x="${x}" y="${y}" font-size="${size}" ${more}>${safe(text)}</text>`;
-  const rect = ({ x, y, width, height }: Rect, radius: number, fill: string): string =>
-    `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${radius}" fill="${fill}" stroke="${tone.line}" stroke-width="1.5"/>`;
-
-  const edge = (each: Drawn): string => {
-    const colour = each.state === "dead" ? tone.danger : tone.edge;
-    const dashes =
-      each.state === "dead" ? ' stroke-dasharray="5 4"' : each.kind === "onward" ? ' stroke-dasharray="2 4"' : "";
-    const heads = headsOf(each);
-    const width = each.main ? 2.5 : 1.5;
-    const fork = each.fork ? `<circle cx="${each.fork[0]}" cy="${each.fork[1]}" r="4" fill="${colour}"/>` : "";
-    const joins = each.joins.map(([x, y]) => `<circle cx="${x}" cy="${y}" r="3" fill="${colour}"/>`).join("");
-    return `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/><path d="${heads}" fill="${colour}"/>${fork}${joins}`;
-  };
-  const labelOf = (each: Drawn): string => {
-    const at = each.labelAt;
-    const label = at ? words(each.words, at.x + 3, at.y + 12, 12, `fill="${tone.muted}"`) : "";
-    const stubs = each.stubs.map(
-      (stub) => rect(stub, 10, tone.fill) + words(cut(stub.name), stub.x + 12, stub.y + 14, 12),
-    );
-    const gate = each.gateAt
-      ? `<polygon points="${HEXAGON}" transform="translate(${each.gateAt.join(" ")})" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +
-        words(
-          cut(each.gates.map((found) => found.name).join(", ")),
-          each.gateAt[0],
-          each.gateAt[1] - 22,
-          12,
-          'text-anchor="middle" font-weight="500"',
-        )
-      : "";
-    const endless = each.endlessAt
-      ? words(
-          `△ ${say("noLimit")}`,
-          each.endlessAt[0],
-          each.endlessAt[1] - 6,
-          12,
-          `text-anchor="middle" fill="${tone.danger}"`,
-        )
-      : "";
-    return label + stubs.join("") + gate + endless;
-  };
-  const otherwise = (station: Station, box: Box): string => {
-    const port = box.ports[rulesOf(station).length];
-    if (port === undefined) return "";
-    const [x, y] = [box.x + box.width + port[0], box.y + port[1]];
-    return (
-      `<circle cx="${x}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5" stroke-dasharray="3 3"/>` +
-      `<path d="M${x - 4} ${y}h8m-3 -3l3 3l-3 3" fill="none" stroke="${tone.muted}" stroke-width="1.5"/>`
-    );
-  };
-  const portsOf = (station: Station, box: Box, retries: readonly Rule[]): string =>
-    rulesOf(station)
-      .map((rule, index) => {
-        if (retries.includes(rule)) return "";
-        const [aside, down] = box.ports[index] ?? [0, box.port];
-        const [x, y] = [box.x + box.width + aside, box.y + down];
-        return (
-          `<circle cx="${x}" cy="${y}" r="9" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>` +
-          words(String(index + 1), x, y + 4, 11, 'text-anchor="middle"')
-        );
-      })
-      .join("") + otherwise(station, box);
-  const part = (box: Box): string => {
-    const station = stationOf(line, box.key);
-    if (!station) {
-      const name = box.key === START_ID ? say("start") : endName(endOf(line, box.key)?.label ?? box.key);
-      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2 + (box.key === START_ID ? 36 : 4)];
-      return rect(box, box.height / 2, tone.fill) + words(name, x, y, 13, 'text-anchor="middle"');
-    }
-    if (box.bar)
-      return (
-        `<rect x="${box.x}" y="${box.y}" width="${box.width}" height="${box.height}" rx="2" fill="${tone.text}"/>` +
-        words(cut(nameOf(station)), box.x, box.y - 24, 12, 'font-weight="600"') +
-        words(waitsWords(station), box.x, box.y - 8, 12, `fill="${tone.muted}"`) +
-        portsOf(station, box, [])
-      );
-    const right = box.x + box.width;
-    const retries = (station.rules ?? []).filter((rule) => isBadge(station, rule));
-    const badges = retries.map((rule, index) => {
-      const [x, y] = [box.x + BADGE.first + BADGE.width * index, box.y + box.height - 10];
-      const most = state.findings.signs.rules[rule.id]?.most;
-      const number = (station.rules ?? []).indexOf(rule) + 1;
-      const limit = most === undefined ? `${number} ↻` : `${number} ↻ ${say("atMost", String(most))}`;
-      return rect({ x, y, width: BADGE.width - 6, height: 20 }, 10, tone.fill) + words(limit, x + 8, y + 14, 12);
-    });
-    const bar = station.gate
-      ? `<path d="M${right - 2} ${box.y + 5}V${box.y + box.height - 5}" stroke="${tone.text}" stroke-width="4"/>`
-      : "";
-    const join = station.join
-      ? `<path d="M${box.x - 14} ${box.y - 4}V${box.y + box.height + 4}" stroke="${tone.text}" stroke-width="4"/>`
-      : "";
-    return (
-      rect(box, 8, tone.fill) +
-      words(kindName(kindOf(station)), box.x + 12, box.y + 22, 12, `fill="${tone.muted}"`) +
-      words(cut(nameOf(station)), box.x + 12, box.y + 40, 14, 'font-weight="600"') +
-      bar +
-      join +
-      portsOf(station, box, retries) +
-      badges.join("")
-    );
-  };
-  const note = (each: (typeof notes)[number]): string =>
-    rect(each, 4, isHeading(each) ? tone.canvas : tone.note) +
-    each.text
-      .split("\n")
-      .map((row, index) => words(row, each.x + 12, each.y + 22 + 18 * index, 13))
-      .join("");
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${view.join(" ")}" width="${view[2]}" height="${view[3]}" font-family="IBM Plex Sans, system-ui, sans-serif" fill="${tone.text}">` +
-    `<title>${safe(String(line.name ?? line.key ?? ""))}</title>` +
-    `<rect x="${view[0]}" y="${view[1]}" width="${view[2]}" height="${view[3]}" fill="${tone.canvas}"/>` +
-    notes.map(note).join("") +
-    drawn.map(edge).join("") +
-    laid.boxes.map(part).join("") +
-    drawn.map(labelOf).join("") +
-    "</svg>\n"
-  );
+  return tones;
 }
 
 export function savePicture(editor: Editor): void {
-  const address = URL.createObjectURL(new Blob([pictureOf(editor)], { type: "image/svg+xml" }));
+  const { line, state } = editor;
+  const laid = laidOut(line, state.findings);
+  const drawn = drawnOf(line, laid, state.findings);
+  const svg = svgOf({ line, laid, drawn, findings: state.findings }, colours(), ROOM);
+  const address = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   const link = document.createElement("a");
   link.href = address;
   link.download = `${String(editor.line.key ?? "line")}.svg`;

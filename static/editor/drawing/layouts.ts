@@ -56,7 +56,7 @@ function isOther({ parts }: Graph): boolean {
   return parts.filter((part) => there.has(part.key)).length < parts.length / 2;
 }
 
-function remember(key: string, placed: Placed): void {
+export function remember(key: string, placed: Placed): void {
   known.set(key, placed);
   for (const old of known.keys()) {
     if (known.size <= MOST) break;

@@ -1,7 +1,7 @@
 /** What can be done with the canvas itself: notes, and what is chosen set in line. */
 
 import { type Alignment, align } from "../canvas/align";
-import { laidOut } from "../canvas/layout";
+import { laidOut } from "../canvas/laid";
 import { savePicture } from "../canvas/picture";
 import { groupUnder, noteId, noteKey, notesOf } from "../store/notes";
 import type { Action, Desk } from "./desk";

@@ -19,26 +19,29 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
-import type { Mark, Picture } from "../api/line";
+import type { Mark } from "../api/line";
 import { boundsOfAll, type Drawn, drawnOf } from "../canvas/drawing";
 import { EdgeLayer } from "../canvas/edges";
 import { type AnyNode, Nodes, type RuleEdge } from "../canvas/flow";
 import { gliding } from "../canvas/gliding";
-import { drawnIn, type Laid, laidOut } from "../canvas/layout";
+import { drawnIn, laidOut } from "../canvas/laid";
+import type { Laid } from "../canvas/layout";
 import { LevelContext, levelOf, opening, useZoomed, whole } from "../canvas/level";
 import { Measured, type Size } from "../canvas/Measured";
 import { edgeMark } from "../canvas/marks";
 import { nodeTypes } from "../canvas/nodes";
 import { GatePath, Over, type PlaceMark } from "../canvas/path";
 import { useDrawnZoom } from "../canvas/zooming";
-import { edition, onLayout } from "../drawing/layouts";
+import { edition, onLayout, remember } from "../drawing/layouts";
 import { CANVAS_HELP } from "../drawing/text";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import type { LineDocument } from "../store/document";
-import { type Findings, NOTHING } from "../store/findings";
+import type { Findings } from "../store/findings";
 import { placedNotes } from "../store/notes";
+import { findingsOf } from "./findings";
 import { Letters, lettersOf } from "./Letters";
+import { NARROW, type StoredPicture, WINDOWS } from "./still";
 import { NEIGHBOURING_ROWS, type Shown, tied } from "./tied";
 
 /** A task's way (pipelines/web/tasks/path.py). */
@@ -55,7 +58,7 @@ export interface Links {
 }
 
 interface Given {
-  picture: Picture;
+  picture: StoredPicture;
   label: string;
   path?: Path | undefined;
   links?: Links | undefined;
@@ -163,12 +166,16 @@ const classOf = (length: number): number => Math.max(CLASS, Math.floor(length / 
 function Placing(given: Given & { size: Size }) {
   const { picture, size, grows, small } = given;
   useSyncExternalStore(onLayout, edition);
-  const labels = useMemo(() => saying(picture), [picture]);
+  const labels = useMemo(() => findingsOf(picture), [picture]);
   const rulesBelow = document.querySelector(NEIGHBOURING_ROWS) !== null;
   const clear = small ? SMALL : rulesBelow ? ABOVE : CLEAR;
   const part = rulesBelow ? HEIGHT.above : HEIGHT.part;
   const most = grows ? Math.min(HEIGHT.most, window.innerHeight * part) : size.height;
-  drawnIn(classOf(size.width - 2 * clear.side), classOf(most - clear.top - clear.bottom));
+  const frame = size.width < NARROW ? "narrow" : "wide";
+  const stored = picture.stored?.[frame];
+  if (stored) remember(stored.key, stored.placed);
+  const room = [classOf(size.width - 2 * clear.side), classOf(most - clear.top - clear.bottom)] as const;
+  drawnIn(...(stored ? WINDOWS[frame] : room));
   const laid = laidOut(picture.document, labels);
   // Another line may be laid out just now: what was ready stays.
   const [kept, setKept] = useState<Laid>();
@@ -291,13 +298,6 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
       </GatePath>
     </LevelContext>
   );
-}
-
-/** The canvas says a rule by its label, else by what the server says of it: here its condition. */
-function saying({ conditions, onward = {}, rejected = {}, otherwise = {}, limits = {}, taken }: Picture): Findings {
-  const says = (words: string) => ({ status: "live" as const, words, faulty: false, why: "", example: "" });
-  const rules = Object.fromEntries(Object.entries(conditions).map(([id, words]) => [id, says(words)]));
-  return { ...NOTHING, rules, onward, rejected, otherwise, taken, signs: { ...NOTHING.signs, rules: limits } };
 }
 
 function withSigns(drawn: readonly Drawn[], rules: Marks): Drawn[] {

@@ -6,12 +6,12 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { each } from "../../ts/dom";
 import { ask } from "../api/door";
-import type { Picture } from "../api/line";
 import { takeSprite } from "../shell/Icon";
 import { type KindOfWork, takeKinds } from "../store/kinds";
 import { LineCanvas, type Path } from "./LineCanvas";
+import type { StoredPicture } from "./still";
 
-interface Given extends Picture {
+interface Given extends StoredPicture {
   icons: string;
   kinds: KindOfWork[];
 }
@@ -49,13 +49,23 @@ function draw(figure: HTMLElement): void {
   const root = createRoot(place);
   const small = look === "small";
   const grows = !small && !getComputedStyle(figure).getPropertyValue("--held");
+  // The line stands there as it is stored until then, as large.
+  const stands = (): void => figure.querySelector("[data-line-still]")?.remove();
   const leads = links ? { before: links, after: linksEnd } : undefined;
   const render = (): void => {
     const way = path ? parsedJson<Path>(document.getElementById(path)?.dataset.told) : undefined;
     const label = figure.getAttribute("aria-label") ?? "";
     root.render(
       <StrictMode>
-        <LineCanvas picture={settings} label={label} path={way} links={leads} grows={grows} small={small} />
+        <LineCanvas
+          picture={settings}
+          label={label}
+          path={way}
+          links={leads}
+          grows={grows}
+          small={small}
+          onDrawn={stands}
+        />
       </StrictMode>,
     );
   };

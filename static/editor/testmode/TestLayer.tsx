@@ -1,7 +1,8 @@
 import { ViewportPortal } from "@xyflow/react";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { Counted, Covered, Walked } from "../api/walk";
-import { type Box, type Laid, laidOut, nextPort } from "../canvas/layout";
+import { laidOut } from "../canvas/laid";
+import { type Box, type Laid, nextPort } from "../canvas/layout";
 import { paint } from "../canvas/marks";
 import { onwardId, rejectingRule } from "../drawing/graph";
 import { edition, onLayout } from "../drawing/layouts";

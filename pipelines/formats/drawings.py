@@ -1,0 +1,130 @@
+"""SVG of a line that somebody drew: accepted only as what the canvas draws, of this very line."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+from xml.etree.ElementTree import Element, register_namespace, tostring
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
+
+from pipelines.routing.basics.hidden_characters import escape_hidden
+
+SVG = "{http://www.w3.org/2000/svg}"
+ELEMENTS = frozenset(("svg", "g", "title", "text", "path", "rect", "circle", "polygon"))
+TEXTS = frozenset(("title", "text"))
+NUMBERS = re.compile(r"[-+0-9A-Za-z., ]*")
+COLOUR = re.compile(r"none|var\(--[a-z-]+, #[0-9a-f]{6}\)")
+NO_CHARACTER = re.compile("[\ufffe\uffff]")
+TRANSFORM = re.compile(r"translate\([-0-9. ]+\)")
+ATTRIBUTES: Mapping[str, re.Pattern[str]] = {
+    **dict.fromkeys(("viewBox", "width", "height", "x", "y", "rx", "r", "cx", "cy", "d", "points"), NUMBERS),
+    **dict.fromkeys(("font-size", "font-weight", "text-anchor", "stroke-width"), NUMBERS),
+    **dict.fromkeys(("stroke-dasharray", "font-family"), NUMBERS),
+    **dict.fromkeys(("fill", "stroke"), COLOUR),
+    "transform": TRANSFORM,
+    **{f"data-{part}": re.compile(r".*", re.DOTALL) for part in ("station", "rule", "edge", "gate", "end")},
+}
+"""Nothing here refers to anything else, and nothing runs."""
+MAX_LENGTH = 8_000_000
+register_namespace("", SVG.strip("{}"))
+
+
+class NotTheDrawing(ValueError):
+    """It is no drawing of this line. Its text says what is wrong, and where."""
+
+
+def checked_svg(svg: str, picture: Mapping[str, Any]) -> str:
+    """Return the SVG, written anew, if it is inert and has every station, rule, edge and gate of the picture's document
+    once, with its label. :raises NotTheDrawing: in all other cases"""
+    if len(svg) > MAX_LENGTH:
+        raise NotTheDrawing(f"The drawing is longer than {MAX_LENGTH} characters.")
+    try:
+        root: Element = fromstring(svg, forbid_dtd=True)
+    except (ParseError, DefusedXmlException) as error:
+        raise NotTheDrawing(f"The drawing is no SVG: {error}") from None
+    for element in root.iter():
+        _check_inert(element)
+    _check_parts(root, picture)
+    return tostring(root, encoding="unicode")
+
+
+def _check_inert(element: Element) -> None:
+    name = str(element.tag).removeprefix(SVG)
+    if element.tag != SVG + name or name not in ELEMENTS:
+        raise NotTheDrawing(f"The drawing has an element “{element.tag}”.")
+    if name in TEXTS and len(element):
+        raise NotTheDrawing(f"A {name} of the drawing has an element in it.")
+    if (name not in TEXTS and (element.text or "").strip()) or (element.tail or "").strip():
+        raise NotTheDrawing("The drawing has text outside of its texts.")
+    for attribute, value in element.attrib.items():
+        pattern = ATTRIBUTES.get(attribute)
+        if pattern is None or not pattern.fullmatch(value):
+            raise NotTheDrawing(f"A {name} of the drawing has “{attribute}”: “{value[:80]}”.")
+
+
+def _check_parts(root: Element, picture: Mapping[str, Any]) -> None:
+    document, conditions = picture["document"], picture["conditions"]
+    stations = [(station["key"], station.get("name") or station["key"]) for station in document["stations"]]
+    rules = [(rule["id"], _label(rule, conditions)) for _, rule in _rules(document)]
+    _check("station", stations, _drawn(root, "station"))
+    _check("rule", rules, _drawn(root, "rule"))
+    edges = Counter(key for key, _ in _drawn(root, "edge"))
+    # A retry of its own station is a badge there, and no edge.
+    expected = {rule["id"] for station, rule in _rules(document) if not _is_retry(station, rule)}
+    if missing := expected - edges.keys():
+        raise NotTheDrawing(f"The edge of the rule “{min(missing)}” is not drawn.")
+    if twice := [key for key, count in edges.items() if count > 1]:
+        raise NotTheDrawing(f"The edge “{twice[0]}” is drawn twice.")
+    names = {gate["key"]: gate.get("name") or gate["key"] for gate in document.get("gates", ())}
+    # Rules that ask at the same gates may share a hexagon.
+    gates = Counter(
+        (keys[0], _visible(", ".join(names.get(key, key) for key in keys)))
+        for _, rule in _rules(document)
+        if (keys := rule.get("gates"))
+    )
+    hexagons = Counter(_drawn(root, "gate"))
+    for gate in gates.keys() | hexagons.keys():
+        if not 1 <= hexagons[gate] <= gates[gate]:
+            raise NotTheDrawing(f"The gate “{gate[1]}” is drawn {hexagons[gate]} times.")
+
+
+def _check(part: str, expected: list[tuple[str, str]], drawn: list[tuple[str, str]]) -> None:
+    difference = Counter((_visible(key), _visible(label)) for key, label in expected)
+    difference.subtract(drawn)
+    for (key, label), count in difference.items():
+        if count:
+            fault = (
+                "is not drawn once, with its label" if count > 0 else "is drawn, which the line does not have"
+            )
+            raise NotTheDrawing(f"The {part} “{key}” ({label}) {fault}.")
+
+
+def _drawn(root: Element, part: str) -> list[tuple[str, str]]:
+    return [
+        (group.get(f"data-{part}", ""), group.findtext(f"{SVG}title", ""))
+        for group in root.iter(f"{SVG}g")
+        if f"data-{part}" in group.keys()  # noqa: SIM118
+    ]
+
+
+def _rules(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    for station in document["stations"]:
+        for rule in station.get("rules", ()):
+            yield station, rule
+
+
+def _is_retry(station: Mapping[str, Any], rule: Mapping[str, Any]) -> bool:
+    return rule["to"] in (station["key"], [station["key"]]) and not rule.get("gates")
+
+
+def _label(rule: Mapping[str, Any], conditions: Mapping[str, str]) -> str:
+    return str(rule.get("label") or conditions.get(rule["id"], ""))
+
+
+def _visible(text: str) -> str:
+    """Return the text as XML has it: a return is a line end there, and two characters are none."""
+    return NO_CHARACTER.sub("\ufffd", escape_hidden(text)).replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,116 @@
+"""Stored drawings: requested by pages and by publishing, drawn by the queue, found by what is in the picture."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from pipelines.formats.drawings import NotTheDrawing, checked_svg
+from pipelines.models import Drawing
+from pipelines.ports import queue
+from pipelines.ports.queue_tasks import DRAW, DRAWINGS
+from pipelines.work.drawing import PROGRAM, Drawer, NotDrawn, node
+
+log = structlog.get_logger(__name__)
+UNUSED = timedelta(days=30)
+DAY = timedelta(days=1)
+AT_ONCE = 200
+RETRY_SECONDS = 60.0
+FRAMES = ("wide", "narrow")
+DRAWER = Drawer()
+"""Of this process: it holds no Node while nothing is drawn."""
+_requested: dict[tuple[int | None, str], float] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDrawing:
+    """`geometry`: `{wide, narrow}` for the script; the same as SVG, which is inert."""
+
+    geometry: Mapping[str, Any]
+    wide: str
+    narrow: str
+
+
+def stored(project_id: int | None, picture: Mapping[str, Any]) -> StoredDrawing | None:
+    """Return the drawing of a picture; None where there is none yet, which is then drawn. `project_id`: None for what
+    ships with Gateline."""
+    digest = digest_of(picture)
+    try:
+        return _drawn(project_id, digest, timezone.now().date())
+    except Drawing.DoesNotExist:
+        _request(project_id, digest, picture)
+        return None
+
+
+def digest_of(picture: Mapping[str, Any]) -> str:
+    """Return the digest of everything that the drawing of a picture depends on."""
+    return hashlib.sha256(json.dumps([_program(), picture], sort_keys=True).encode()).hexdigest()
+
+
+def draw(drawing_id: int) -> None:
+    """Draw what is not drawn yet, where there is a Node."""
+    row = Drawing.objects.filter(pk=drawing_id, wide="").first()
+    if row is None or not node():
+        return
+    try:
+        store(row, DRAWER.draw(row.picture))
+    except (NotDrawn, NotTheDrawing) as error:
+        log.warning("line_not_drawn", drawing=row.pk, error=str(error))
+        # Not again: it would fail as it did.
+        Drawing.objects.filter(pk=row.pk).update(geometry={"error": str(error)})
+
+
+def store(row: Drawing, drawing: Mapping[str, Any]) -> None:
+    """Keep what was drawn for the picture of this row. :raises NotTheDrawing: it is another line's, or not inert"""
+    svg = {frame: checked_svg(drawing[frame]["svg"], row.picture) for frame in FRAMES}
+    geometry = {frame: drawing[frame]["geometry"] for frame in FRAMES}
+    Drawing.objects.filter(pk=row.pk, wide="").update(geometry=geometry, picture={}, **svg)
+
+
+def expire_some(now: datetime) -> int:
+    """Delete some of those that no page used for a month; how many."""
+    old = Drawing.objects.filter(used_at__lt=now - UNUSED).order_by("used_at").values("pk")[:AT_ONCE]
+    return Drawing.objects.filter(pk__in=old).delete()[0]
+
+
+@lru_cache(maxsize=1)
+def _program() -> str:
+    return hashlib.sha256(PROGRAM.read_bytes()).hexdigest() if PROGRAM.is_file() else ""
+
+
+# A drawing never changes; a miss is an exception, which is not cached. By the day, so that its use is recorded.
+@lru_cache(maxsize=128)
+def _drawn(project_id: int | None, digest: str, _day: date) -> StoredDrawing:
+    row = Drawing.objects.exclude(wide="").defer("picture").get(project=project_id, digest=digest)
+    now = timezone.now()
+    if row.used_at < now - DAY:
+        Drawing.objects.filter(pk=row.pk).update(used_at=now)
+    return StoredDrawing(row.geometry, row.wide, row.narrow)
+
+
+def _request(project_id: int | None, digest: str, picture: Mapping[str, Any]) -> None:
+    """Have it drawn. A process asks once a minute: the ticket may be lost, or still wait."""
+    now = time.monotonic()
+    if now - _requested.get((project_id, digest), -RETRY_SECONDS) < RETRY_SECONDS:
+        return
+    for key in [key for key, at in _requested.items() if now - at >= RETRY_SECONDS]:
+        _requested.pop(key, None)
+    _requested[project_id, digest] = now
+    with transaction.atomic():
+        row, _ = Drawing.objects.get_or_create(
+            project_id=project_id,
+            digest=digest,
+            defaults={"picture": picture, "used_at": timezone.now()},
+        )
+        if not row.wide and not row.geometry:
+            queue.enqueue(DRAW, DRAWINGS, {"drawing_id": row.pk})

@@ -1,0 +1,46 @@
+/** A line as it is stored: where its parts stand in a wide frame and in a narrow one, and the same as SVG. Pure, so that it is
+ * the same in a browser and under Node (server.ts). */
+import type { Picture } from "../api/line";
+import { drawnOf } from "../canvas/drawing";
+import { withPlaces } from "../canvas/layout";
+import { svgOf } from "../canvas/svg";
+import { best } from "../drawing/best";
+import type { Engine } from "../drawing/elk";
+import { graphOf } from "../drawing/graph";
+import { keyOf } from "../drawing/kept";
+import type { Placed } from "../drawing/types";
+import { positionsOf } from "../store/document";
+import { findingsOf } from "./findings";
+
+/** Room of frames: of a page, and from above to below of those that are narrower than `NARROW`. */
+export const WINDOWS = { wide: [1080, 480], narrow: [320, 480] } as const;
+export const NARROW = 600;
+export type Frame = keyof typeof WINDOWS;
+
+/** `key`: of the graph that was laid out. */
+export interface Geometry {
+  key: string;
+  placed: Placed;
+}
+
+/** Picture with its layout, where the server has stored one. */
+export type StoredPicture = Picture & { stored?: Record<Frame, Geometry> };
+
+export interface Still {
+  geometry: Geometry;
+  svg: string;
+}
+
+export async function stillOf(picture: Picture, engine: Engine): Promise<Record<Frame, Still>> {
+  return { wide: await stillIn("wide", picture, engine), narrow: await stillIn("narrow", picture, engine) };
+}
+
+async function stillIn(frame: Frame, picture: Picture, engine: Engine): Promise<Still> {
+  const { document: line } = picture;
+  const findings = findingsOf(picture);
+  const graph = graphOf(line, findings, WINDOWS[frame]);
+  const placed = await best(graph, engine);
+  const laid = withPlaces(graph, placed, true, positionsOf(line));
+  const svg = svgOf({ line, laid, drawn: drawnOf(line, laid, findings), findings });
+  return { geometry: { key: keyOf(graph), placed }, svg };
+}
