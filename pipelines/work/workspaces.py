@@ -24,10 +24,11 @@ import rfc8785
 from pipelines.work.file_measure import measure
 from pipelines.work.spec.handler_io import Attempt
 from pipelines.work.workspace_folder.folders import in_use, remove
+from pipelines.work.workspace_folder.removals import Removals
 
 MOST_FILES = 100_000
 MOST_BYTES = 2 * 1024**3
-HOMES = "homes"
+HOMES, REMOVED = "homes", "removed"
 MOST_HOMES, HOME_DAYS = 200, 14
 # size, mtime, ctime and inode of a file whose digest is known
 Stamp = tuple[int, int, int, int]
@@ -175,9 +176,11 @@ class Folders:
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         # Only now it has the name under which the others look for those of the dead.
         unlocked.rename(self.home)
+        self.removals = Removals(self.home / REMOVED)
 
     def close(self) -> None:
         """Remove everything: snapshots hold what is worth keeping."""
+        self.removals.close()
         remove(self.home)
         self._lock.close()
 
@@ -196,7 +199,7 @@ class Folders:
             attempt.certificates.write_text(self._certificates)
 
     def remove(self, attempt: Attempt) -> None:
-        remove(attempt.root)
+        self.removals.add(attempt.root)
 
     def reuse_folder(self, task: int, digest: str, into: Attempt) -> ReusableFolder | None:
         """Move the kept folder of a task into a new attempt, if it is what the snapshot says."""
@@ -206,7 +209,7 @@ class Folders:
         if folder.digest == digest:
             into.workspace.rmdir()
             folder.attempt.workspace.rename(into.workspace)
-        remove(folder.attempt.root)
+        self.removals.add(folder.attempt.root)
         return folder if folder.digest == digest else None
 
     def keep(self, task: int, folder: ReusableFolder) -> None:
@@ -219,7 +222,7 @@ class Folders:
     def drop_folder(self, task: int) -> None:
         folder = self._kept.pop(task, None)
         if folder is not None:
-            remove(folder.attempt.root)
+            self.removals.add(folder.attempt.root)
 
     # HOME of agents: it outlives the worker, since a session goes on with it
 

@@ -24,7 +24,7 @@ from pipelines.work.outgoing.special_purpose import of_private_network
 from pipelines.work.processes.isolation import Isolation, places, way_to
 from pipelines.work.spec.preparation import Preparation
 from pipelines.work.worker import prepared_files
-from pipelines.work.worker.prepared_files import PreparedFiles
+from pipelines.work.worker.prepared_files import EnvironmentFiles, PreparedFiles
 from tests.factories import World
 from tests.waiting import LONG
 from tests.work.driving import PYTHON, Bench, command, done, drive, outcome_of, text_of
@@ -407,6 +407,28 @@ def test_a_station_cannot_say_that_it_was_not_prepared(
     assert outcome["exit_code"] == 1 and outcome.get("failure_type") != "prepare_failed"
 
 
+TAMPER = """
+import os, pathlib
+folder = pathlib.Path("packages/inner/modules")
+module = folder / "answer.py"
+was = module.stat()
+module.write_text("VALUE = 66")
+os.utime(module, ns=(was.st_atime_ns, was.st_mtime_ns))
+(folder / "sitecustomize.py").write_text("raise SystemExit(1)")
+"""
+SHOW = "import os; f = 'packages/inner/modules'; print(sorted(os.listdir(f)), open(f + '/answer.py').read())"
+
+
+def test_what_a_station_writes_into_the_environment_is_seen_by_no_other(
+    world: World, bench: Bench, isolated: Isolation, origin: RemoteRepository
+) -> None:
+    """Of the same task, and of others: neither what it changed, with size and time put back, nor what it added."""
+    lines = Lines(world, bench, isolated, **PREPARE)
+    for task in (lines.task(SHOW, first=TAMPER), lines.task(SHOW, first=SHOW)):
+        assert world.status(task) == "completed", text_of(done(task, "first"))
+        assert "['answer.py'] VALUE = 42" in text_of(done(task, "second"))
+
+
 def test_what_is_kept_is_bounded_and_never_leaves_the_folder(tmp_path: Path) -> None:
     kept, workspace = PreparedFiles(tmp_path / "w", together=1000), tmp_path / "one"
     (workspace / "deps" / "bin").mkdir(parents=True)
@@ -415,7 +437,7 @@ def test_what_is_kept_is_bounded_and_never_leaves_the_folder(tmp_path: Path) -> 
     kept.keep("a", workspace, ("deps",))
     other = tmp_path / "other"
     other.mkdir()
-    assert kept.take("a", other) == ("deps",)
+    assert kept.take("a", other) == EnvironmentFiles(("deps",))
     assert (other / "deps" / "link").is_symlink() and (other / "deps" / "file").stat().st_size == 600
     assert kept.take("a", other) is None, "nothing is put over what stands there"
     outside, turned = tmp_path / "outside", tmp_path / "turned"
@@ -423,9 +445,19 @@ def test_what_is_kept_is_bounded_and_never_leaves_the_folder(tmp_path: Path) -> 
     turned.mkdir()
     (turned / "packages").symlink_to(outside)
     kept.keep("b", workspace, ("deps",))
-    (tmp_path / "w" / prepared_files.FOLDER / "b" / "roots.json").write_text('["packages/deps"]')
+    content = tmp_path / "w" / prepared_files.FOLDER / "b" / "content.json"
+    content.write_text(content.read_text().replace('["deps"]', '["packages/deps"]'))
     assert kept.take("b", turned) is None and list(outside.iterdir()) == []
     assert kept.expire() == 1 and kept.expire() == 0
+
+
+def test_what_an_older_gateline_kept_is_removed(tmp_path: Path) -> None:
+    entry = tmp_path / prepared_files.FOLDER / "old"
+    entry.mkdir(parents=True)
+    for name, text in (("lock", ""), ("roots.json", "[]"), ("place", "/gone")):
+        (entry / name).write_text(text)
+    assert PreparedFiles(tmp_path).take("old", tmp_path) is None
+    assert PreparedFiles(tmp_path).expire() == 1 and not entry.exists()
 
 
 def test_a_definition_is_read_back_as_it_was() -> None:

@@ -36,6 +36,7 @@ from pipelines.work.transport.protocol import (
     StartingWorkspace,
     Workspace,
 )
+from pipelines.work.worker.prepared_files import EnvironmentFiles
 from pipelines.work.workspaces import (
     Picture,
     ReusableFolder,
@@ -258,6 +259,8 @@ class Packed:
     """The git tree before the work, of a line that works in a repository."""
     apart: tuple[str, ...] = ()
     """Paths of the workspace that no station after this one finds there."""
+    environment: EnvironmentFiles = field(default_factory=EnvironmentFiles)
+    """What was prepared, which goes on to no station after this one either."""
     prepared: Mapping[str, Any] = field(default_factory=dict)
     """How the environment of its repository came about."""
 

@@ -17,6 +17,7 @@ from pipelines.work.transport.protocol import LeaseLost, Started, Transport, Tri
 from pipelines.work.worker import trials
 from pipelines.work.worker.execution import JobExecution, unstorable
 from pipelines.work.worker.instant import InstantWork
+from pipelines.work.worker.prepared_copies import PreparedCopies
 from pipelines.work.worker.running import Running, RunningWork
 from pipelines.work.workspaces import Folders
 
@@ -29,7 +30,8 @@ class Driver:
 
     def __init__(self, config: WorkerConfig, transport: Transport, folders: Folders) -> None:
         self.config, self.transport, self.folders = config, transport, folders
-        self.execution = JobExecution(config, transport, folders)
+        self._copies = PreparedCopies(folders)
+        self.execution = JobExecution(config, transport, folders, self._copies)
         self.running = Running()
         self._instant = InstantWork(config, transport, self.execution, self.running)
         # House §2: each with seats of its own, so that slow commands hold up neither of the others
@@ -93,7 +95,7 @@ class Driver:
     async def try_station(self, trial: TrialTransport) -> None:
         """A station by itself, beside the seats of stations of tasks."""
         if not self.stopping:
-            await asyncio.shield(self.spawn(trials.run(trial, self.config, self.folders)))
+            await asyncio.shield(self.spawn(trials.run(trial, self.config, self.folders, self._copies)))
 
     # What happens
 

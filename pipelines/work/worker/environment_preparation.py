@@ -34,7 +34,7 @@ from pipelines.work.results.text import escaped
 from pipelines.work.spec.handler_io import ProcessLimits, Sink, Spec
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 from pipelines.work.worker.attempt_io import Packed
-from pipelines.work.worker.prepared_files import FolderState, PreparedFiles, added, read_folder_state
+from pipelines.work.worker.prepared_files import EnvironmentFiles, FolderState, PreparedFiles, added, read_folder_state
 
 SECONDS: Final = 1800.0
 SILENT_SECONDS: Final = 600.0
@@ -49,7 +49,7 @@ STARTS_SERVICES: Final = ("agent", "command", "hook")
 
 @dataclass(frozen=True)
 class PreparedFolder:
-    """`roots`: what was added to the folder, and is no part of the change. `facts`: how it came about. `image`,
+    """`files`: what was added to the folder, and is no part of the change. `facts`: how it came about. `image`,
     `images`: as of a spec. `private`: hosts whose addresses may be private. `problem`: why there is none."""
 
     def apply_to(self, spec: Spec) -> Spec:
@@ -57,7 +57,7 @@ class PreparedFolder:
         reaching = with_private_hosts(spec.outgoing, self.private)
         return replace(spec, services=self.services, image=self.image, images=self.images, outgoing=reaching)
 
-    roots: tuple[str, ...] = ()
+    files: EnvironmentFiles = field(default_factory=EnvironmentFiles)
     facts: Mapping[str, Any] = field(default_factory=dict)
     services: tuple[ServiceProgram, ...] = ()
     image: str = ""
@@ -90,7 +90,7 @@ def with_private_hosts(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing
 
 def without_prepared_files(packed: Packed, made: PreparedFolder) -> Packed:
     """Set apart what was prepared: it goes on to no station after this one, which has its own."""
-    return replace(packed, apart=(*packed.apart, *made.roots), prepared=made.facts)
+    return replace(packed, environment=made.files, prepared=made.facts)
 
 
 async def prepare_environment(
@@ -167,31 +167,31 @@ async def _files(
         for task in ("", orders.task)
     )
     keys = (shared, own) if preparation.cache else ()
-    roots = await _copy_cached(prepared_files, keys, workspace)
+    files = await _copy_cached(prepared_files, keys, workspace)
     async with AsyncExitStack() as alone:
-        if roots is None and keys:
+        if files is None and keys:
             await _wait_for_turn(alone, prepared_files, shared if first else own, sink)
             # Again: whoever was waited for may have left it
-            roots = await _copy_cached(prepared_files, keys, workspace)
-        cached = roots is not None
-        if roots is None:
+            files = await _copy_cached(prepared_files, keys, workspace)
+        cached = files is not None
+        if files is None:
             before = await asyncio.to_thread(read_folder_state, workspace)
             await _run(preparation, spec, sink)
-            roots = await asyncio.to_thread(_added_paths, before, ready.files, workspace)
+            files = EnvironmentFiles(await asyncio.to_thread(_added_paths, before, ready.files, workspace))
             if keys:
-                await _keep(prepared_files, shared if first else own, workspace, roots, sink)
+                files = await _keep(prepared_files, shared if first else own, workspace, files, sink)
     seconds = round(time.monotonic() - began, 1)
     how = "Prepared from the cache" if cached else "Prepared"
     await sink.note(f"[gateline] {how} ({seconds:g} s).")
-    return PreparedFolder(roots, {"cached": cached, "seconds": seconds})
+    return PreparedFolder(files, {"cached": cached, "seconds": seconds})
 
 
 async def _copy_cached(
     prepared_files: PreparedFiles, keys: tuple[str, ...], workspace: Path
-) -> tuple[str, ...] | None:
+) -> EnvironmentFiles | None:
     for key in keys:
-        if (roots := await asyncio.to_thread(prepared_files.take, key, workspace)) is not None:
-            return roots
+        if (files := await asyncio.to_thread(prepared_files.take, key, workspace)) is not None:
+            return files
     return None
 
 
@@ -330,10 +330,11 @@ def _differs(path: str, before: FolderState, after: FolderState, leaf: Leaf, wor
 
 
 async def _keep(
-    prepared_files: PreparedFiles, key: str, workspace: Path, roots: tuple[str, ...], sink: Sink
-) -> None:
+    prepared_files: PreparedFiles, key: str, workspace: Path, files: EnvironmentFiles, sink: Sink
+) -> EnvironmentFiles:
     try:
-        await asyncio.to_thread(prepared_files.keep, key, workspace, roots)
+        files = await asyncio.to_thread(prepared_files.keep, key, workspace, files.roots)
         await asyncio.to_thread(prepared_files.expire)
     except OSError as error:
         await sink.note(f"[gateline] What was prepared could not be kept: {error.strerror}.")
+    return files

@@ -16,7 +16,7 @@ from pipelines.routing.document.kinds.wait_for_checks import KIND as CHECKS_KIND
 from pipelines.work.agents import sign_in
 from pipelines.work.config import WorkerConfig
 from pipelines.work.file_measure import is_full
-from pipelines.work.git.attempt_repository import GIT as GIT_FOLDER
+from pipelines.work.git import attempt_repository
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.handlers.job_log import JobLog
 from pipelines.work.handlers.table import HANDLERS
@@ -40,6 +40,7 @@ from pipelines.work.transport.protocol import (
 from pipelines.work.worker import attempt_io, environment_preparation, repository, secret_files
 from pipelines.work.worker.attempt_io import Packed, failed, pack, with_changes, with_claims
 from pipelines.work.worker.evaluations import QuestionAnswerer
+from pipelines.work.worker.prepared_copies import PreparedCopies
 from pipelines.work.worker.prepared_files import PreparedFiles
 from pipelines.work.workspaces import Folders, ReusableFolder, restore
 
@@ -49,13 +50,15 @@ log = structlog.get_logger(__name__)
 class JobExecution:
     """Execution of jobs, one per process for all of its jobs."""
 
-    def __init__(self, config: WorkerConfig, transport: JobTransport, folders: Folders) -> None:
-        self.config, self.transport, self.folders = config, transport, folders
+    def __init__(
+        self, config: WorkerConfig, transport: JobTransport, folders: Folders, copies: PreparedCopies
+    ) -> None:
+        self.config, self.transport, self.folders, self.copies = config, transport, folders, copies
         self.asking = QuestionAnswerer(transport, folders, self._prepare)
         # Something could not be written: shown in /healthz until it can be again.
         self.no_space = False
         self._own_masker = Masker(config.secrets)
-        self._prepared = PreparedFiles(config.workspaces)
+        self._prepared = PreparedFiles(config.workspaces, copies)
 
     async def outcome(self, started: Started) -> Outcome:
         """The outcome of one job; whatever it left behind is stored. A full disk is an outcome, too: another attempt
@@ -68,6 +71,7 @@ class JobExecution:
             if not is_full(error):
                 raise
             self.no_space = True
+            self.copies.clear()
             log.error("no_space", job=started.orders.job_id, why=str(error))
             return failed("no_space", "The disk of this worker is full. Make room on it, then try again.")
 
@@ -229,7 +233,9 @@ class JobExecution:
         if made.problem:
             return failed(environment_preparation.FAILURE_TYPE, made.problem), Packed((), {}, None)
         folder = replace(folder, spec=made.apply_to(folder.spec))
-        outcome, packed = await self._run_handler(started, folder, sink, (GIT_FOLDER, *made.roots))
+        outcome, packed = await self._run_handler(
+            started, folder, sink, (attempt_repository.GIT, *made.files.roots)
+        )
         packed = environment_preparation.without_prepared_files(packed, made)
         packed = attempt_io.without_reports(folder.spec, packed, ready.files)
         return await repository.commit_results(ready, started.orders, folder.spec, outcome, packed)
@@ -241,8 +247,9 @@ class JobExecution:
             outcome = await HANDLERS[folder.spec.kind](folder.spec, sink)
             return await asyncio.to_thread(pack, folder.spec, outcome, folder.kept, but)
         spec, finder = folder.spec, self._finder(started)
-        present = await asyncio.to_thread(secret_files.file_stamps, spec.attempt.workspace) if finder else {}
-        stood = await asyncio.to_thread(repositories.heads, spec.attempt.workspace)
+        workspace = spec.attempt.workspace
+        present = await asyncio.to_thread(secret_files.file_stamps, workspace, but) if finder else {}
+        stood = await asyncio.to_thread(repositories.heads, workspace)
         reports = await asyncio.to_thread(attempt_io.report_stamps, spec)
         outcome = await HANDLERS[spec.kind](spec, sink)
         outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
@@ -325,6 +332,7 @@ class JobExecution:
         if picture is None:
             self.folders.remove(attempt)
             return
+        self._prepared.leave(packed.environment, attempt.workspace)
         for path in packed.apart:
             remove_path(attempt.workspace, path)
         self.folders.keep(task_id, ReusableFolder(attempt, picture.digest, picture.stamps))

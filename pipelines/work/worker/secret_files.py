@@ -3,7 +3,7 @@ I16)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +18,9 @@ MAX_NAMES = 3
 """Files that the outcome names."""
 
 
-def file_stamps(workspace: Path) -> dict[str, Stamp]:
-    """The files that lie there before the work starts. In a thread."""
-    return {str(path.relative_to(workspace)): stamp_of(info) for path, info in entries(workspace)}
+def file_stamps(workspace: Path, but: Collection[str] = ()) -> dict[str, Stamp]:
+    """The files that lie there before the work starts, `but` for these paths, which are not packed. In a thread."""
+    return {str(path.relative_to(workspace)): stamp_of(info) for path, info in entries(workspace, but)}
 
 
 def withhold_secrets(

@@ -10,6 +10,7 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.handler_io import Outcome
 from pipelines.work.transport.protocol import Started, TrialTransport
 from pipelines.work.worker.execution import JobExecution, unstorable
+from pipelines.work.worker.prepared_copies import PreparedCopies
 from pipelines.work.workspaces import Folders
 
 log = structlog.get_logger(__name__)
@@ -18,12 +19,12 @@ AFTER_ITS_TIMEOUT = 60.0
 """Seconds besides the station's own timeout, for what comes before and after its work."""
 
 
-async def run(trial: TrialTransport, config: WorkerConfig, folders: Folders) -> None:
+async def run(trial: TrialTransport, config: WorkerConfig, folders: Folders, copies: PreparedCopies) -> None:
     """Run a trial until it has ended, was cancelled, or took too long; never fails."""
     try:
         started = await trial.claim(config)
         if started is not None:
-            await _run(trial, started, JobExecution(config, trial, folders))
+            await _run(trial, started, JobExecution(config, trial, folders, copies))
             await asyncio.to_thread(_tidy, folders, started.orders.task_id)
     except Exception:
         log.exception("trial_failed")
