@@ -34,7 +34,13 @@ from pipelines.work.results.text import escaped
 from pipelines.work.spec.handler_io import ProcessLimits, Sink, Spec
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 from pipelines.work.worker.attempt_io import Packed
-from pipelines.work.worker.prepared_files import EnvironmentFiles, FolderState, PreparedFiles, added, read_folder_state
+from pipelines.work.worker.prepared_files import (
+    EnvironmentFiles,
+    FolderState,
+    PreparedFiles,
+    added,
+    read_folder_state,
+)
 
 SECONDS: Final = 1800.0
 SILENT_SECONDS: Final = 600.0

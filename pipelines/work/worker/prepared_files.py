@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from pipelines.work.measuring import PIECE
+from pipelines.work.file_measure import PIECE
 from pipelines.work.results.files import remove_path
 from pipelines.work.worker.prepared_copies import PreparedCopies, PreparedCopy, stamp_of, stamps_of
 from pipelines.work.workspace_folder.folders import remove
