@@ -176,7 +176,7 @@ async def test_a_program_may_go_on_while_it_is_asked_to_stop(
         "signal.signal(signal.SIGTERM, ended)\nprint('ready', flush=True)\ntime.sleep(60)\n"
     )
     made = station(attempt, isolation, program, ("inside.test", echo), arguments=[echo])
-    outcome = await command.run(replace(made, limits=ProcessLimits(total=1.5, grace=20)), sink)
+    outcome = await command.run(replace(made, limits=ProcessLimits(total=4, grace=20)), sink)
     assert sink.out.decode().split() == ["ready", "HELLO"], sink.err.decode()
     assert outcome["reason"] == "max_timeout"
 
