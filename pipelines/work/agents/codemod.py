@@ -368,10 +368,13 @@ def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...])
     return code in fine, output
 
 
-def count_findings(outputs: list[str]) -> str:
-    """Say what fixers count of findings: “12 findings before, 10 of them fixed.”; "" where none counts."""
+def count_findings(outputs: list[str], is_partial: bool) -> str:
+    """Say what fixers count of findings: “12 findings before, 10 of them fixed.”; "" where none counts. `is_partial`:
+    they looked for some rules of the linter alone, so what was there before nobody counted."""
     counts = [(int(total), int(fixed or 0)) for total, fixed in COUNTED.findall("\n".join(outputs))]
     before, fixed = sum(total for total, _ in counts), sum(fixed for _, fixed in counts)
+    if is_partial:
+        return f" {plural(fixed, 'finding', 'findings')} fixed." if fixed else ""
     return f" {plural(before, 'finding', 'findings')} before, {fixed} of them fixed." if before else ""
 
 
@@ -473,7 +476,8 @@ def main(arguments: list[str]) -> int:
         say("end", failed=True, text=text)
         return 1
     nothing = f"Nothing to fix. {HONEST} It ran {ran} and no file changed."
-    counted = count_findings(outputs)
+    is_partial = any(word.startswith("--select=") for argv, _fine in to_run for word in argv)
+    counted = count_findings(outputs, is_partial)
     say("end", text=(f"{HONEST} It ran {ran} and changed {files_changed}." if changed else nothing) + counted)
     return 0
 
