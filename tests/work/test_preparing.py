@@ -22,6 +22,7 @@ from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard, Resolve, resolve
 from pipelines.work.outgoing.special_purpose import of_private_network
 from pipelines.work.processes.isolation import Isolation, places, way_to
+from pipelines.work.results import repositories
 from pipelines.work.spec.preparation import Preparation
 from pipelines.work.worker import prepared_files
 from pipelines.work.worker.prepared_files import EnvironmentFiles, PreparedFiles
@@ -109,7 +110,7 @@ def with_ports(bench: Bench, tmp_path: Path) -> Isolation:
 
 def isolation_of(name: str, bench: Bench, tmp_path: Path) -> Isolation:
     bench.base.mkdir(parents=True, exist_ok=True)
-    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
+    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON)), repositories.SCRIPT]
     return asyncio.run(isolation_or_skip(name, places(readable, [], tmp_path), bench.base))
 
 
@@ -151,6 +152,7 @@ def test_it_is_prepared_once_and_from_the_cache_afterwards(
     facts = outcome_of(task, "first")["facts"]
     assert facts["git"]["paths"] == ["result.txt"], "what was prepared is no part of the change"
     assert facts["prepare"]["cached"] is False
+    assert [file["path"] for file in outcome_of(task, "first")["git"]["files"]] == ["result.txt"]
     assert outcome_of(task, "second")["facts"]["prepare"]["cached"] is True
     other = lines.task()
     assert "Prepared from the cache" in text_of(done(other, "first")), "another task of the repository, too"

@@ -3,7 +3,9 @@ and never read by us."""
 
 from __future__ import annotations
 
-from contextlib import closing
+import re
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 
 from dulwich.index import Index, index_entry_from_stat
@@ -13,9 +15,11 @@ from dulwich.repo import Repo
 
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.trees import Leaf
+from pipelines.work.results.files import FileRefused, write_anew
 from pipelines.work.workspace_folder import folders
 
 GIT = ".git"
+SPECIAL, ESCAPED = re.compile(r"[*?\[\\]"), r"\\\g<0>"
 HISTORY = 50
 """Commits of the history that come along."""
 
@@ -50,6 +54,15 @@ def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[st
             info = (workspace / path).lstat()
             index[path.encode()] = index_entry_from_stat(info, sha, mode=mode)
         index.write()
+
+
+def ignore(workspace: Path, paths: Iterable[str]) -> None:
+    """Let git ignore these paths, as what lies in them is no change: it would look through each of their files, and
+    list it as new. In a thread."""
+    lines = (f"/{SPECIAL.sub(ESCAPED, path)}\n" for path in paths if path.isprintable())
+    # The command that prepared could write here; where it did, git sees what it did
+    with suppress(FileRefused, OSError):
+        write_anew(workspace, f"{GIT}/info/exclude", "".join(lines).encode())
 
 
 def shallow_commits(mirror: Mirror, head: str) -> set[ObjectID]:

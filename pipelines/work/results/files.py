@@ -44,6 +44,22 @@ def remove_path(root: Path, relative: str) -> None:
         os.close(here)
 
 
+def write_anew(root: Path, relative: str, data: bytes) -> None:
+    """Write a new file in place of what stands below `root` under this name.
+
+    :raises FileRefused: a step of the way is a link, or missing; OSError"""
+    *folders, name = _parts(relative)
+    here = _walk(root, tuple(folders), of_folder=True)
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=here)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with os.fdopen(os.open(name, flags, 0o600, dir_fd=here), "wb") as file:
+            file.write(data)
+    finally:
+        os.close(here)
+
+
 def _remove_folder(name: str, inside: int) -> None:
     def unlocked(_function: object, _path: str, _error: object) -> None:
         """A folder that its owner may not write is left to whoever removes the whole attempt."""

@@ -233,9 +233,9 @@ class JobExecution:
         if made.problem:
             return failed(environment_preparation.FAILURE_TYPE, made.problem), Packed((), {}, None)
         folder = replace(folder, spec=made.apply_to(folder.spec))
-        outcome, packed = await self._run_handler(
-            started, folder, sink, (attempt_repository.GIT, *made.files.roots)
-        )
+        roots = made.files.roots
+        await asyncio.to_thread(attempt_repository.ignore, folder.spec.attempt.workspace, roots)
+        outcome, packed = await self._run_handler(started, folder, sink, (attempt_repository.GIT, *roots))
         packed = environment_preparation.without_prepared_files(packed, made)
         packed = attempt_io.without_reports(folder.spec, packed, ready.files)
         return await repository.commit_results(ready, started.orders, folder.spec, outcome, packed)
