@@ -165,6 +165,16 @@ RESUME_DUE_TIMES = """
     UPDATE pipelines_due due SET due_at = going.at, paused_at = NULL
     FROM unnest(%s::bigint[], %s::timestamptz[]) going(id, at) WHERE due.id = going.id"""
 
+# Lists and pages read these, and no due times
+PAUSE_DEADLINES = """
+    WITH visits AS (
+        UPDATE pipelines_gatevisit visit SET paused_at = due.paused_at FROM pipelines_due due
+        WHERE due.task_id = ANY(%s) AND visit.id = due.visit_id AND visit.due_at = due.due_at
+          AND visit.paused_at IS DISTINCT FROM due.paused_at)
+    UPDATE pipelines_task task SET paused_at = due.paused_at FROM pipelines_due due
+    WHERE due.task_id = task.id AND task.id = ANY(%s) AND due.kind = 'task'
+      AND task.paused_at IS DISTINCT FROM due.paused_at"""
+
 
 # Invariants
 

@@ -6,6 +6,7 @@ from pipelines.models.agents import Agent, AgentEvent
 from pipelines.models.audit import AdministrativeAct
 from pipelines.models.changes import SeenTree, ViewedFile
 from pipelines.models.comments import Comment
+from pipelines.models.deadlines import overdue, running_due_at
 from pipelines.models.deadlocks import Deadlock, Dependency
 from pipelines.models.drawings import Drawing
 from pipelines.models.escalations import Escalation, Incident
@@ -162,5 +163,7 @@ __all__ = [
     "WebhookSecret",
     "Word",
     "Worker",
+    "overdue",
+    "running_due_at",
     "with_display_status",
 ]

@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 
+from pipelines.models.deadlines import Deadline
 from pipelines.models.lines import Line
 from pipelines.models.people import User
 from pipelines.models.tasks import Task, Token
@@ -33,7 +34,7 @@ DUE_TIME = "due time"
 BY_DUE_TIME = "due time"
 
 
-class GateVisit(models.Model):
+class GateVisit(Deadline):
     """Opening of a gate for one token. All open ones of a token belong to one decision (`asked_by`)."""
 
     class State(models.TextChoices):
@@ -76,7 +77,6 @@ class GateVisit(models.Model):
         db_index=False,
     )
     opened_at = models.DateTimeField()
-    due_at = models.DateTimeField(null=True, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     overridden = models.BooleanField(
         default=False, help_text="An administrator approved it instead of the people it asks."
@@ -88,7 +88,7 @@ class GateVisit(models.Model):
                 fields=["token", "gate"],
                 condition=Q(state="open"),
                 # A board reads no visit to know what its columns have.
-                include=("position", "opened_at", "due_at"),
+                include=("position", "opened_at", "due_at", "paused_at"),
                 name="one_open_visit_of_token_and_gate",
             ),
             models.CheckConstraint(condition=Q(word__in=["", *Word.values]), name="gate_word_known"),

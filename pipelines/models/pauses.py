@@ -42,3 +42,9 @@ class Pause(models.Model):
         """Return the pauses under which a task is or was, whatever station they are for."""
         over = cls.objects.filter(Q(line=None) | Q(line=task.line_id), Q(task=None) | Q(task=task.pk))
         return over.filter(project=task.project_id)
+
+    @classmethod
+    def in_force_on(cls, line: Line) -> QuerySet[Pause]:
+        """Return the pauses over a line, its stations and its tasks, oldest first, with who paused it."""
+        over = cls.objects.filter(Q(line=None, task=None) | Q(line=line) | Q(task__line=line))
+        return over.filter(project=line.project_id, ended_at=None).select_related("by").order_by("since")

@@ -11,6 +11,7 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, V
 from django.db.models.lookups import Exact
 from django.utils.functional import cached_property
 
+from pipelines.models.deadlines import Deadline
 from pipelines.models.lines import Line, LineVersion
 from pipelines.models.people import Project
 
@@ -55,7 +56,7 @@ class Priority(models.TextChoices):
         return {"high": 0, "medium": 1, "low": 2}[self.value]
 
 
-class Task(models.Model):
+class Task(Deadline):
     """Task: a work item, numbered WI-{project}-{sequence}. Its status and counters are derived: a fold of its
     events."""
 
@@ -81,7 +82,6 @@ class Task(models.Model):
     )
     priority = models.CharField(max_length=6, choices=Priority.choices, default=Priority.MEDIUM)
     labels = ArrayField(models.CharField(max_length=100), default=list, blank=True)
-    due_at = models.DateTimeField(null=True, blank=True)
     # Terminal is final: new work from an item that has ended is a new one, linked to it (law §8, AEEF E13).
     follows = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="followed_by")
     # Of a retry: the visit of the followed task that it repeats, whose files it begins with (law §12).

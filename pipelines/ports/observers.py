@@ -33,11 +33,11 @@ class GateOpened:
 
 @dataclass(frozen=True)
 class GateDueMoved:
-    """The due time of an open gate visit is another one, since a pause is over."""
+    """The due time of a gate visit is another one, or its clock stands still (None): a pause began or is over."""
 
     visit_id: uuid.UUID
     task_id: int
-    due_at: datetime
+    due_at: datetime | None
 
 
 @dataclass(frozen=True)

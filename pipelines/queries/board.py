@@ -75,6 +75,7 @@ class Card:
     needed: int = 1
     due: datetime | None = None
     late: bool = False
+    paused: bool = False
     branches: tuple[int, int] | None = None  # alive, all
     elapsed: float = 0  # seconds since `since`
     spending: Spending = NOTHING  # of the whole task, where a station of its version may cost
@@ -108,6 +109,7 @@ class Column:
     worst: int = 0
     collapsed: bool = False
     stale: bool = False  # only in an earlier version
+    paused: bool = False
 
     @property
     def more(self) -> int:
@@ -281,16 +283,16 @@ def _expected(station: Station | None) -> float | None:
 def _fill_gate_fields(card: Card, visits: list[GateVisit], parsed: ParsedLine) -> None:
     first = visits[0]
     gate = parsed.gates_by_key.get(first.gate)
-    card.gate, card.visit, card.due = first.gate, first, first.due_at
+    card.gate, card.visit, card.due = first.gate, first, first.running_due_at
     card.since = first.opened_at
     card.needed = with_extra_votes(gate.approval, first.producers).min_votes if gate else 1
-    card.expected = (first.due_at - first.opened_at).total_seconds() if first.due_at else None
+    card.expected = (card.due - first.opened_at).total_seconds() if card.due else None
 
 
 def _late(card: Card, now: datetime) -> bool:
     if card.due:
         return now > card.due
-    if card.task.due_at and now > card.task.due_at:
+    if card.task.running_due_at and now > card.task.running_due_at:
         return True
     return bool(card.runs and card.expected and card.elapsed > card.expected)
 

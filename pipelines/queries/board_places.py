@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.models import WAITING_FOR_INPUT, Job, Line, Purpose, Status, Task
+from pipelines.models import WAITING_FOR_INPUT, Job, Line, Purpose, Status, Task, running_due_at
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries import versions
 from pipelines.queries.statements import BOARD_PLACES
@@ -72,7 +72,7 @@ def places(
     those of `statuses` (None: any) or, with `late`, among those that are late."""
     # Without their order, which would be sorted for nothing inside of the other statement
     chosen, parameters = (
-        tasks.order_by().values_list("pk", "seq", "due_at", "pinned_id").query.sql_with_params()
+        tasks.order_by().values_list("pk", "seq", running_due_at(), "pinned_id").query.sql_with_params()
     )
     names = {f"of_{number}": value for number, value in enumerate(parameters)}
     sql = BOARD_PLACES.format(

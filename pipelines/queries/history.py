@@ -170,6 +170,14 @@ def _voter_words(who: str, stands_for: str | None, chat: str | None) -> str:
     return f"{name} (in the chat {chat})" if chat else name
 
 
+OF_TASK = {
+    "task.cancelled": ("cancelled", "danger"),
+    "task.paused": ("paused", "waiting"),
+    "task.resumed": ("resumed", ""),
+}
+"""Verb and tone of what somebody does to a whole task, by the kind of its event."""
+
+
 def _remark(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
     data = event.data
     station = station_name(line, event.source)
@@ -204,12 +212,14 @@ def _remark(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> Time
         case "signal.ignored":
             words = {"station": station, "verdict": ", ".join(map(str, data.get("verdicts", ())))}
             return _dot(event, "{station} gave an unknown signal: {verdict}".format(**words))
-        case "task.cancelled":
-            return _dot(
-                event,
-                _with(f"{who.name} cancelled the task", data.get("reason")),
-                "danger",
+        case kind if kind in OF_TASK:
+            verb, tone = OF_TASK[kind]
+            subject = (
+                station_name(line, data["station"])
+                if "station" in data
+                else f"the {data.get('scope', 'task')}"
             )
+            return _dot(event, _with(f"{who.name} {verb} {subject}", data.get("reason")), tone)
         case "evaluation.asked" | "evaluation.answered":
             return _dot(
                 event, _question_words(data) if "question" in data else _answer_words(data["answer"], who)
@@ -304,6 +314,7 @@ def _cause(wait: dict[str, object]) -> str:
 
 
 _HOLD_TEXTS = {
+    "paused": "%(station)s waits until it is resumed",
     "missing": "%(station)s is held: something is missing",
     "deadlock": "%(station)s is held by a deadlock",
     "failed": "%(station)s is held: a task that it waits for failed or was cancelled",

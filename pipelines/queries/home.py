@@ -32,6 +32,7 @@ from pipelines.models import (
     Task,
     Token,
     User,
+    overdue,
     with_display_status,
 )
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
@@ -251,10 +252,9 @@ def troubled_positions(
     projects: Iterable[Project], now: datetime, but: Collection[int]
 ) -> list[TroubledPosition]:
     """Return positions that are stuck, held or late, the longest first. `but`: ids of tasks listed elsewhere."""
-    overdue_visits = GateVisit.objects.filter(
-        token=OuterRef("pk"), state=GateVisit.State.OPEN, due_at__lt=now
-    )
-    bad = Q(status__in=(Status.STUCK, Status.HELD)) | Q(task__due_at__lt=now) | Q(Exists(overdue_visits))
+    overdue_visits = GateVisit.objects.filter(overdue(now), token=OuterRef("pk"), state=GateVisit.State.OPEN)
+    on_hold = Q(status=Status.HELD) & ~Q(wait__has_key="paused")
+    bad = Q(status=Status.STUCK) | on_hold | overdue(now, "task__") | Q(Exists(overdue_visits))
     alive = Token.objects.filter(bad, task__project__in=list(projects), forked=False).exclude(
         status__in=ENDED
     )
@@ -270,7 +270,10 @@ def troubled_positions(
     return [
         TroubledPosition(
             token,
-            min((due for due in (token.gate_due, token.task.due_at) if due and due < now), default=None),
+            min(
+                (due for due in (token.gate_due, token.task.running_due_at) if due and due < now),
+                default=None,
+            ),
             wait_sentence(token, versions.by_id(token.task.pinned_id), summaries.get(token.pk, "")),
         )
         for token in tokens

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from pipelines.models import Line, Project, Status, Task
 from pipelines.models.plumbing.compiled_queries import array_field, compiled, fetch
+from pipelines.queries.pauses import is_paused
 from pipelines.queries.statements import HOME_TIMES
 from pipelines.queries.tasks import WAITING
 from pipelines.queries.unmerged import unmerged_condition
@@ -123,7 +124,7 @@ def _live(projects: Any) -> QuerySet[Line, tuple[int, datetime | None]]:
 @compiled(lines=array_field())
 def _displayed_lines(lines: Any) -> QuerySet[Line]:
     read = Line.objects.filter(pk__among=lines, live__isnull=False, archived_at=None).select_related("live")
-    return read.only("key", "name", "project", "live__number")
+    return read.only("key", "name", "project", "live__number").annotate(is_paused=is_paused())
 
 
 def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:

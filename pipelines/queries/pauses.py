@@ -1,20 +1,22 @@
-"""Pauses in force over a task or a line, for pages (law §17)."""
+"""Pauses in force over a task, a line or a project, for pages (law §17)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
-from pipelines.models import Line, Pause
+from pipelines.models import Pause, Project
+from pipelines.queries.board import Column
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 
 
 @dataclass(frozen=True)
 class PauseView:
-    """A pause as a page shows it. `subject`: what is paused, in words; `own`: it is of this page's subject alone."""
+    """A pause as a page shows it. `subject`: what is paused, in words; `own`: the page's subject, or a part of it, so
+    that it is resumed there."""
 
     row: Pause
     subject: str
@@ -26,13 +28,37 @@ def over_task(rows: Iterable[Pause], line: ParsedLine) -> list[PauseView]:
     return [PauseView(row, _subject(row, line), row.task_id is not None) for row in rows]
 
 
-def over_line(line: Line, document: ParsedLine | None) -> list[PauseView]:
-    """Return the pauses of a line, its stations and its project."""
-    rows = Pause.objects.filter(
-        Q(line=None) | Q(line=line), project=line.project_id, task=None, ended_at=None
-    )
-    rows = rows.select_related("by").order_by("since")
-    return [PauseView(row, _subject(row, document), row.line_id is not None) for row in rows]
+def over_line(rows: Iterable[Pause], line: ParsedLine | None) -> list[PauseView]:
+    """Return the pauses of a line, its stations and its project, of all that are in force on it."""
+    return [
+        PauseView(row, _subject(row, line), row.line_id is not None) for row in rows if row.task_id is None
+    ]
+
+
+def over_project(project: Project) -> list[PauseView]:
+    rows = project.pauses.filter(line=None, task=None, ended_at=None).select_related("by")
+    return [PauseView(row, "The project", True) for row in rows]
+
+
+def is_paused() -> Exists:
+    """Return whether a line, or the project of it, is paused as a whole."""
+    scope = Q(line=OuterRef("pk")) | Q(line=None, project=OuterRef("project"))
+    return Exists(Pause.objects.filter(scope, task=None, station="", ended_at=None))
+
+
+def paused_stations(rows: Iterable[Pause]) -> set[str]:
+    """Return the keys of the stations that are paused by themselves."""
+    return {row.station for row in rows if row.station}
+
+
+def mark(columns: Iterable[Column], rows: Sequence[Pause]) -> None:
+    """Mark the cards that are under one of these pauses, and the columns of paused stations."""
+    tasks, stations = {row.task_id for row in rows if row.task_id}, paused_stations(rows)
+    line_paused = any(row.task_id is None and not row.station for row in rows)
+    for column in columns:
+        column.paused = column.shape == "station" and column.key.partition(":")[2] in stations
+        for card in column.cards:
+            card.paused = line_paused or card.task.pk in tasks or card.token.station in stations
 
 
 def _subject(row: Pause, line: ParsedLine | None) -> str:

@@ -86,7 +86,8 @@ BOARD_PLACES = """
         ) AS last ON true
         WHERE t.status = '{running}'
         UNION ALL (
-        SELECT DISTINCT ON (t.id) t.*, NULL, NULL::timestamptz, visit.gate, visit.opened_at, visit.due_at
+        SELECT DISTINCT ON (t.id) t.*, NULL, NULL::timestamptz, visit.gate, visit.opened_at,
+          CASE WHEN visit.paused_at IS NULL OR visit.paused_at >= visit.due_at THEN visit.due_at END
         FROM chosen t LEFT JOIN pipelines_gatevisit visit ON visit.token_id = t.id AND visit.state = 'open'
         WHERE t.status = '{review}' ORDER BY t.id, visit.position)
         UNION ALL

@@ -21,11 +21,13 @@ from pipelines.models import (
     Status,
     Task,
     User,
+    overdue,
     with_display_status,
 )
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.queries.dates import EVER, DateRange
 from pipelines.queries.line_filter import line_condition
+from pipelines.queries.pauses import is_paused
 from pipelines.queries.task_search import NEWEST, OLDEST, search_ids
 from pipelines.queries.unmerged import unmerged_among
 
@@ -168,8 +170,8 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
 
 def late_condition() -> Q:
     """Open tasks past their due time, or at a gate past its."""
-    overdue_visits = GateVisit.objects.filter(state=GateVisit.State.OPEN, due_at__lt=Now()).order_by()
-    passed = Task.objects.filter(ended_at__isnull=True, due_at__lt=Now()).order_by()
+    overdue_visits = GateVisit.objects.filter(overdue(Now()), state=GateVisit.State.OPEN).order_by()
+    passed = Task.objects.filter(overdue(Now()), ended_at__isnull=True).order_by()
     # Each part by an index of what has a due time; with OR every open task is read.
     either = passed.values("pk").union(overdue_visits.values("task"), all=True)
     return Q(ended_at__isnull=True, pk__in=either)
@@ -214,9 +216,13 @@ def _by_status(lines: Collection[int], statuses: Collection[str]) -> dict[tuple[
 
 
 def lines_with_counts(project: Project) -> list[Line]:
-    """Return the lines with `open_count`, `stuck_count` and `review_count` of each, those that are archived
-    last. Tasks that have ended are not read."""
-    lines = Line.objects.filter(project=project).select_related("live", "draft_by")
+    """Return the lines with `open_count`, `stuck_count`, `review_count` and `is_paused` of each, those that are
+    archived last. Tasks that have ended are not read."""
+    lines = (
+        Line.objects.filter(project=project)
+        .select_related("live", "draft_by")
+        .annotate(is_paused=is_paused())
+    )
     ordered_lines = lines.defer("draft", "draft_text").order_by(
         F("archived_at").asc(nulls_first=True), "name", "key"
     )

@@ -22,7 +22,7 @@ CARD = """
     <div class="task-card-name"><span>{name}</span>{again}</div>
     <a class="task-card-title" id="card-{token}" href="{address}">{title}</a>
     <div class="row between row-nowrap">
-      <span class="row row-4">{status} {late}</span>
+      <span class="row row-4">{status} {paused} {late}</span>
       <span class="strong numbers">{since} {expected}</span>
     </div>
     {more}{foot}{branches}
@@ -55,6 +55,9 @@ def _card_html(context: Context, card: Any) -> SafeString:
         status=_status_html(card),
         late=format_html('<span class="state tone-attention">{} {}</span>', icon("late", 14), "late")
         if card.late
+        else NOTHING,
+        paused=format_html('<span class="state tone-attention">{} {}</span>', icon("pause", 14), "paused")
+        if card.paused
         else NOTHING,
         since=elapsed(card.since),
         expected=format_html('<span class="muted">/ {}</span>', duration(card.expected)) if runs else NOTHING,
@@ -92,6 +95,11 @@ def _gate_foot_html(card: Any) -> SafeString:
     have = {"n": card.votes, "m": card.needed}
     words = "{n} of {m} approvals".format(**have) if card.needed > 1 else "needs 1 approval"
     approvals = format_html(FOOT, "", format_html(SIGN, icon("actor-person", 12), words))
+    if left := card.visit.due_after_pause:
+        words = f"{duration(left.total_seconds())} left after the pause"
+        return format_html(
+            "{}{}", approvals, format_html(FOOT, "", format_html(SIGN, icon("pause", 12), words))
+        )
     if not card.due:
         return approvals
     if card.late:

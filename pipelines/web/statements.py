@@ -73,7 +73,8 @@ INSTALLATION_METRICS: Final = """
             WHERE member ->> 'key' = queued.station), '') AS labels
         FROM queued JOIN pipelines_lineversion version ON version.id = queued.pinned_id),
     gate AS (
-        SELECT count(*) AS visits, count(*) FILTER (WHERE due_at < statement_timestamp()) AS overdue,
+        SELECT count(*) AS visits,
+               count(*) FILTER (WHERE due_at < coalesce(paused_at, statement_timestamp())) AS overdue,
                min(opened_at) AS since
         FROM pipelines_gatevisit WHERE state = 'open'),
     worker AS (

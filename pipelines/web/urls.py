@@ -157,6 +157,8 @@ urlpatterns = [
     path(f"{IN}settings/secrets/<int:value>/delete/", stored_values.delete, name="project-secret-delete"),
     # Lines
     path(f"{IN}lines/", lines.lines, name="lines"),
+    path(f"{IN}pause/", pausing.pause_project, name="project-pause"),
+    path(f"{IN}resume/", pausing.resume_project, name="project-resume"),
     path(f"{IN}lines-new/", lines.new_line, name="lines-new"),
     path(LINE, lines.overview, name="line"),
     path(f"{LINE}edit/", edit.edit, name="line-edit"),

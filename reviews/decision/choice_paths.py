@@ -12,7 +12,8 @@ from pipelines.queries.versions import parsed
 from pipelines.routing.analysis.lint.transitions import edge_of
 from pipelines.routing.document.line import ParsedLine
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of_version
-from pipelines.web.tasks.task_path import NOT, TAKEN, PlaceMark, TaskPath, edges_of
+from pipelines.web.lines.marks import NOT, TAKEN, PlaceMark, TaskPath
+from pipelines.web.tasks.task_path import edges_of
 from reviews.decision.consequences import VoteOption
 
 ENDS = {"completed": "ok", "failed": "danger", "cancelled": TAKEN}

@@ -70,7 +70,8 @@ def update_places(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> 
     if over:
         send([Statement(DELETE_PLACES, [over])])
     for moved in (event for event in batch if isinstance(event, GateDueMoved)):
-        AskedPlace.objects.filter(visit=moved.visit_id).update(order_at=moved.due_at)
+        visit = GateVisit.objects.only("opened_at").get(pk=moved.visit_id)
+        AskedPlace.objects.filter(visit=visit).update(order_at=order_at(moved.due_at, visit.opened_at))
 
 
 def places_of(visit: GateVisit) -> list[AskedPlace]:
@@ -94,7 +95,7 @@ def places_of(visit: GateVisit) -> list[AskedPlace]:
             requester_id=visit.task.requester_id,
             barred=barred,
             opened_at=visit.opened_at,
-            order_at=order_at(visit.due_at, visit.opened_at),
+            order_at=order_at(visit.running_due_at, visit.opened_at),
         )
         for number, (kind, name) in enumerate(candidates)
     ]

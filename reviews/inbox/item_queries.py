@@ -152,7 +152,7 @@ def _gate(visit: GateVisit) -> InboxItem:
         visit.opened_at,
         Status.AWAITING_REVIEW,
         visit.token_version,
-        visit.due_at,
+        visit.running_due_at,
         "gate",
         "manual",
         votes=_votes(visit.round, have, need),

@@ -44,7 +44,7 @@ PAGE = 25
 """More than a screen; what comes next is fetched as the list is scrolled."""
 CLOSED = ("info", "", "", "muted")
 """How a row looks that was closed without a decision, as `decision.consequences.LOOKS` has it for a word."""
-READ = ("gate", "state", "word", "round", "producers", "overridden", "opened_at", "due_at", "decided_at",
+READ = ("gate", "state", "word", "round", "producers", "overridden", "opened_at", "due_at", "paused_at", "decided_at",
         "task__project", "task__number", "task__title", "task__requester", "task__requested_by", "task__requesters",
         "asked_by__pinned", "job__reported_by")  # fmt: skip
 
@@ -375,7 +375,7 @@ def _item(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) 
         at=at,
         icon="manual" if is_open else icon,
         tone="attention" if is_open else tone,
-        due_at=visit.due_at if is_open else None,
+        due_at=visit.running_due_at if is_open else None,
         round=visit.round,
         votes=_votes(visit),
         note=by_rule_phrase(line, rule["id"]) if rule else "",

@@ -65,7 +65,17 @@ class Lookups:
 def _visits(visits: Any) -> QuerySet[GateVisit, GateVisit]:
     """Return the visits with no more than whom they ask depends on, and what is reported of them."""
     visit_rows = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")
-    needed = ("task_id", "gate", "state", "producers", "opened_at", "due_at", "job_id", "asked_by_id")
+    needed = (
+        "task_id",
+        "gate",
+        "state",
+        "producers",
+        "opened_at",
+        "due_at",
+        "paused_at",
+        "job_id",
+        "asked_by_id",
+    )
     of_task = ("task__project_id", "task__line_id", "task__requester_id", "task__requesters")
     return visit_rows.only(*needed, *of_task, "job__reported_by", "asked_by__pinned_id").order_by(
         "task_id", "position"

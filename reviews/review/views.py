@@ -220,7 +220,7 @@ def _redirect_to_next(request: SignedInRequest, visit: GateVisit) -> HttpRespons
     """Go to the review after this one in the list of what asks this person, else to the first of what is left, else to
     the task, which moves."""
     selection = review_list(request, NEEDS_ME)
-    at = visit.opened_at if selection.sort else order_at(visit.due_at, visit.opened_at)
+    at = visit.opened_at if selection.sort else order_at(visit.running_due_at, visit.opened_at)
     within, places = replace(selection.to_filter, reader=request.user.pk), seats_across_projects(request.user)
     left = decidable_visits(request.user, within, 1, (at, visit.pk), places) or decidable_visits(
         request.user, within, 1, None, places

@@ -74,7 +74,10 @@ def test_what_is_queued_waits_until_it_is_resumed(world: World, which: str) -> N
     assert world.status(other) == ("held" if which == "project" else "queued")
     resume(world, scope)
     assert (world.status(task), world.status(other)) == ("queued", "queued")
-    assert [world.kinds(task)[-4:]][0] == ["token.waits", "task.paused", "token.released", "task.resumed"]
+    assert world.kinds(task)[-4:] == ["token.waits", "task.paused", "token.released", "task.resumed"]
+    event = task.events.get(kind="task.resumed")
+    assert (event.actor, event.data["scope"]) == (f"person:{world.operator.pk}", which)
+    assert event.data.get("station") == ("build" if which == "station" else None)
     assert engine.start(world.job(task).pk, world.claim()) is not None
     assert check() == []
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import partial
+from typing import cast
 
 import pytest
+from django.utils import timezone
 
 from pipelines import engine
 from pipelines.engine import PauseScope
 from pipelines.engine.core.errors import Conflict
 from pipelines.engine.invariants import check
-from pipelines.models import Due, LineVersion, Pause, Task
+from pipelines.models import Due, Lease, LineVersion, Pause, Task
 from pipelines.work.scheduler import timers
 from tests.engine.test_pauses import line
 from tests.engine.test_races import at_once
@@ -32,7 +35,7 @@ def world(transactional_db: None) -> World:
 
 
 def resumed(world: World, version: LineVersion) -> None:
-    engine.resume(PauseScope(world.project, version.line), user=world.admin)
+    resuming(world, version)()
     timers.run_due()
     assert not Due.objects.filter(paused_at__isnull=False).exists()
 
@@ -40,6 +43,10 @@ def resumed(world: World, version: LineVersion) -> None:
 def pausing(world: World, version: LineVersion, stops: bool = False) -> Callable[[], Pause]:
     scope = PauseScope(world.project, version.line)
     return partial(engine.pause, scope, user=world.operator, stops=stops)
+
+
+def resuming(world: World, version: LineVersion) -> Callable[[], None]:
+    return partial(engine.resume, PauseScope(world.project, version.line), user=world.admin)
 
 
 def against_a_claim(world: World, version: LineVersion) -> Task:
@@ -105,20 +112,103 @@ def resumed_before_its_tasks_were_paused(world: World, version: LineVersion) -> 
     """Two workers do the due times of both at once, in whatever order."""
     task = world.start(version)
     pausing(world, version)()
-    engine.resume(PauseScope(world.project, version.line), user=world.admin)
+    resuming(world, version)()
     at_once([timers.run_due, timers.run_due])
     timers.run_due()
     assert world.status(task) == "queued"
     return task
 
 
+def against_a_vote(world: World, version: LineVersion) -> Task:
+    """People decide under a pause, too; what follows waits."""
+    task = world.start(version)
+    world.report(task)
+    at_once([partial(world.vote, task), pausing(world, version)])
+    timers.run_due()
+    assert world.at(task) == ["rest"]
+    assert Due.objects.filter(task=task, kind="wait", paused_at=None).count() == 0
+    resumed(world, version)
+    assert (world.status(task), Due.objects.filter(task=task, kind="wait").count()) == ("running", 1)
+    return task
+
+
+def resumed_against_a_vote(world: World, version: LineVersion) -> Task:
+    task = world.start(version)
+    world.report(task)
+    pausing(world, version)()
+    timers.run_due()
+    at_once([partial(world.vote, task), resuming(world, version)])
+    timers.run_due()
+    assert (world.at(task), world.status(task)) == (["rest"], "running")
+    assert Due.objects.get(task=task, kind="wait").paused_at is None
+    return task
+
+
+def against_a_killed_worker(world: World, version: LineVersion) -> Task:
+    """Its lease is lost, or the pause takes the work back first."""
+    task = world.start(version)
+    report = world.report_of(world.started(task))
+    world.expire(task)
+    assert report.lease is not None
+    lose = partial(engine.expire_lease, report.job_id, report.attempt, report.lease)
+    at_once([lose, pausing(world, version, stops=True)])
+    timers.run_due()
+    assert (world.status(task), Lease.objects.filter(job__task=task).count()) == ("held", 0)
+    resumed(world, version)
+    assert world.status(task) == "queued"
+    assert engine.report([report])[0].status == "ignored"
+    return task
+
+
+def against_a_start(world: World, version: LineVersion) -> Task:
+    """A new task sees the pause, or is told."""
+    task, _paused = at_once([partial(world.start, version), pausing(world, version)])
+    timers.run_due()
+    assert world.status(task) == "held"
+    resumed(world, version)
+    assert world.status(task) == "queued"
+    return cast("Task", task)
+
+
+def resumed_against_a_start(world: World, version: LineVersion) -> Task:
+    pausing(world, version)()
+    task, _resumed = at_once([partial(world.start, version), resuming(world, version)])
+    timers.run_due()
+    assert world.status(task) == "queued"
+    return cast("Task", task)
+
+
+def times_move_by_the_length(world: World, version: LineVersion) -> Task:
+    """To the microsecond, however the workers that do what is due meet whoever pauses and resumes."""
+    task = world.start(version, due_at=timezone.now() + timedelta(hours=3))
+    world.report(task)
+    before = due_times(task)
+    at_once([pausing(world, version), timers.run_due, timers.run_due])
+    at_once([resuming(world, version), timers.run_due, timers.run_due])
+    at_once([timers.run_due, timers.run_due])
+    row = Pause.objects.latest("since")
+    assert row.ended_at is not None
+    assert due_times(task) == {kind: at + (row.ended_at - row.since) for kind, at in before.items()}
+    return task
+
+
+def due_times(task: Task) -> dict[str, datetime]:
+    return {due.kind: due.due_at for due in Due.objects.filter(task=task)}
+
+
 RACES: tuple[Race, ...] = (
     against_a_claim,
     against_a_report,
     against_the_time_of_a_gate,
+    against_a_vote,
+    against_a_killed_worker,
+    against_a_start,
     against_a_pause,
     two_resume,
+    resumed_against_a_vote,
+    resumed_against_a_start,
     resumed_before_its_tasks_were_paused,
+    times_move_by_the_length,
 )
 
 

@@ -60,7 +60,7 @@ def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
     if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not takes(claim, task, job):
         return False
     # law §17: a pause that was made since the job was queued holds it now, before its due time does.
-    if not asks and (pauses := batch.pauses_at(task.pk, token.station)):
+    if not asks and batch.pauses and (pauses := batch.pauses_at(task.pk, token.station)):
         for pause in pauses:
             hold_besides(batch, task, token, ENGINE, pause.wait)
         return False

@@ -24,7 +24,8 @@ from pipelines.ports import audit
 from pipelines.routing.decide.holds import PAUSED, Wait
 
 PAUSE, RESUME_PAUSED = "pause", "unpause"
-"""Kinds of due times: at once, for each task of the scope; their key is the id of the pause and who did it."""
+"""Kinds of due times: at once, for each task of the scope; their key has the id of the pause, who did it, and of
+what."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _pause(scope: PauseScope, user: User, reason: str, stops: bool) -> Pause:
         since=at,
     )
     _record("work.paused", scope, user, at, reason=reason, stops=stops)
-    _wake(scope, PAUSE, at, f"{row.pk}|{Actor.person(user)}")
+    _wake(scope, PAUSE, at, row.pk, user)
     return row
 
 
@@ -93,7 +94,7 @@ def _resume(scope: PauseScope, user: User) -> None:
     row.ended_at = at
     row.save(update_fields=["ended_at"])
     _record("work.resumed", scope, user, at, since=row.since.isoformat())
-    _wake(scope, RESUME_PAUSED, at, f"{row.pk}|{Actor.person(user)}")
+    _wake(scope, RESUME_PAUSED, at, row.pk, user)
 
 
 def _locked(scope: PauseScope) -> tuple[datetime, Pause | None]:
@@ -108,12 +109,12 @@ def _record(kind: str, scope: PauseScope, user: User, at: datetime, **data: Any)
     audit.record(kind, by=user, at=at, project=scope.project, about=scope.name, name=scope.title, **data)
 
 
-def _wake(scope: PauseScope, kind: str, at: datetime, key: str) -> None:
+def _wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, user: User) -> None:
     execute(
         WAKE_SCOPE,
         {
             "kind": kind,
-            "key": key,
+            "key": f"{pause_id}|{Actor.person(user)}|{scope.name.partition(':')[0]}|{scope.station}",
             "at": at,
             "project": scope.project.pk,
             "line": scope.line.pk if scope.line else None,
@@ -133,7 +134,7 @@ def pause_task(batch: Batch, due: Due) -> None:
         for token in batch.living(task):
             _hold(batch, task, token, pause, actor)
     stopped_clocks.stop(batch, batch.dues.values(), [pause])
-    batch.event(task, "task.paused", actor, pause=pause.id, reason=pause.reason)
+    _tell(batch, task, "task.paused", due, reason=pause.reason)
     batch.flush()
 
 
@@ -142,7 +143,13 @@ def _pause_id(due: Due) -> int:
 
 
 def _actor(due: Due) -> str:
-    return due.key.partition("|")[2]
+    return due.key.split("|")[1]
+
+
+def _tell(batch: Batch, task: Task, kind: str, due: Due, **data: Any) -> None:
+    _pause, actor, scope, station = due.key.split("|")
+    data |= {"station": station} if station else {}
+    batch.event(task, kind, actor, pause=_pause_id(due), scope=scope, **data)
 
 
 def _hold(batch: Batch, task: Task, token: Token, pause: PauseSpan, actor: Actor | str) -> None:
@@ -171,7 +178,7 @@ def resume_task(batch: Batch, due: Due) -> None:
     for token in batch.living(task):
         let_go(batch, task, token, actor, over)
     moved = stopped_clocks.go_on(batch, task)
-    batch.event(task, "task.resumed", actor, pause=pause_id, moved=moved)
+    _tell(batch, task, "task.resumed", due, moved=moved)
     batch.flush()
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from pipelines.engine.core.clocks import is_paused
 from pipelines.engine.core.locked_tasks import LockedTasks
+from pipelines.engine.statements import PAUSE_DEADLINES
 from pipelines.models import ENDED, Due, Job
+from pipelines.models.plumbing.compiled_queries import execute
 
 
 def write(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> None:
@@ -20,6 +22,8 @@ def write(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> Non
         if is_paused(batch, due):
             due.paused_at = batch.now
     Due.objects.bulk_create(pending, ignore_conflicts=True)
+    if paused := [due.task_id for due in pending if due.paused_at]:
+        execute(PAUSE_DEADLINES, [paused, paused])
 
 
 def _is_over(batch: LockedTasks, due: Due) -> bool:

@@ -75,7 +75,7 @@ def _holds(batch: Batch, task: Task, station: str) -> Wait:
     """The `wait` for work that would start now: dependencies that are not completed, and open escalations whose action
     `block` is in force, and pauses; empty if nothing holds it."""
     others = batch.unmet.get(task.pk)
-    pauses = [pause.wait for pause in batch.pauses_at(task.pk, station)]
+    pauses = [pause.wait for pause in batch.pauses_at(task.pk, station)] if batch.pauses else []
     return nest_holds([*([dependency_hold(others)] if others else []), *_blocks(task), *pauses])
 
 

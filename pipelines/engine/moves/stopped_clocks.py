@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.clocks import ESCALATION_DUE, TASK_DUE, covering, is_paused
 from pipelines.engine.core.pause_span import PauseSpan
-from pipelines.engine.statements import PAUSE_DUE_TIMES, RESUME_DUE_TIMES
+from pipelines.engine.statements import PAUSE_DEADLINES, PAUSE_DUE_TIMES, RESUME_DUE_TIMES
 from pipelines.models import Due, Escalation, GateVisit, Task
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import observers
@@ -23,6 +23,7 @@ def stop(batch: Batch, dues: Iterable[Due], pauses: Collection[PauseSpan]) -> No
             stopped.append(due)
     if stopped:
         execute(PAUSE_DUE_TIMES, [[due.pk for due in stopped], [due.paused_at for due in stopped]])
+        _show(batch, stopped)
 
 
 def go_on(batch: Batch, task: Task) -> dict[str, str]:
@@ -38,7 +39,16 @@ def go_on(batch: Batch, task: Task) -> dict[str, str]:
         due.due_at += shift
         moved[f"{due.kind}:{due.key}" if due.key else due.kind] = due.due_at.isoformat()
     execute(RESUME_DUE_TIMES, [[due.pk for due in going], [due.due_at for due in going]])
+    _show(batch, going)
     return moved
+
+
+def _show(batch: Batch, dues: Collection[Due]) -> None:
+    """Write to tasks and gate visits whether their clocks stand still, and tell those that list them."""
+    tasks = list({due.task_id for due in dues})
+    execute(PAUSE_DEADLINES, [tasks, tasks])
+    for visit in GateVisit.objects.filter(pk__in={due.visit_id for due in dues if due.visit_id}):
+        batch.emit(observers.GateDueMoved(visit.pk, visit.task_id, visit.running_due_at))
 
 
 def covered(due: Due, pauses: Sequence[PauseSpan]) -> timedelta:
@@ -61,7 +71,6 @@ def _move_subject(batch: Batch, task: Task, due: Due, shift: timedelta) -> None:
         if visit.due_at == due.due_at:
             visit.due_at += shift
             visit.save(update_fields=["due_at"])
-            batch.emit(observers.GateDueMoved(visit.pk, task.pk, visit.due_at))
     elif due.kind == ESCALATION_DUE:
         for row in Escalation.objects.filter(pk=due.key, due_at__isnull=False):
             row.due_at = _later(row.due_at, shift)

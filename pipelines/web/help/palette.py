@@ -96,6 +96,7 @@ OF_PROJECT = (
     Command("Groups", "project-groups", "actor-people", "team group", "admin"),
     Command("Working time", "project-working-time", "clock", "calendar public holidays", "settings"),
     Command("Audit log", "project-audit", also="who changed what history", may="admin"),
+    Command("Pause or resume the project", "lines", "pause", "freeze stop hold halt", "settings", "#open=pause"),
     Command("Tasks", "tasks", "tasks", may="view"),
     Command("Lines", "lines", "lines", may="view"),
     Command("Triggers", "project-triggers", "schedule", "schedules automation", "view"),

@@ -23,11 +23,12 @@ from pipelines.formats.foreign.known_systems import systems, written_systems
 from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
-from pipelines.models import Delivery, Line, Project, Repository, Status
+from pipelines.models import Delivery, Line, Pause, Project, Repository, Status
 from pipelines.people.repositories import proposal_of
 from pipelines.queries import line_stats, unclaimable_jobs
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
+from pipelines.queries.pauses import over_line, over_project, paused_stations
 from pipelines.queries.workers import network_gaps
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.basics.keys import free_key
@@ -38,6 +39,7 @@ from pipelines.web.lines.document_paths import path_text
 from pipelines.web.lines.drawing import LineDrawing, drawing_of_version, picture_of, with_still
 from pipelines.web.lines.findings import place_text, readable_problems
 from pipelines.web.lines.guarantees import first_gate_guarantee, guarantees_of, proved_count
+from pipelines.web.lines.marks import marked_paused
 from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries
 from pipelines.web.shell.forms import EmptyLineForm, ImportForm
 from pipelines.web.shell.page import (
@@ -81,6 +83,7 @@ def lines(request: SignedInRequest, project: Project) -> HttpResponse:
             for name in ("open", "review", "stuck")
         },
         live_project=f"{project.owner.key}/{project.key}",
+        pauses=over_project(project),
         to_set_up=not project.archived_at and not _has_merged_change(project),
     )
 
@@ -279,10 +282,13 @@ def overview(request: SignedInRequest, line: Line) -> HttpResponse:
         return _draft_problems(request, line)
     parsed, problems = parsed_line(line)
     guarantees = guarantees_of(parsed, line.live_id, line.project) if parsed else []
+    pauses = list(Pause.in_force_on(line)) if line.live_id else []
     return show_line(
         request,
         "lines/line.html",
         line,
+        pauses=over_line(pauses, parsed),
+        told=marked_paused(paused_stations(pauses)),
         parsed=parsed,
         problems=readable_problems(problems, line.draft),
         drawing=_line_drawing(line, parsed),

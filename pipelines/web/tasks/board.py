@@ -10,11 +10,11 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pipelines.models import ENDED, Line, Status
+from pipelines.models import ENDED, Line, Pause, Status
 from pipelines.queries import versions
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
-from pipelines.queries.pauses import over_line
+from pipelines.queries.pauses import mark, over_line, paused_stations
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.shell.page import (
     SignedInRequest,
@@ -67,11 +67,15 @@ def board(request: SignedInRequest, line: Line) -> HttpResponse:
         ],
     }
     document = versions.by_id(line.live_id) if line.live_id else None
-    context["pauses"] = over_line(line, document)
+    pauses = list(Pause.in_force_on(line))
+    mark(found_board.columns, pauses)
+    context["pauses"] = over_line(pauses, document)
     stations = document.stations if document else ()
     context["pausable"] = [("", "The whole line"), *((row.key, row.name) for row in stations)]
     if graph and line.live:
-        context["told"] = live_path_json(versions.by_id(line.live_id), found_board, now)
+        context["told"] = live_path_json(
+            versions.by_id(line.live_id), found_board, now, paused_stations(pauses)
+        )
         context["drawing"] = None if again else drawing_of_version(line.live, line.project_id)
     if again:
         part = show(request, "tasks/board.html#board", project=line.project, **context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from pipelines.models import Status
@@ -13,17 +13,16 @@ from pipelines.queries.board import Board, Column
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.gateline import duration
-from pipelines.web.tasks.task_path import TONES, PlaceMark, TaskPath
+from pipelines.web.lines.marks import PlaceMark, TaskPath, mark_paused
+from pipelines.web.tasks.task_path import TONES
 
 STATES = ("active", "attention", "danger")
 """By the worst of what stands at a place."""
 
 
-def live_path_json(line: ParsedLine, board: Board, now: datetime) -> str:
-    """Return the JSON of a TaskPath for the live graph of a line: marks for the stations, gates and ends that
-
-    have tasks.
-    """
+def live_path_json(line: ParsedLine, board: Board, now: datetime, paused: Collection[str]) -> str:
+    """Return the path for the script as the page passes it: marks of the columns that the drawing has a place
+    for, and of ends. `paused`: keys of stations."""
     path = TaskPath(ways={})
     columns = {column.key: column for column in board.columns if column.count}
     for station in line.stations:
@@ -34,6 +33,7 @@ def live_path_json(line: ParsedLine, board: Board, now: datetime) -> str:
         if column := columns.get(f"gate:{gate}"):
             _mark_gate(path, column, _rules_with_gate(line.stations, gate), line, now)
     _mark_ends(path, line, board)
+    mark_paused(path, paused)
     return json.dumps(path.to_dict())
 
 

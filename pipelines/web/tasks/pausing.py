@@ -1,4 +1,4 @@
-"""Pausing and resuming a task or a line on their pages (law §17)."""
+"""Pausing and resuming a task, a line or a project on their pages (law §17)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from functools import partial
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from pipelines import engine
 from pipelines.engine import PauseScope
 from pipelines.errors import Conflict
-from pipelines.models import Line, Task
-from pipelines.web.shell.page import SignedInRequest, line_required, task_required
+from pipelines.models import Line, Project, Task
+from pipelines.web.shell.page import SignedInRequest, line_required, project_required, task_required
 from pipelines.web.tasks.action_responses import run_action, typed_text
 
 
@@ -43,27 +42,47 @@ def resume_task(request: SignedInRequest, task: Task) -> HttpResponse:
 @require_POST
 def pause_line(request: SignedInRequest, line: Line) -> HttpResponse:
     """Pause a line, or the station that the form names."""
-    reason, stops = typed_text(request, "reason", "Reason")["Reason"], bool(request.POST.get("stops"))
-    scope = PauseScope(line.project, line, request.POST.get("station", ""))
-    try:
-        engine.pause(scope, user=request.user, reason=reason, stops=stops)
-        messages.success(request, "Paused")
-    except Conflict as late:
-        messages.error(request, late.detail)
-    return _to_line(line)
+    return _pause(request, PauseScope(line.project, line, request.POST.get("station", "")))
 
 
 @line_required("operate")
 @require_POST
 def resume_line(request: SignedInRequest, line: Line) -> HttpResponse:
-    scope = PauseScope(line.project, line, request.POST.get("station", ""))
+    return _resume(request, PauseScope(line.project, line, request.POST.get("station", "")))
+
+
+@project_required("settings")
+@require_POST
+def pause_project(request: SignedInRequest, project: Project) -> HttpResponse:
+    return _pause(request, PauseScope(project))
+
+
+@project_required("settings")
+@require_POST
+def resume_project(request: SignedInRequest, project: Project) -> HttpResponse:
+    return _resume(request, PauseScope(project))
+
+
+def _pause(request: SignedInRequest, scope: PauseScope) -> HttpResponse:
+    reason, stops = typed_text(request, "reason", "Reason")["Reason"], bool(request.POST.get("stops"))
+    try:
+        engine.pause(scope, user=request.user, reason=reason, stops=stops)
+        messages.success(request, "Paused")
+    except Conflict as refusal:
+        messages.error(request, refusal.detail)
+    return _back(scope)
+
+
+def _resume(request: SignedInRequest, scope: PauseScope) -> HttpResponse:
     try:
         engine.resume(scope, user=request.user)
         messages.success(request, "Resumed")
-    except Conflict as late:
-        messages.error(request, late.detail)
-    return _to_line(line)
+    except Conflict as refusal:
+        messages.error(request, refusal.detail)
+    return _back(scope)
 
 
-def _to_line(line: Line) -> HttpResponse:
-    return redirect(reverse("line-live", args=[line.project.owner.key, line.project.key, line.key]))
+def _back(scope: PauseScope) -> HttpResponse:
+    """Return to the page that shows what is paused."""
+    keys = [scope.project.owner.key, scope.project.key]
+    return redirect("line-live", *keys, scope.line.key) if scope.line else redirect("lines", *keys)

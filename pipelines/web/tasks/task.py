@@ -170,10 +170,12 @@ def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     task, line = view.task, view.line
     endings = endings_of(view)
     pauses = over_task(view.pauses, line)
+    places = {place.token.station for place in view.positions}
     return {
         "task": task,
         "pauses": pauses,
         "paused_here": any(pause.own for pause in pauses),
+        "paused": any(not row.station or row.station in places for row in view.pauses),
         "view": view,
         "drawing": drawing_of_version(task.pinned, task.project_id, endings),
         "path": path_json(view, endings),

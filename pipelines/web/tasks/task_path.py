@@ -8,22 +8,21 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
 
 from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token, Word
 from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import has_failed
+from pipelines.queries.pauses import paused_stations
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, edge_of
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.gateline import duration
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, version_policy_targets
+from pipelines.web.lines.marks import NOT, TAKEN, PlaceMark, TaskPath, mark_paused
 
-TAKEN, WAITS, NOT = "taken", "waits", "not"
-START = "@start"
+WAITS = "waits"
 TONES = {
     Status.RUNNING: "active",
     Status.EVALUATING: "active",
@@ -36,31 +35,6 @@ TONES = {
     Status.COMPLETED: "ok",
     Status.CANCELLED: TAKEN,
 }
-
-
-@dataclass(slots=True)
-class PlaceMark:
-    """`state`: taken, not, active, attention, danger or ok. `words` stand over it; with `since`, an instant, they go on
-    in the browser, by `ticking`, which has the place of the time. `last`: of what it writes, below it."""
-
-    state: str = NOT
-    words: str = ""
-    since: str = ""
-    ticking: str = ""
-    last: str = ""
-
-
-@dataclass(slots=True)
-class TaskPath:
-    """`places`: of stations and ends by key. `gates`: by the rule on which they stand. `ways`: of edges, by the names
-    that drawings have for them (`edge_of`)."""
-
-    places: dict[str, PlaceMark] = field(default_factory=dict)
-    gates: dict[str, PlaceMark] = field(default_factory=dict)
-    ways: dict[str, str] = field(default_factory=lambda: {START: TAKEN})
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def path_of(
@@ -223,6 +197,7 @@ def path_json(view: TaskView, endings: Iterable[DrawnEnding], last: Mapping[str,
     task = view.task
     path = path_of(view.line, task, view.tokens, view.jobs, view.visits, view.now, endings, view.events)
     _mark_preparing(path, view.preparing.values(), view.now)
+    mark_paused(path, paused_stations(view.pauses))
     for key, text in (last or {}).items():
         if key in path.places:
             path.places[key].last = text
