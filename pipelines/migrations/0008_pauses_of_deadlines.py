@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0006_webhooks"),
+        ("pipelines", "0007_drawings"),
     ]
 
     operations = [
