@@ -23,6 +23,7 @@ from pipelines.web.lines.drawing import STOPPED, DrawnEnding, version_policy_tar
 from pipelines.web.lines.marks import NOT, TAKEN, PlaceMark, TaskPath, mark_paused
 
 WAITS = "waits"
+SENT_BACK = (Word.SEND_BACK, Word.REWORK)
 TONES = {
     Status.RUNNING: "active",
     Status.EVALUATING: "active",
@@ -42,7 +43,7 @@ def path_of(
     task: Task,
     tokens: Sequence[Token],
     jobs: Sequence[Job],
-    visits: Iterable[GateVisit],
+    visits: Sequence[GateVisit],
     now: datetime,
     endings: Iterable[DrawnEnding] = (),
     events: Iterable[Event] = (),
@@ -61,7 +62,8 @@ def path_of(
     stopped = {f"{ending.station}{STOPPED}" for ending in endings}
     waiting |= {ending.rule for ending in endings if ending.rule}
     # So did one whose gate sent it back: the rule that it took then leaves the station, and not the gate.
-    waiting |= {rule for rule in path.gates if not task.rules.get(rule)}
+    sent_back = {_rule_of(visit) for visit in visits if visit.word in SENT_BACK}
+    waiting |= {rule for rule in sent_back if not task.rules.get(rule)}
     known = {station.key for station in line.stations}
     followed_ways = {
         edge_of(line, event.source, event.data.get("by", ""), event.data.get("rule") or "", event.target)
@@ -120,15 +122,18 @@ def _expected_text(seconds: float) -> str:
 
 def _mark_gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
     """A gate may stand on several rules: only the one that the task came by is marked."""
-    rule = str(visit.asked_by.answer.get("rule") or "")
+    rule = _rule_of(visit)
     if visit.state == GateVisit.State.OPEN:
         path.gates[rule] = _elapsed_mark("attention", "here for %(time)s", visit.opened_at, now)
     # An open visit counts before one that was decided.
     elif visit.decided_at and path.gates.get(rule, PlaceMark()).state != "attention":
         took = duration((visit.decided_at - visit.opened_at).total_seconds())
-        path.gates[rule] = PlaceMark(
-            TAKEN, f"sent back after {took}" if visit.word in (Word.SEND_BACK, Word.REWORK) else took
-        )
+        path.gates[rule] = PlaceMark(TAKEN, f"sent back after {took}" if visit.word in SENT_BACK else took)
+
+
+def _rule_of(visit: GateVisit) -> str:
+    """Return the rule whose gate was asked, "" for one that a policy asked."""
+    return str(visit.asked_by.answer.get("rule") or "")
 
 
 def _elapsed_mark(tone: str, words: str, since: datetime, now: datetime) -> PlaceMark:
