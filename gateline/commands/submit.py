@@ -77,7 +77,7 @@ def submit(
 
 def inputs_of(server: Client, line: LinePlace, values: Iterable[str], files: Iterable[str]) -> dict[str, Any]:
     """Return the inputs that are written as `key=value`, typed as the start form of the line has them, with the files
-    uploaded. Raises Usage."""
+    uploaded. Raises UsageFailure."""
     input_pairs = [split_pair(assignment) for assignment in values]
     file_pairs = [split_pair(assignment) for assignment in files]
     fields = {field["key"]: field for field in server.get(line.api_path("start-form"))["fields"]}
@@ -88,7 +88,7 @@ def inputs_of(server: Client, line: LinePlace, values: Iterable[str], files: Ite
 
 
 def _upload(server: Client, line: LinePlace, field: dict[str, Any] | None, key: str, text: str) -> Any:
-    """Raises Usage, and what the server refuses."""
+    """Raises UsageFailure, and what the server refuses."""
     if field is not None and field["type"] != "file":
         raise UsageFailure(f"{key} takes no file.", f"Write {key}=value.")
     source = Path(text.removeprefix("@"))

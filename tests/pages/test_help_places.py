@@ -81,7 +81,7 @@ condition                           rules
 parallel                            rules#forks-and-joins
 retry limit                         rules#budgets
 prompt                              kinds#chat
-webhook                             kinds#http
+webhook                             triggers#start-tasks-from-another-program
 simulate                            testing
 warning                             lint
 publish                             versions#publish
