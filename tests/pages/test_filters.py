@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -153,3 +155,28 @@ def test_columns_without_data_are_absent_not_zero(world: World, signed_in: As) -
     assert "Rework rounds" not in heads(at(world, "insights")) - heads(numbers)
     world.start(version, priority="high", due_at=timezone.now())
     assert {"Priority", "Due"} <= heads(tasks)
+
+
+@pytest.mark.parametrize("day", ["today", "yesterday", "3d", " 0d "])
+def test_a_day_is_named_by_how_long_ago_it_was(world: World, signed_in: As, day: str) -> None:
+    waiting(world, "Raise the limit")
+    client, tasks = signed_in(world.reviewer), reverse("tasks-everywhere")
+    assert shows(client, tasks, "Raise the limit", since=day)
+    assert shows(client, tasks, "Raise the limit", until=day) == (day not in ("yesterday", "3d"))
+    since = timezone.localdate() - timedelta(days={"yesterday": 1, "3d": 3}.get(day, 0))
+    assert f'value="{since}"' in text(client.get(tasks, {"since": day})), "the field says which day it is"
+
+
+def test_no_template_writes_the_date_field_of_the_browser() -> None:
+    """It speaks the language of the browser, and looks like no other field."""
+    assert [
+        file.name for file in Path("templates").rglob("*.html") if 'type="date"' in file.read_text()
+    ] == []
+
+
+def test_the_audit_log_is_narrowed_by_days(world: World, signed_in: As) -> None:
+    client = signed_in(world.admin)
+    address = reverse("project-audit", args=[world.project.owner.key, world.project.key])
+    for since, value in (("today", timezone.localdate().isoformat()), (EARLIER, EARLIER), ("no day", "")):
+        page = text(client.get(address, {"since": since}))
+        assert re.search(rf'name="since"\s+value="{value}"', page), since

@@ -81,7 +81,6 @@ def absence_page(request: SignedInRequest) -> HttpResponse:
         stands_in=list(
             current_absences.filter(stand_in=request.user).order_by("user__username", "project_id")
         ),
-        today=timezone.localdate(now, time_zone_of(request.user.time_zone)),
     )
 
 

@@ -15,8 +15,10 @@ from pipelines.models import ApiToken, Project, Role
 from pipelines.ports.audit import KINDS
 from pipelines.queries import actor_names
 from pipelines.queries.audit import ActFilter, acts, exported
+from pipelines.queries.dates import DateRange
 from pipelines.web.shell.ndjson import ndjson_response
 from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
+from pipelines.web.shell.scope import date_range_of
 
 ON_A_PAGE = 50
 
@@ -26,29 +28,23 @@ class AuditSearchForm(forms.Form):
 
     kind = forms.CharField(required=False)
     who = forms.CharField(required=False, max_length=150)
-    since = forms.DateField(required=False)
-    until = forms.DateField(required=False)
 
-    @property
-    def act_filter(self) -> ActFilter:
+    def act_filter(self, dates: DateRange) -> ActFilter:
         # Not `is_valid`: what is faulty is left out, the other fields count.
         self.full_clean()
         form_data = self.cleaned_data
-        return ActFilter(
-            form_data.get("kind", ""),
-            form_data.get("who", ""),
-            form_data.get("since"),
-            form_data.get("until"),
-        )
+        return ActFilter(form_data.get("kind", ""), form_data.get("who", ""), dates.since, dates.until)
 
 
 @project_required("admin")
 @require_safe
 def audit_log(request: SignedInRequest, project: Project) -> HttpResponse:
-    act_filter = AuditSearchForm(request.GET).act_filter
+    dates = date_range_of(request)
+    act_filter = AuditSearchForm(request.GET).act_filter(dates)
     page = Paginator(acts(project, act_filter), ON_A_PAGE).get_page(request.GET.get("page"))
     who = actor_names.names(act.actor for act in page)
     parameters = {name: request.GET[name] for name in AuditSearchForm.base_fields if request.GET.get(name)}
+    parameters |= dates.query
     return show(
         request,
         "project/audit.html",
@@ -68,7 +64,8 @@ def audit_log(request: SignedInRequest, project: Project) -> HttpResponse:
 def export(request: SignedInRequest, project: Project) -> StreamingHttpResponse:
     """Export all entries of the page as JSON lines."""
     return ndjson_response(
-        exported(acts(project, AuditSearchForm(request.GET).act_filter)), f"{project.key}-audit.jsonl"
+        exported(acts(project, AuditSearchForm(request.GET).act_filter(date_range_of(request)))),
+        f"{project.key}-audit.jsonl",
     )
 
 

@@ -3,18 +3,22 @@ The choice stands in the address (`?project=owner/key`), so that it can be saved
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import date, timedelta
 from functools import cached_property
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.dateparse import parse_date
 
 from pipelines import access
 from pipelines.models import Project
 from pipelines.queries.dates import DateRange
+
+RELATIVE_DAY = re.compile(r"(\d{1,4})d|today|yesterday")
 
 
 class PageScope:
@@ -90,6 +94,10 @@ def date_range_of(request: HttpRequest) -> DateRange:
 
 
 def _parse_day(text: str) -> date | None:
+    """Return the day of `2026-11-30`, `today`, `yesterday`, or `30d` for 30 days ago; None of anything else."""
+    text = text.strip().lower()
+    if days := RELATIVE_DAY.fullmatch(text):
+        return timezone.localdate() - timedelta(days=int(days[1]) if days[1] else text == "yesterday")
     try:
         day = parse_date(text)
     except ValueError:
