@@ -243,12 +243,18 @@ def test_the_administrator_may_do_everything_in_the_demo(up: Up) -> None:
     assert lines and lines[0] >= 2
 
 
+DRAWN_NEXT = (
+    "SELECT count(*) FROM procrastinate_jobs WHERE queue_name = 'drawings' AND status IN ('todo', 'doing')"
+)
+
+
 def test_an_idle_installation_asks_little_and_sleeps_long(up: Up) -> None:
     """Counted from one heartbeat of its worker to another: a slow machine makes none of it more."""
     until(
         lambda: not [pid for pid in _left(up) if "\0announce" in _command(pid)], "the end of what starts it"
     )
     with psycopg.connect(layout.url(up.home), autocommit=True) as database, _statements_logged(database):
+        until(lambda: not database.execute(DRAWN_NEXT).fetchone()[0], "the drawings of the lines of the demo")
         heartbeats = _heartbeats(up) + 1
         until(lambda: _heartbeats(up) >= heartbeats, "a heartbeat")
         statements, wakings = len(_statements(up)), _wakings(up)
