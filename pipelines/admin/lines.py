@@ -7,6 +7,7 @@ from django.contrib import admin
 from pipelines.admin.base import ReadOnlyAdmin
 from pipelines.models import (
     Comment,
+    Drawing,
     Line,
     LineEvent,
     LineVersion,
@@ -47,6 +48,12 @@ class LineVersionAdmin(ReadOnlyAdmin):
 class LineEventAdmin(ReadOnlyAdmin):
     list_display = ("line", "kind", "version", "by", "at")
     list_filter = ("kind",)
+
+
+@admin.register(Drawing)
+class DrawingAdmin(ReadOnlyAdmin):
+    list_display = ("project", "digest", "used_at")
+    search_fields = ("digest",)
 
 
 @admin.register(PublishRequest)

@@ -6,7 +6,6 @@ from pipelines.models.agents import Agent, AgentEvent
 from pipelines.models.audit import AdministrativeAct
 from pipelines.models.changes import SeenTree, ViewedFile
 from pipelines.models.comments import Comment
-from pipelines.models.deadlines import overdue, running_due_at
 from pipelines.models.deadlocks import Deadlock, Dependency
 from pipelines.models.drawings import Drawing
 from pipelines.models.escalations import Escalation, Incident
@@ -61,6 +60,8 @@ from pipelines.models.tasks import (
     Task,
     TaskText,
     Token,
+    overdue,
+    running_due_at,
     with_display_status,
 )
 from pipelines.models.timers import Due

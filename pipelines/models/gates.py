@@ -10,10 +10,9 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 
-from pipelines.models.deadlines import Deadline
 from pipelines.models.lines import Line
 from pipelines.models.people import User
-from pipelines.models.tasks import Task, Token
+from pipelines.models.tasks import Deadline, Task, Token
 from pipelines.models.work import Job
 
 

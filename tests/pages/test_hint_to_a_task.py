@@ -14,7 +14,8 @@ from django.test import Client
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import Artifact, Blob, Handoff, Job, Membership, Task, User
+from pipelines.lines import drawings
+from pipelines.models import Artifact, Blob, Drawing, Handoff, Job, Membership, Task, User
 from pipelines.work.logs import Writer
 from tests.factories import World, station
 from tests.pages.conftest import As, at
@@ -55,6 +56,10 @@ def test_a_hint_takes_few_statements_with_its_tab(world: World, signed_in: As, t
     task, job = working(world)
     Writer(job.pk, job.attempt).append("1.000\tOne line\n", timezone.now())
     client, address = signed_in(world.operator), asks(world, task, f"&tab={tab}&shown=")
+    client.get(address)
+    # What the worker does meanwhile: the page has asked for the drawing of its line.
+    for drawing in Drawing.objects.all():
+        drawings.draw(drawing.pk)
     client.get(address)
     answers: list[HttpResponse] = []
     trace = traced(lambda: answers.append(client.get(address)))

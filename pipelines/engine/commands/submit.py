@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.clocks import TASK_DUE
+from pipelines.engine.core.due_times import TASK_DUE
 from pipelines.engine.core.errors import Conflict, InputError, Invalid
 from pipelines.engine.core.event_data import job_ref, token_state
 from pipelines.engine.core.transaction import run

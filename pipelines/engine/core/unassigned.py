@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.clocks import WAIT
 from pipelines.engine.core.decision_context import task_fields
+from pipelines.engine.core.due_times import WAIT
 from pipelines.models import Due, Job, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.durations import parse_seconds

@@ -13,7 +13,7 @@ from pipelines.engine.commands.reconsider import handle_changed_facts
 from pipelines.engine.commands.submit import TASK_DUE
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.clocks import CLOCKS
+from pipelines.engine.core.due_times import CLOCKS
 from pipelines.engine.core.expected_times import LATE
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import WAIT

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.clocks import GATE_DUE
+from pipelines.engine.core.due_times import GATE_DUE
 from pipelines.engine.core.event_data import token_state
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import escalations

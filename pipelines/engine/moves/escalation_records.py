@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.clocks import ESCALATION_DUE
+from pipelines.engine.core.due_times import ESCALATION_DUE
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import roles
 from pipelines.models import Escalation, Task

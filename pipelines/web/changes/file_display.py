@@ -96,14 +96,13 @@ class DiffCell:
         return "moved" if self.moved else self.row.kind
 
     @property
-    def moved_words(self) -> str:
+    def move_link(self) -> SafeString:
+        """Link to where the lines that begin here were moved from or to; nothing at others."""
         if not self.begins_move:
-            return ""
-        return f"Moved from line {self.moved}" if self.row.new else f"Moved to line {self.moved}"
-
-    @property
-    def moved_anchor(self) -> str:
-        return f"{'old' if self.row.new else 'new'}-{self.moved}"
+            return SafeString("")
+        side, words = ("old", "Moved from line") if self.row.new else ("new", "Moved to line")
+        link = '<a class="diff-move" href="#{}-{}">{} {}</a>'
+        return format_html(link, side, self.moved, words, self.moved)
 
 
 @dataclass(frozen=True)

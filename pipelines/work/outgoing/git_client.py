@@ -23,7 +23,7 @@ Took = Callable[[int], None]
 ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
-class Deadline:
+class TransferDeadline:
     """Ends the connection that is open when the time is over, whatever a server sends until then: a line of a header at
     a time keeps every wait for a byte short."""
 
@@ -79,7 +79,7 @@ class GitAnswer:
     # dulwich takes a text here as the new address of the repository
     redirect_location = ""
 
-    def __init__(self, response: httpx2.Response, took: Took, deadline: Deadline) -> None:
+    def __init__(self, response: httpx2.Response, took: Took, deadline: TransferDeadline) -> None:
         self.status = response.status_code
         self.content_type = response.headers.get("content-type")
         self._response, self._chunks, self._rest = response, response.iter_bytes(), b""
@@ -119,7 +119,7 @@ class HttpsGitClient(AbstractHttpGitClient):
         total_seconds: float = WHOLE_SECONDS,
     ) -> None:
         super().__init__(url, quiet=True, thin_packs=thin_packs)
-        self._took, self._deadline = took, Deadline(total_seconds)
+        self._took, self._deadline = took, TransferDeadline(total_seconds)
         self._http = blocking_client(guard, seconds)
         credentials = base64.b64encode(f"{user}:{password}".encode()).decode()
         self._own = {"authorization": f"Basic {credentials}"} if password else {}
