@@ -85,6 +85,13 @@ commands =
     flake8 {toxinidir}/src/shop/ tests
     isort --check-only src
 """
+TOX_BARE = """[testenv:flake8]
+deps =
+    flake8
+    flake8-pyproject
+    pep8-naming
+commands = flake8 {posargs}
+"""
 TOX_RUFF = "[testenv:lint]\ncommands =\n    ruff check src\n"
 TOX = "[testenv]\ndeps =\n    freezegun\n    -r tests/needs.txt\n    py38: toml\n    {[base]deps}\n"
 SETUP_PY = "setup(extras_require={'test': ['x'], \"docs\": []})"
@@ -103,6 +110,9 @@ SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[fl
         # As tox lints, with its plugins; the list of a package is beside it what its author works with.
         ({"setup.py": "", ".flake8": "", "tox.ini": TOX_LINT, "requirements.txt": ""},
          "-e . pytest-cov flake8 flake8-bugbear pytest", f"-m flake8 {LINES} src/shop/ tests", PYTEST),
+        # Called without words: its plug-ins decide what it finds all the same.
+        ({"setup.py": "", "tox.ini": TOX_BARE}, "-e . flake8 flake8-pyproject pep8-naming",
+         f"-m flake8 {LINES} --extend-exclude=.venv", ""),
         ({"setup.py": "", "ruff.toml": "", "tox.ini": TOX_RUFF, "requirements.txt": ""},
          "-e . -r requirements.txt ruff", "-m ruff check --no-cache --exit-zero --output-format=sarif "
          "--output-file=lint.sarif src", ""),

@@ -27,7 +27,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -162,24 +163,42 @@ FLAKE8_CODES = ("E711", "E712", "E713", "E714", "F401", "F541", "F632", "W291", 
 """What flake8 finds and ruff can fix without changing what a program does."""
 
 
-def flake8_of(folder: Path) -> configparser.SectionProxy | None:
-    """Return the settings of flake8 of the first file that has some, as flake8 itself reads them."""
+def flake8_of(folder: Path) -> Mapping[str, str] | None:
+    """Return the settings of flake8 of the first file that has some, none where it is only called; None where the
+    repository does not use it."""
     for name in FLAKE8_FILES:
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         with contextlib.suppress(configparser.Error):
             parser.read_string(read(folder / name))
         if parser.has_section("flake8"):
             return parser["flake8"]
-    return None
+    with contextlib.suppress(tomllib.TOMLDecodeError, RecursionError, AttributeError, KeyError):
+        # Of its plug-in flake8-pyproject, with lists in place of words
+        table = tomllib.loads(read(folder / "pyproject.toml"))["tool"]["flake8"]
+        return {
+            key: "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+            for key, value in table.items()
+        }
+    calls = (
+        read(folder / name) for name in (*FLAKE8_FILES, ".pre-commit-config.yaml", "Makefile", "noxfile.py")
+    )
+    return {} if any(re.search(r"\bflake8\b", text) for text in calls) else None
 
 
-def as_flake8(settings: configparser.SectionProxy) -> Command:
+def as_flake8(settings: Mapping[str, str]) -> Command:
     """Return the call of ruff that fixes what flake8 finds with these settings, and nothing else."""
-    words = {key: re.split(r"[\s,]+", settings.get(key, "").strip()) for key in ("ignore", "exclude")}
+    words = {
+        key: re.split(r"[\s,]+", settings.get(key, "").strip()) for key in ("ignore", "exclude", "select")
+    }
     for key in words:
         words[key] += re.split(r"[\s,]+", settings.get(f"extend-{key}", "").strip())
         words[key] = [word for word in words[key] if word]
-    codes = [code for code in FLAKE8_CODES if not code.startswith(tuple(words["ignore"]))]
+    chosen = tuple(words["select"]) if settings.get("select", "").strip() else FLAKE8_CODES
+    codes = [
+        code
+        for code in FLAKE8_CODES
+        if code.startswith(chosen) and not code.startswith(tuple(words["ignore"]))
+    ]
     by_file = re.findall(PER_FILE, settings.get("per-file-ignores", ""))
     ignores = [
         f"{pattern}:{code}"

@@ -75,11 +75,13 @@ def linted(linter: str, texts: Mapping[str, str]) -> LinterCall:
     tox = _ini(texts, "tox.ini")
     for section in tox.sections():
         for line in tox.get(section, "commands", fallback="", raw=True).splitlines():
-            line = re.sub(r"\{(?:toxinidir|tox_root)\}/?", "", line)
-            call = re.fullmatch(rf"\s*(?:python3? -m )?{linter}((?:\s+[\w./=,:-]+)+)\s*", line)
+            line = re.sub(r"\{(?:toxinidir|tox_root)\}/?|\{posargs:?([^{}]*)\}", r"\1", line)
+            call = re.fullmatch(rf"\s*(?:python3? -m )?{linter}((?:\s+[\w./=,:-]+)*)\s*", line)
             if call:
                 deps = tox.get(section, "deps", fallback="", raw=True).splitlines()
-                plugins = [dep.strip() for dep in deps if dep.strip().startswith(f"{linter}-")]
+                plugins = [
+                    dep.strip() for dep in deps if dep.strip().startswith((f"{linter}-", "pep8-naming"))
+                ]
                 return LinterCall(tuple(call[1].split()), tuple(filter(SIMPLE.fullmatch, plugins)))
     return LinterCall()
 

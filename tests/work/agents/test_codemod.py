@@ -52,6 +52,30 @@ async def test_a_repository_that_lints_with_flake8_gets_what_flake8_finds_fixed_
     assert (folder / "__init__.py").read_text() == (folder / "old/a.py").read_text() == source
 
 
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        # What flake8-pyproject reads: unused imports are wanted there, and trailing blanks are not chosen
+        (
+            {"pyproject.toml": '[tool.flake8]\nselect = ["F", "E"]\nignore = ["F401"]\n'},
+            "import os\nprint(1) \n",
+        ),
+        # Called without settings of its own
+        ({"tox.ini": "[testenv:flake8]\ncommands =\n    flake8\n"}, "print(1)\n"),
+    ],
+)
+async def test_flake8_is_known_by_the_settings_of_its_plugin_and_by_a_call_alone(
+    settings: dict[str, str], left: str, program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    """By ruff's own rules `range(0, 2)` was changed, of which flake8 says nothing."""
+    for name, text in {**settings, "a.py": "import os\nprint(1) \n", "b.py": "range(0, 2)\n"}.items():
+        (attempt.workspace / name).write_text(text)
+    spec = program.spec("codemod")
+    await ran(replace(spec, env={**spec.env, "PATH": str(Path(sys.executable).parent)}), sink)
+    assert (attempt.workspace / "a.py").read_text() == left
+    assert (attempt.workspace / "b.py").read_text() == "range(0, 2)\n"
+
+
 async def test_a_repository_that_only_lints_with_ruff_is_not_formatted(
     program: Programs, sink: Collected, attempt: Attempt
 ) -> None:
