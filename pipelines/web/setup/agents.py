@@ -132,7 +132,8 @@ class AgentChoice:
         if self.fixed:
             yield _passed_row("Program found", "part of the runner")
             yield _passed_row("Key", "needs none")
-            yield _waiting_row("Fixers", f"{FIXER_NAMES}: as scripts or files of the repository say")
+            note = f"{FIXER_NAMES}; what flake8 finds, by ruff: as scripts or files of the repository say"
+            yield _waiting_row("Fixers", note)
             return
         yield from self._program_checks()
         if self.stored:
