@@ -59,7 +59,8 @@ function allItems(): HTMLElement[] {
   return [...document.querySelectorAll<HTMLElement>("[data-item]")];
 }
 
-const FILLED = ":is(textarea, input:not([type=hidden], [type=radio]), input[type=radio]:checked)";
+const CHOICE = "[type=radio], [type=checkbox]";
+const FILLED = `:is(textarea, input:not([type=hidden], ${CHOICE}), input:is(${CHOICE}):checked)`;
 
 /** Whether a dialog of this list is open, a form of it holds something, or the focus is in one that can be folded. */
 function busy(list: HTMLElement): boolean {

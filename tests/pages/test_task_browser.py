@@ -69,7 +69,6 @@ def test_the_log_tab_opens_the_run_that_writes_one(page: Page, sign_in: SignIn, 
     expect(page.get_by_label("Station and run").locator("option:checked")).to_have_text("Build")
 
 
-@pytest.mark.wide
 def test_what_stands_over_a_log_and_on_the_tabs_goes_on(page: Page, sign_in: SignIn, world: World) -> None:
     task = world.start(world.line(LINE), inputs={"goal": "better"}, title="Build it")
     world.started(task)
@@ -81,6 +80,8 @@ def test_what_stands_over_a_log_and_on_the_tabs_goes_on(page: Page, sign_in: Sig
     expect(page.locator("#tab-count-outputs")).to_have_text("0")
     world.report(task, {"result": "failure", "exit_code": 7})
     expect(page.locator("#tab-count-outputs")).to_have_text("1")
+    task.refresh_from_db()
+    expect(page.locator("#task-live")).to_have_attribute("data-version", str(task.seq))
     expect(page.locator("#log-meta")).to_contain_text("7")
     expect(page.locator("#log-meta")).to_contain_text("failed")
 
