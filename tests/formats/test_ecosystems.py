@@ -89,11 +89,18 @@ TOX_BARE = """[testenv:flake8]
 deps =
     flake8
     flake8-pyproject
-    pep8-naming
+    pep8-naming >= 0.14, < 1
 commands = flake8 {posargs}
 """
 TOX_RUFF = "[testenv:lint]\ncommands =\n    ruff check src\n"
-TOX = "[testenv]\ndeps =\n    freezegun\n    -r tests/needs.txt\n    py38: toml\n    {[base]deps}\n"
+TOX = """[testenv]
+deps =
+    freezegun
+    -r tests/needs.txt
+    hypothesis >= 6.148.0
+    py38: toml
+    {[base]deps}
+"""
 SETUP_PY = "setup(extras_require={'test': ['x'], \"docs\": []})"
 LINES = "--exit-zero --format=default --output-file=lint.txt"
 SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[flake8]\n"
@@ -111,12 +118,12 @@ SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[fl
         ({"setup.py": "", ".flake8": "", "tox.ini": TOX_LINT, "requirements.txt": ""},
          "-e . pytest-cov flake8 flake8-bugbear pytest", f"-m flake8 {LINES} src/shop/ tests", PYTEST),
         # Called without words: its plug-ins decide what it finds all the same.
-        ({"setup.py": "", "tox.ini": TOX_BARE}, "-e . flake8 flake8-pyproject pep8-naming",
+        ({"setup.py": "", "tox.ini": TOX_BARE}, "-e . flake8 flake8-pyproject 'pep8-naming>=0.14,<1'",
          f"-m flake8 {LINES} --extend-exclude=.venv", ""),
         ({"setup.py": "", "ruff.toml": "", "tox.ini": TOX_RUFF, "requirements.txt": ""},
          "-e . -r requirements.txt ruff", "-m ruff check --no-cache --exit-zero --output-format=sarif "
          "--output-file=lint.sarif src", ""),
-        ({"setup.py": "", "tox.ini": TOX}, "-e . -r tests/needs.txt freezegun", "ruff", ""),
+        ({"setup.py": "", "tox.ini": TOX}, "-e . -r tests/needs.txt freezegun 'hypothesis>=6.148.0'", "ruff", ""),
         ({"requirements.txt": "", "requirements-dev.txt": "", "shop.py": ""},
          "-r requirements.txt -r requirements-dev.txt", "ruff", ""),
         ({"pyproject.toml": "[", "setup.cfg": "="}, "", "ruff", ""),

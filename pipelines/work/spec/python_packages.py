@@ -19,6 +19,7 @@ REQUIREMENTS = re.compile(
 # A key of `extras_require` in setup.py, which nobody runs to read it
 EXTRA = re.compile(rf"""["']({FOR_TESTS})["']\s*[\]:]""")
 SIMPLE = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,-]+\])?")
+VERSIONED = re.compile(rf"{SIMPLE.pattern}(?:[<>=!~]=?=?[\w.*+!-]+(?:,[<>=!~]=?=?[\w.*+!-]+)*)?")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def installed(names: Collection[str], texts: Mapping[str, str], tools: Iterable[
         # `-r tests/requirements.txt` as it is; conditions and substitutions of tox are left out
         path = re.fullmatch(r"\s*-r\s*([\w./-]+)\s*", line)
         lists += [path[1]] if path else []
-        packages += [line.strip()] if SIMPLE.fullmatch(line.strip()) else []
+        package = re.sub(r"\s+", "", line)
+        packages += [package] if VERSIONED.fullmatch(package) else []
     poetry = _table(project, "tool", "poetry", "group")
     for group in filter(GROUP.fullmatch, poetry):
         packages += filter(SIMPLE.fullmatch, _table(poetry, group, "dependencies"))

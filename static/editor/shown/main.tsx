@@ -17,7 +17,7 @@ interface Given extends StoredPicture {
 }
 
 /** Drawn before it comes into view, and not at all where nobody looks. */
-const NEAR = "600px";
+const NEAR = "1500px";
 const kinds = new Map<string, KindOfWork>();
 
 function know(given: Given): void {
