@@ -157,18 +157,26 @@ class HostDelivery:
                 "The files changed meanwhile, so nothing was merged. Deliver again.", NOT_APPROVED
             )
         try:
-            await self.host.merge(
-                request.number,
-                head,
-                self.way,
-                self.order.access.order.commit == SQUASH,
-                self._message(clearance),
-            )
+            return await self._ask_to_merge(request, head, clearance, request_record)
+        except (LookAgain, HostError):
+            raise
+        except (Exception, asyncio.CancelledError):
+            # The task ended while the host was asked: its own withdrawal may have come before there was one.
+            await self.host.withdraw(request.number, self.way)
+            raise
+
+    async def _ask_to_merge(
+        self, request: OpenedRequest, head: str, clearance: Clearance, request_record: dict[str, Any]
+    ) -> MergeStatus:
+        state, request_name = self.order.access.state, self._request_label(request.number)
+        squash = self.order.access.order.commit == SQUASH
+        try:
+            await self.host.merge(request.number, head, self.way, squash, self._message(clearance))
         except HostAway as error:  # whether it did is asked at the next look
             raise LookAgain(error.wait) from error
         except HostError as error:
             raise HostError(self._rule(request_name, str(error)), error.status) from error
-        merge_status = await self.host.merge_status(request.number, self.way, base)
+        merge_status = await self.host.merge_status(request.number, self.way, state.base_branch)
         if merge_status.state != "merged":
             await self.order.port.report_host_progress(
                 AtHost(head, self.way, self.way == "queue", request_record)

@@ -7,7 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 
+from pipelines import engine
 from pipelines.formats.receipts import verify_receipt
 from pipelines.models import Delivery, Job
 from pipelines.ports.vault.signing import receipt_key
@@ -15,6 +17,7 @@ from pipelines.work.handlers import host_delivery
 from pipelines.work.transport.local.transport import LocalTransport
 from tests.factories import World, station
 from tests.pages.conftest import client_of
+from tests.waiting import until
 from tests.work.driving import Bench, command, done, outcome_of, text_of
 from tests.work.hosts.conftest import GATE, run, to
 
@@ -201,6 +204,26 @@ def test_what_the_queue_throws_out_is_said(world: World, bench: Bench, hosted: A
     look_again(bench, task)
     said = outcome_of(task, "merge")
     assert said["failure_type"] == "host_refused" and "out of its queue" in said["summary"]
+
+
+@one_then_both
+def test_a_task_that_is_cancelled_while_it_comes_into_the_queue_leaves_it(
+    world: World, bench: Bench, hosted: Any
+) -> None:
+    """Its own withdrawal finds nothing, for the request is not in the queue yet; the report that it is is refused."""
+    hosted.queues = True
+    task = world.start(merging_line(world), title="Add it")
+    run(bench, task)
+    world.vote(task)
+
+    def cancel() -> None:
+        engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Not wanted")
+        connection.close()
+
+    hosted.on_queued = cancel
+    run(bench, task)
+    assert world.status(task) == "cancelled" and hosted.requests
+    until(lambda: hosted.waiting == [])
 
 
 @pytest.mark.wide

@@ -48,6 +48,8 @@ class FakeHost:
     queues: bool = False
     rule: str = ""
     waiting: list[int] = field(default_factory=list)
+    # Called when a request came into the queue, before the host answers.
+    on_queued: Callable[[], object] | None = None
     merged: int = 0
     # (branch, before, after, login) of pushes, in order.
     pushes: list[tuple[str, str, str, str]] = field(default_factory=list)
@@ -97,6 +99,11 @@ class FakeHost:
         if name == "gateline":
             return [each["state"] for each in self.statuses.get(head, [])][-1:] == [word]
         return self.checks.get(name) == word
+
+    def queue(self, number: int) -> None:
+        self.waiting.append(number)
+        if self.on_queued is not None:
+            self.on_queued()
 
     def land(self) -> None:
         """Its queue comes to what is in it."""

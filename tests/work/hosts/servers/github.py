@@ -208,7 +208,7 @@ class GitHubServer(FakeHost):
             if why or number in self.waiting:
                 fault = {"type": "UNPROCESSABLE", "message": why or "Already in the queue"}
                 return 200, {"data": {"enqueuePullRequest": None}, "errors": [fault]}
-            self.waiting.append(number)
+            self.queue(number)
             return 200, {"data": {"enqueuePullRequest": {"mergeQueueEntry": {"state": "QUEUED"}}}}
         if "dequeuePullRequest" in asked:
             self.waiting.remove(int(given["id"].removeprefix("PR_")))

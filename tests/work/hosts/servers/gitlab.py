@@ -115,7 +115,7 @@ class GitLabServer(FakeHost):
             return 409, {"message": "SHA does not match HEAD of source branch"}
         if self.hindered() != "mergeable":
             return 400, {"message": "400 Bad request - The merge request is not mergeable"}
-        self.waiting.append(int(number))
+        self.queue(int(number))
         return 201, [{"id": 1, "status": "fresh"}]
 
     def leave(self, number: str, query: Any, body: Any) -> Reply:
