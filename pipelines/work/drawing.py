@@ -1,6 +1,6 @@
 """Drawings of lines, made by a Node process from the same code as the canvas (static/editor/shown/server.ts): a picture
 in, geometry and SVG out. It has no network and reads no file but its program; it is started when there is something to
-draw, and ends by itself after a minute of rest."""
+draw, and ends by itself after a rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 from django.conf import settings
@@ -26,7 +26,8 @@ OFFLINE = Path(__file__).parent / "processes" / "call_filter.py"
 MEMORY_MB = 512
 SECONDS = 10.0
 """Of the processor, for one picture."""
-REST_SECONDS = 60.0
+REST_SECONDS = 10.0
+"""Longer than between two drawings of a batch; an idle product does not carry its memory."""
 MAX_WAIT_SECONDS = 120.0
 """On a machine that is busy with other things."""
 MAX_BYTES = 64 * 1024 * 1024
@@ -106,6 +107,8 @@ class Drawer:
                 stderr=subprocess.DEVNULL,
                 env={},
             )
+            # Ended by itself, it would stay a zombie until the next drawing if nobody waited for it
+            Thread(target=self._process.wait, name="drawing-end", daemon=True).start()
         return self._process
 
 

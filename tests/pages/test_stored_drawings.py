@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,7 +161,8 @@ def test_the_process_ends_when_it_rests_and_is_started_again() -> None:
     first = drawer.draw(given)
     process = drawer._process
     assert process is not None
-    until(lambda: process.poll() is not None)
+    # Reaped, too: a zombie would still be there
+    until(lambda: not Path(f"/proc/{process.pid}").exists())
     assert drawer.draw(given) == first
     drawer.stop()
     assert drawer._process is None
