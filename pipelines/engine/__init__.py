@@ -26,6 +26,7 @@ from pipelines.engine.commands.resolve_escalation import escalate, resolve
 from pipelines.engine.commands.submit import submit
 from pipelines.engine.commands.supply_preconditions import hand_over, supply
 from pipelines.engine.commands.vote import vote
+from pipelines.engine.core.sampling_fallback import fall_back_after_revert
 from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
 from pipelines.engine.deadlines.table import fire
 from pipelines.engine.migration.migrate import TaskMigration, migrate
@@ -56,6 +57,7 @@ __all__ = [
     "depend",
     "escalate",
     "expire_lease",
+    "fall_back_after_revert",
     "fire",
     "follow_up",
     "hand_over",

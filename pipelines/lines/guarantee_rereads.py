@@ -7,9 +7,10 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from pipelines.models import Line, LineEvent, LineVersion, Membership, Role
+from pipelines.models import Line, LineEvent, LineVersion
 from pipelines.ports import observers
 from pipelines.queries import versions
+from pipelines.queries.members import responsible_for
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.document.line import REVISION
 from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, prove
@@ -40,12 +41,9 @@ def _refutation_events(
 ) -> list[observers.GuaranteeRefuted]:
     if not refuted:
         return []
-    members = Membership.objects.filter(project=line.project)
-    admins = members.filter(roles__contains=[Role.ADMIN]).values_list("user_id", flat=True)
-    people = {*admins, *([version.published_by_id] if version.published_by_id else [])}
     return [
         observers.GuaranteeRefuted(
             version.pk, version.number, line.key, line.name, len(refuted), line.project_id, person, now
         )
-        for person in sorted(people)
+        for person in responsible_for(line)
     ]

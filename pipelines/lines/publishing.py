@@ -28,6 +28,7 @@ from pipelines.models import (
     LineEvent,
     LineVersion,
     Project,
+    SampledDraw,
     User,
     VersionGate,
     VersionRule,
@@ -259,6 +260,7 @@ def publish(
         version = _freeze(stored, parsed, user, name)
         if request is not None:
             four_eyes.record_published(request, version, user)
+        _let_sample_again(stored, parsed)
         stored.live, stored.name, stored.draft_hands = version, parsed.name[:200], {}
         stored.draft_writers = []
         stored.save(update_fields=["live", "name", "draft_hands", "draft_writers"])
@@ -277,6 +279,14 @@ def publish(
         _hint(stored, "live", version.number)
         queue.enqueue(DRAW_VERSION, DRAWINGS, {"version_id": version.pk})
     return version
+
+
+def _let_sample_again(stored: Line, parsed: routing.ParsedLine) -> None:
+    """Let gates whose sample is another one than in the live version draw again: a person has decided about it anew."""
+    live = versions.parsed(stored.live).gates_by_key if stored.live else {}
+    changed = [gate.key for gate in parsed.gates if gate.key in live and gate.sample != live[gate.key].sample]
+    if changed:
+        SampledDraw.objects.filter(line=stored, gate__in=changed, about=SampledDraw.ALL).delete()
 
 
 def _check_live(stored: Line, parsed: routing.ParsedLine, over: int) -> None:

@@ -213,8 +213,11 @@ class Vote(models.Model):
 
 class SampledDraw(models.Model):
     """Draw of a gate that asks about a sample: what it has asked about is asked about again ever after (law
-    §15). `about`: `task:<id>`, the first task of its chain, `change:<digest>`, its changed lines, or
-    `request:<digest>`, the inputs of one that was drawn and that nobody has approved."""
+    §15). `about`: `task:<id>`, the first task of its chain, `change:<digest>`, its changed lines,
+    `request:<digest>`, the inputs of one that was drawn and that nobody has approved, or `ALL`, every task since
+    something went wrong."""
+
+    ALL = "all"
 
     line = models.ForeignKey(Line, models.CASCADE, related_name="+")
     gate = models.CharField(max_length=64)

@@ -127,6 +127,8 @@ class LineEvent(models.Model):
         RESTORED = "restored", "Restored as the draft"
         NOT_MIGRATED = "not_migrated", "Published, and not migrated"
         REREAD = "reread", "Guarantees read anew"
+        ASKS_ALL = "asks_all", "A gate asks about all again"
+        SAMPLES = "samples", "A gate samples again"
 
     # No index of its own: `record_of_line` begins with it.
     line = models.ForeignKey(Line, models.PROTECT, related_name="record", db_index=False)
@@ -139,7 +141,8 @@ class LineEvent(models.Model):
     )
     at = models.DateTimeField()
     # published {draft, warnings, others, running} · named {was, name} · restored {source, draft, by, saved} ·
-    # not_migrated {why, mapping, reason} · reread {revision, refuted: ids of guarantees}
+    # not_migrated {why, mapping, reason} · reread {revision, refuted: ids of guarantees} ·
+    # asks_all {gate, name, cause, task} · samples {gate, name}
     data = models.JSONField(default=dict)
     # The draft that was put aside by restoring another, as it was stored.
     draft = models.JSONField(null=True, blank=True)
@@ -149,7 +152,12 @@ class LineEvent(models.Model):
         indexes = [models.Index(fields=["line", "-at"], name="record_of_line")]
         constraints = [
             models.CheckConstraint(
-                condition=Q(kind__in=["published", "named", "restored", "not_migrated", "reread"]),
+                condition=Q(
+                    kind__in=[
+                        *("published", "named", "restored", "not_migrated", "reread"),
+                        *("asks_all", "samples"),
+                    ]
+                ),
                 name="line_event_kind_known",
             )
         ]

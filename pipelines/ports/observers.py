@@ -180,6 +180,23 @@ class GuaranteeRefuted:
 
 
 @dataclass(frozen=True)
+class SamplingStopped:
+    """A gate of the line with this key and name asks about all tasks again; `cause`: reverted, contradicted or refused;
+    `task`: the name of the one. `user_id` published or administers the line."""
+
+    line_id: int
+    key: str
+    name: str
+    gate: str
+    gate_name: str
+    cause: str
+    task: str
+    project_id: int
+    user_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class PublishRequested:
     """Request by `by` to publish the line with this key and name, which `user_id` may do; with a `reason`,
     `by` sent the request back to `user_id`."""
@@ -289,6 +306,7 @@ Consequence = (
     | TaskEnded
     | AgentHandedOver
     | GuaranteeRefuted
+    | SamplingStopped
     | HealthBreached
     | CommentMention
     | PublishRequested

@@ -11,7 +11,7 @@ from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
 from django.db.models import Max
 
-from pipelines.models import ApiToken, Group, Membership, Project
+from pipelines.models import ApiToken, Group, Line, Membership, Project, Role
 
 APP, PASSKEY = Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN
 
@@ -40,6 +40,15 @@ class MemberRow:
     def unprotected(self) -> bool:
         """Return whether a password alone signs the member in."""
         return self.membership.user.is_active and self.password and not self.factors
+
+
+def responsible_for(line: Line) -> list[int]:
+    """Return the ids of the people who answer for a line: who published what is live, and the administrators."""
+    admins = Membership.objects.filter(project=line.project_id, roles__contains=[Role.ADMIN])
+    people = {*admins.values_list("user_id", flat=True)}
+    if line.live is not None and line.live.published_by_id:
+        people.add(line.live.published_by_id)
+    return sorted(people)
 
 
 def members(project: Project) -> list[MemberRow]:

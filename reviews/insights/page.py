@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
+from pipelines.errors import Conflict, Invalid
+from pipelines.lines import gate_sampling
 from pipelines.models import Incident, Line, Project
 from pipelines.routing.sentences.escalations import late_words
 from pipelines.web.shell.page import (
@@ -40,6 +44,7 @@ def project_page(request: SignedInRequest, project: Project) -> HttpResponse:
     more = {
         "months": health.months(project, now),
         "offers": sampling.offers(project),
+        "fallbacks": sampling.fallbacks(project),
         "unremarked": sampling.UNREMARKED,
     }
     trail = project_breadcrumb(project, "Insights")
@@ -57,6 +62,34 @@ def line_page(request: SignedInRequest, line: Line) -> HttpResponse:
         return _file(insights, request.GET["csv"])
     part = rules.of(line, request.GET.get("version", ""), insights.period.dates)
     return show_line(request, TEMPLATE, line, **_context(request, insights), **part)
+
+
+@line_required("design")
+@require_POST
+def propose_sample(request: SignedInRequest, line: Line, gate: str) -> HttpResponseBase:
+    """`one_in` goes into the draft; publishing it is decided on its page."""
+    keys = [line.project.owner.key, line.project.key]
+    wish = request.POST.get("one_in", "")
+    if wish not in {str(one_in) for one_in in sampling.RATES}:
+        raise Http404
+    try:
+        gate_sampling.propose_sample(line, gate, int(wish), by=request.user)
+    except Invalid as error:
+        messages.error(request, f"{line.name} could not be published with this sample: {error.message}")
+        return redirect("insights", *keys)
+    except Conflict as conflict:
+        messages.error(request, conflict.detail)
+        return redirect("line-draw", *keys, line.key)
+    messages.success(request, f"The draft of {line.name} asks about 1 in {wish}. Publish it to begin.")
+    return redirect("line-publish", *keys, line.key)
+
+
+@line_required("execute")
+@require_POST
+def sample_again(request: SignedInRequest, line: Line, gate: str) -> HttpResponseBase:
+    gate_sampling.sample_again(line, gate, by=request.user)
+    messages.success(request, "The gate asks about a sample again")
+    return redirect("insights", line.project.owner.key, line.project.key)
 
 
 def _context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
@@ -79,6 +112,7 @@ def _context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
         "health": figures,
         "months": [],
         "offers": [],
+        "fallbacks": [],
         "alerts": sum(row.figure.is_alert for row in figures),
         "incidents": [
             (incident, late_words(incident.escalation.role, incident.escalation.trigger))

@@ -1,17 +1,24 @@
-"""Gates that were only ever approved of late, and what asking about a sample of them would have missed."""
+"""Gates that were only ever approved of late, what asking about a sample of them would have missed, and gates that fell
+back from a sample."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pipelines.models import Line, Project
+from django.db.models import Exists, OuterRef
+from django.db.models.fields.json import KeyTextTransform
+
+from pipelines.models import Line, LineEvent, Project, SampledDraw
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.versions import by_id
 from pipelines.routing.decide.sampling import draw_number, is_below
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+from pipelines.routing.sentences.sampling import fallback_cause
 from reviews.models.statements import CHAIN_ROOTS, UNDISPUTED_APPROVALS
 
 UNREMARKED = 200
@@ -19,6 +26,7 @@ UNREMARKED = 200
 RECENT_DAYS = 90
 """Days of which approvals are counted for that."""
 RATES = (2, 5, 10, 20)
+MAX_FALLBACKS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,36 @@ def offers(project: Project) -> list[SampleOffer]:
     return sample_offers
 
 
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """A gate that asks about all again since `at`, and why."""
+
+    line: Line
+    gate: str
+    name: str
+    cause: str
+    at: datetime
+
+
+def fallbacks(project: Project) -> list[Fallback]:
+    """Gates that ask about all again, the newest first, by one statement."""
+    active = SampledDraw.objects.filter(line=OuterRef("line"), gate=OuterRef("gate"), about=SampledDraw.ALL)
+    rows = LineEvent.objects.filter(line__project=project, kind=LineEvent.RecordKind.ASKS_ALL)
+    rows = (
+        rows.annotate(gate=KeyTextTransform("gate", "data"))
+        .alias(active=Exists(active))
+        .filter(active=True)
+        .select_related("line")
+    )
+    newest: dict[tuple[int, str], Fallback] = {}
+    for event in rows.order_by("-at", "-pk")[:MAX_FALLBACKS]:
+        data = event.data
+        cause = fallback_cause(data["cause"], data["task"])
+        row = Fallback(event.line, data["gate"], data["name"], cause, event.at)
+        newest.setdefault((event.line_id, data["gate"]), row)
+    return list(newest.values())
+
+
 def _rate(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
     """Return the rate as the gate would draw with its key (law §15). `draws`: of each approval, and whether
     it was reverted."""
@@ -76,7 +114,13 @@ def _rate(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
 
 def _always_asks(line: Line, gate: str) -> bool:
     live_gate = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
-    return live_gate is not None and live_gate.always_asks
+    return live_gate is not None and live_gate.always_asks and gate not in _delivered(line)
+
+
+def _delivered(line: Line) -> set[str]:
+    """Return the gates whose approval is delivered: what they did not ask about could not be."""
+    stations = by_id(line.live_id).stations if line.live_id else ()
+    return {str(station.work.get("gate")) for station in stations if station.kind == DELIVER.key}
 
 
 def _name(line: Line, gate: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipelines.models.plumbing.compiled_queries import array
+from pipelines.queries.reverted import reverted_tasks
 from pipelines.queries.statements import COST, TOKENS_IN, TOKENS_OUT, UNMERGED, USAGE
 
 # Whom open visits ask
@@ -167,25 +168,9 @@ BEGIN_SITTING = """
 
 # Insights
 
-# Tasks that were landed and whose branch then came back, within 30 days, to the very tree that it had before.
-REVERTED = """
-    SELECT DISTINCT done.task_id, done.visit_id
-    FROM pipelines_delivery done
-    JOIN pipelines_task task ON task.id = done.task_id AND {which}
-    JOIN pipelines_delivery before ON before.commit = done.base AND before.commit <> ''
-        AND before.repository_id = done.repository_id AND before.branch = done.branch AND {before} <> {done}
-    JOIN pipelines_delivery later ON {later} = {before} AND later.repository_id = done.repository_id
-        AND later.branch = done.branch AND later.landed_at > done.landed_at
-        AND later.landed_at < done.landed_at + interval '30 days'
-    WHERE done.landed_at IS NOT NULL AND before.landed_at IS NOT NULL"""
+REVERTED_IN_PROJECT = reverted_tasks("task.project_id = %(project)s")
 
-LANDED_TREES = {
-    name: f"coalesce(nullif({name}.landed_tree, ''), {name}.tree)" for name in ("before", "done", "later")
-}
-
-REVERTED_IN_PROJECT = REVERTED.format(which="task.project_id = %(project)s", **LANDED_TREES)
-
-REVERTED_ON_LINES = REVERTED.format(which="task.line_id = ANY(%(lines)s::bigint[])", **LANDED_TREES)
+REVERTED_ON_LINES = reverted_tasks("task.line_id = ANY(%(lines)s::bigint[])")
 
 BUCKET = "(({}.ended_at AT TIME ZONE %(zone)s)::date - %(first)s::date) / %(width)s"
 

@@ -18,6 +18,7 @@ from reviews.notifications.kinds import (
     refuted,
     review,
     roles,
+    sampling,
     waiting,
 )
 
@@ -34,6 +35,7 @@ KINDS: tuple[NotificationKind, ...] = (
     handed_over.KIND,
     publishing.KIND,
     refuted.KIND,
+    sampling.KIND,
     health.KIND,
     invitation.KIND,
     roles.KIND,

@@ -224,6 +224,8 @@ GET  line-versions           >          0         y       y         y         y 
 GET  line-backtest           >          0         y       y         y         y         y      >
 GET  line-difference         >          0         y       y         y         y         y      >
 GET  line-insights            >          0         y       y         y         y         y      >
+POST sample-propose           >          0         -       -         y         -         y      >
+POST sample-again             >          0         -       -         -         -         y      >
 GET  line-impact             >          0         y       y         y         y         y      >
 POST line-migrate            >          0         -       -         y         -         y      >
 POST migration-undo          >          0         -       -         y         -         y      >

@@ -11,10 +11,14 @@ from playwright.sync_api import BrowserContext, Page, expect
 from pipelines.models import User
 from tests.axe import grave
 from tests.browser.looking import CARET
+from tests.engine.test_sampling import NEVER
+from tests.engine.test_sampling import line as sampling_line
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP, PHONE
 from tests.pages.conftest import at
 from tests.pages.insights_data import seed
+from tests.pages.test_sampling_fallback import fallen_back
+from tests.reviews.test_human_minutes import approvals, waiting
 
 pytestmark = [pytest.mark.browser, pytest.mark.broken, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
@@ -82,3 +86,27 @@ def test_without_scripts_there_are_the_tables(new_context: NewContext, sign_in: 
     for key in ("throughput", "lead-time", "approval", "cost", "by-line", "time", "gates", "agents"):
         expect(page.locator(f"#{key} table")).to_be_visible()
     expect(page.locator(".chart-plot, [data-table-toggle]").locator("visible=true")).to_have_count(0)
+
+
+def test_a_sample_is_proposed_where_its_evidence_stands_and_sampled_again_after_it_fell_back(
+    page: Page, sign_in: SignIn, world: World, tmp_path: Path
+) -> None:
+    visit = waiting(world)
+    world.vote(visit.task, "approve")
+    visit.refresh_from_db()
+    approvals(visit, 199)
+    fallen_back(world, sampling_line(world, NEVER))
+    sign_in(page, world.admin)
+    for width in (390, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(at(world, "insights"))
+        page.get_by_role("button", name="Propose 1 in 10").scroll_into_view_if_needed()
+        page.screenshot(path=tmp_path / f"sampling-{width}.png", full_page=True, caret=CARET)
+        assert grave(page) == [] and page.evaluate(SIDEWAYS) == 0
+    page.get_by_role("button", name="Sample again").click()
+    expect(page.get_by_text("The gate asks about a sample again")).to_be_visible()
+    expect(page.get_by_text("Gates that ask about all again")).to_have_count(0)
+    page.get_by_role("button", name="Propose 1 in 10").click()
+    expect(page.get_by_text("asks about 1 in 10. Publish it to begin.")).to_be_visible()
+    expect(page.get_by_role("button", name="Publish", exact=False).first).to_be_visible()
+    page.screenshot(path=tmp_path / "publish.png", full_page=True, caret=CARET)

@@ -15,7 +15,7 @@ from pipelines.engine.commands.vote_request import (
     require_current_token,
     too_late_error,
 )
-from pipelines.engine.core import sampling
+from pipelines.engine.core import sampling, sampling_fallback
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_task_facts, decide_and_store
 from pipelines.engine.core.errors import Conflict
@@ -193,8 +193,11 @@ def decide_visit(
     approvals = [] if request.word != Word.APPROVE else _approvals(visit, votes)
     drop_times(batch, task, visit)
     escalations.close_for_visit(batch, task, visit, request.actor)
-    if request.word == Word.APPROVE and request.user:
-        sampling.forget_request(gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate), task)
+    gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    if request.user and request.word == Word.APPROVE:
+        sampling.forget_request(gate, task)
+    elif request.user and gate is not None and sampling.was_drawn(gate, task):
+        sampling_fallback.fall_back(task, [gate], sampling_fallback.REFUSED, batch.now)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
     variables = _variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}
     alone = any(approval.self_approved for approval in approvals)

@@ -12,6 +12,7 @@ from typing import Any
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import added_by_hand
 from pipelines.engine.core.sampling import DRAWN, remember_drawn, samples
+from pipelines.engine.core.sampling_fallback import CONTRADICTED, fall_back
 from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.models.plumbing import bulk_rows
@@ -148,7 +149,11 @@ def _station_facts(turn: DecisionContext) -> dict[str, Any]:
 
 def _samples(turn: DecisionContext) -> dict[str, Any]:
     """Return the samples drawn at gates that ask about a sample."""
-    drawn = samples(turn.judging_line, turn.task, turn.job.outcome or {})
+    outcome = turn.job.outcome or {}
+    if ((outcome.get("facts") or {}).get("claims") or {}).get("contradicted"):
+        # Before the draw, so that this very task is asked about
+        fall_back(turn.task, turn.judging_line.gates, CONTRADICTED, turn.batch.now)
+    drawn = samples(turn.judging_line, turn.task, outcome)
     if DRAWN in drawn.values():
         # From here on it can be read on the page of the task.
         remember_drawn(turn.task, drawn)

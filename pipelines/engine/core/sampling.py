@@ -10,20 +10,31 @@ from pipelines.engine.statements import TASK_CHAIN
 from pipelines.models import GateVisit, SampledDraw, Task
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
-from pipelines.routing.decide.sampling import DRAWN, NOT_DRAWN, SAME_CHANGE, SAME_REQUEST, is_drawn
+from pipelines.routing.decide.sampling import (
+    DRAWN,
+    FELL_BACK,
+    NOT_DRAWN,
+    SAME_CHANGE,
+    SAME_REQUEST,
+    is_drawn,
+)
 from pipelines.routing.document.line import Gate, ParsedLine
 
 CHANGE = "change:"
 
 
 def samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[str, str]:
-    """Return {gate: drawn, same_change, same_request or not_drawn} of the gates that ask about a sample, none where the
-    line has none."""
+    """Return {gate: drawn, same_change, same_request, fell_back or not_drawn} of the gates that ask about a sample."""
     gates = [gate for gate in line.gates if gate.sample is not None]
     if not gates:
         return {}
     chain, change = chain_of(task), _change_subject(outcome)
-    subjects = [_task_subject(chain[0]), _request_subject(task), *([change] if change else [])]
+    subjects = [
+        SampledDraw.ALL,
+        _task_subject(chain[0]),
+        _request_subject(task),
+        *([change] if change else []),
+    ]
     before = SampledDraw.objects.filter(line=task.line_id, about__in=subjects)
     subjects_by_gate: dict[str, set[str]] = {}
     for gate, about in before.values_list("gate", "about"):
@@ -41,6 +52,8 @@ def _drawn(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[s
     by_key = any(is_drawn(key, place, str(task_id), one_in) for task_id in chain)
     if by_key or _task_subject(chain[0]) in prior_subjects:
         return DRAWN
+    if SampledDraw.ALL in prior_subjects:
+        return FELL_BACK
     if not prior_subjects:
         return NOT_DRAWN
     return SAME_CHANGE if any(about.startswith(CHANGE) for about in prior_subjects) else SAME_REQUEST
@@ -72,6 +85,13 @@ def forget_request(gate: Gate | None, task: Task) -> None:
     """Let what asks the same draw anew, now that somebody approved it."""
     if gate is not None and gate.sample is not None:
         SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).delete()
+
+
+def was_drawn(gate: Gate | None, task: Task) -> bool:
+    """Return whether what this task asks for was drawn at the gate, and nobody has approved it yet."""
+    if gate is None or gate.sample is None:
+        return False
+    return SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).exists()
 
 
 def chain_of(task: Task) -> list[int]:

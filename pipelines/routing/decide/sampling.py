@@ -10,6 +10,7 @@ DRAWN: Final = "drawn"
 SAME_CHANGE: Final = "same_change"
 SAME_REQUEST: Final = "same_request"
 NOT_DRAWN: Final = "not_drawn"
+FELL_BACK: Final = "fell_back"
 UNKNOWN: Final = ""
 """Nothing was drawn: people are asked."""
 DRAWS: Final = {
@@ -17,6 +18,7 @@ DRAWS: Final = {
     SAME_CHANGE: "the same change was asked about before, 1 in %d",
     SAME_REQUEST: "the same was drawn before and is not approved, 1 in %d",
     NOT_DRAWN: "not drawn, 1 in %d",
+    FELL_BACK: "something went wrong since, so all are asked about and not 1 in %d",
     UNKNOWN: "nothing was drawn, 1 in %d",
 }
 """What the fact `samples` says of a gate, and how the trace says it."""

@@ -24,6 +24,7 @@ from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import network_gaps
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import published_document
+from pipelines.routing.sentences.sampling import fallback_cause
 from pipelines.web.lines import lines
 from pipelines.web.lines.change_groups import change_totals, group_changes, legend
 from pipelines.web.lines.drawing import drawing_of_version
@@ -247,6 +248,11 @@ def _sentence(event: LineEvent) -> str:
             if refuted:
                 sentence = "Guarantees of v%(n)s read anew: %(refuted)s do not hold"
             return sentence % {"n": number, "refuted": ", ".join(refuted)}
+        case LineEvent.RecordKind.ASKS_ALL:
+            cause = fallback_cause(event.data["cause"], event.data["task"])
+            return f"{event.data['name']} asks about all again: {cause}"
+        case LineEvent.RecordKind.SAMPLES:
+            return f"{event.data['name']} asks about a sample again"
     accepted = len(event.data.get("warnings", ()))
     sentence = f"Published v{number}"
     return sentence + (f", {accepted} warnings accepted" if accepted else "")

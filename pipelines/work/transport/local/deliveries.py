@@ -10,12 +10,14 @@ from typing import Any
 
 from django.db import transaction
 
+from pipelines import engine
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
 from pipelines.ports.code_host_notices import STATUS, enqueue_notices
 from pipelines.queries import delivery_queue, versions
 from pipelines.queries.environments import repository_of
 from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import protection_of
+from pipelines.queries.reverted import reverted_by
 from pipelines.queries.same_patch_approvals import same_patch_approval
 from pipelines.queries.task_branch import pushed_commit
 from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
@@ -187,7 +189,8 @@ def record_delivered(
     known = {} if base is None else {"base": base}
     # Told again, it keeps the moment at which it landed
     landing = Delivery.objects.filter(job=job_id, landed_at=None)
-    landing.update(commit=commit, landed_at=now, moved=False, **known)
+    if landing.update(commit=commit, landed_at=now, moved=False, **known):
+        engine.fall_back_after_revert(reverted_by(job_id), now)
     if request is None:
         _link_branch(Delivery.objects.select_related("repository").get(job=job_id), now)
     else:
@@ -205,9 +208,11 @@ def record_host_progress(job_id: int, lease: uuid.UUID, host_state: AtHost) -> N
     known = {} if host_state.request is None else {"request": dict(host_state.request)}
     rows.update(way=host_state.way, head=host_state.head, at_host=host_state.waits, **known)
     if host_state.commit:
-        rows.filter(landed_at=None).update(
+        landing = rows.filter(landed_at=None)
+        if landing.update(
             commit=host_state.commit, landed_tree=host_state.tree, landed_at=now, moved=False, at_host=False
-        )
+        ):
+            engine.fall_back_after_revert(reverted_by(job_id), now)
     if host_state.request is not None:
         _link_request(rows.select_related("repository").get(), host_state.request, now)
 

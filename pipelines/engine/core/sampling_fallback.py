@@ -1,0 +1,65 @@
+"""A gate that asks about a sample asks about everything again once something went wrong, until a person lets it sample
+again (law §15, Sampling)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from pipelines.models import GateVisit, LineEvent, SampledDraw, Task
+from pipelines.ports import observers
+from pipelines.queries import versions
+from pipelines.queries.members import responsible_for
+from pipelines.routing.document.line import Gate
+
+REVERTED, CONTRADICTED, REFUSED = "reverted", "contradicted", "refused"
+
+
+def fall_back(task: Task, gates: Iterable[Gate], cause: str, now: datetime) -> None:
+    """Let these gates of the task's line ask about every task, note why, and tell who answers for the line: once, until
+    they sample again. Gates without a sample stay as they are."""
+    for gate in gates:
+        if gate.sample is None:
+            continue
+        _draw, is_new = SampledDraw.objects.get_or_create(
+            line_id=task.line_id, gate=gate.key, about=SampledDraw.ALL
+        )
+        if is_new:
+            _tell(task, gate, cause, now)
+
+
+def fall_back_after_revert(tasks: Iterable[Task], now: datetime) -> None:
+    """Let the gates ask about every task that did not ask about these, whose changes were reverted."""
+    for task in tasks:
+        visited_gates = set(GateVisit.objects.filter(task=task).values_list("gate", flat=True))
+        gates = versions.by_id(task.pinned_id).gates
+        fall_back(task, (gate for gate in gates if gate.key not in visited_gates), REVERTED, now)
+
+
+def _tell(task: Task, gate: Gate, cause: str, now: datetime) -> None:
+    line = task.line
+    LineEvent.objects.create(
+        line=line,
+        kind=LineEvent.RecordKind.ASKS_ALL,
+        version=line.live,
+        by=None,
+        at=now,
+        data={"gate": gate.key, "name": gate.name, "cause": cause, "task": task.name},
+    )
+    observers.emit(
+        *(
+            observers.SamplingStopped(
+                line.pk,
+                line.key,
+                line.name,
+                gate.key,
+                gate.name,
+                cause,
+                task.name,
+                line.project_id,
+                person,
+                now,
+            )
+            for person in responsible_for(line)
+        )
+    )
