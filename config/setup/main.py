@@ -109,5 +109,6 @@ TARGETS: dict[str, Target] = {
     "bench": development_target("-m", "proof.bench"),
     "agents": development_target("-m", "proof.bench.agents"),
     "runner": runner,
+    "release": development_target("-m", "proof.release"),
     "accept": development_target("-m", "proof.bench.accept"),
 }

@@ -63,7 +63,7 @@ def install(lock: str, label: str) -> None:
         "-r",
         ROOT / lock,
     ]
-    _run(label, command, env=_uv_environment())
+    _run(label, command, env=uv_environment())
     stamp.write_text(inputs)
 
 
@@ -127,7 +127,7 @@ def _ensure_command() -> None:
         GATELINE.chmod(0o755)
 
 
-def _uv_environment() -> dict[str, str]:
+def uv_environment() -> dict[str, str]:
     """uv does not read pip's settings: a mirror or a certificate that is set for pip shall do for both."""
     env = environment(UV_PYTHON_DOWNLOADS="never", UV_NO_PROGRESS="1")
     if not {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & env.keys():

@@ -165,4 +165,6 @@ def _view(entry: URLPattern) -> str:
     for view in (cell.cell_contents for cell in cells):
         if isinstance(view, PathView):
             return ",".join(f"{one.view_func.__name__}:{'+'.join(one.methods)}" for one in view.operations)
-    return entry.lookup_str
+    package, _, path = entry.lookup_str.partition(".")
+    # Where a library has its view within itself is its own affair, and changes with its minor versions.
+    return entry.lookup_str if package in PACKAGES else f"{package}.{path.rpartition('.')[2]}"

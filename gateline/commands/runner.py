@@ -1,4 +1,4 @@
-"""`runner`: the worker of a copy of the repository, which lies beside this package or is installed with it."""
+"""`runner`: the worker of the server's package, which is installed beside this one, or of a copy of the repository."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from gateline.failures import UsageFailure
 
 WORKER = "pipelines.work.program"
+SERVER = "gateline_server"  # the folder that its wheel installs
 # What stands first on the path is this copy, and never the folder in which somebody calls us: it may be a stranger's.
 FROM = """import runpy, sys
 place, module, *words = sys.argv[1:]
@@ -35,14 +36,18 @@ def run_module(module: str, words: list[str]) -> NoReturn:
     if place is None:
         raise UsageFailure(
             "The worker is not installed here.",
-            'In a copy of the repository, at the version of the server, run: make runner ARGS="--help"',
+            "Install the wheel of the server beside this one, or in a copy of the repository, at the version of the "
+            'server, run: make runner ARGS="--help"',
         )
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-P", "-c", FROM, str(place), module, *words])
 
 
 def _installed_folder() -> Path | None:
-    """The folder of the copy that has the worker."""
+    """The folder of the server's package, or else of the copy, that has the worker."""
+    package = importlib.util.find_spec(SERVER)
+    if package and package.submodule_search_locations:
+        return Path(next(iter(package.submodule_search_locations)))
     try:
         spec = importlib.util.find_spec(WORKER)
     except ModuleNotFoundError:
