@@ -10,14 +10,22 @@ import time
 from pathlib import Path
 
 A_MOMENT = 0.25
+EXEC_SECONDS = 2.0
 PROC = Path("/proc") if sys.platform == "linux" else None
 
 
 def is_postmaster(pid: int, data: Path) -> bool:
     """True if the process lives, is no zombie, and its command line names this data folder."""
-    state, command = _state(pid)
-    # Z is a zombie, X a process that is being removed.
-    return bool(state) and state not in "ZX" and str(data) in command
+    deadline = time.monotonic() + EXEC_SECONDS
+    while True:
+        state, command = _state(pid)
+        # Z is a zombie, X a process that is being removed.
+        if not state or state in "ZX":
+            return False
+        # A process that becomes another program (execve) has no command line for a moment.
+        if any(command) or time.monotonic() > deadline:
+            return str(data) in command
+        time.sleep(0.01)
 
 
 def await_end(pid: int, seconds: float) -> None:

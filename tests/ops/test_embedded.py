@@ -161,6 +161,15 @@ def test_a_zombie_is_not_alive(home: Path) -> None:
         assert not processes.is_postmaster(child.pid, home)
 
 
+def test_a_process_that_becomes_another_program_is_alive_all_the_time(home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "again.sh"
+    script.write_text('[ "$1" -gt 0 ] && exec sh "$0" $(($1 - 1)) "$2"\nread end\n')
+    with subprocess.Popen(["sh", str(script), "300", str(home)], stdin=subprocess.PIPE) as process:
+        while processes._state(process.pid)[1][2:3] != ["0"]:
+            assert processes.is_postmaster(process.pid, home)
+        process.communicate(b"\n")
+
+
 @pytest.mark.wide
 def test_an_interrupted_first_start_leaves_no_half_made_data(home: Path) -> None:
     half = home / "postgres" / "data.new"
