@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.db.models import ForeignKey
+from django.db.models import ForeignKey, Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -47,6 +48,12 @@ class ReadOnlyRows:
 class ReadOnlyAdmin(ReadOnlyRows, ListAdmin):
     """Shown, never added, changed or deleted: what the engine or publishing wrote, who belongs to what, or a
     credential. What changes it elsewhere keeps a record of it, and sees to what follows."""
+
+
+def show(options_by_model: Mapping[type[Model], Mapping[str, Any]]) -> None:
+    """Register these models, each with the options of its list."""
+    for model, options in options_by_model.items():
+        admin.site.register(model, ReadOnlyAdmin, **options)
 
 
 def login(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
