@@ -1,4 +1,4 @@
-"""What reviews store, in Django's admin: shown there and never changed there."""
+"""Read-only lists of what reviews store, in Django's admin."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from reviews.models import (
     Sitting,
 )
 
-SHOWN: dict[type[Model], dict[str, Any]] = {
+LIST_OPTIONS: dict[type[Model], dict[str, Any]] = {
     # The outbox: only moves and the queue write its rows.
     Mail: {
         "list_display": ["visit", "address", "kind", "state", "created_at", "sent_at"],
@@ -62,4 +62,4 @@ SHOWN: dict[type[Model], dict[str, Any]] = {
         )
     },
 }
-show(SHOWN)
+show(LIST_OPTIONS)

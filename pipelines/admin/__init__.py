@@ -85,7 +85,7 @@ from pipelines.models import (
 
 __all__ = ["show"]
 
-SHOWN: dict[type[Model], dict[str, Any]] = {
+LIST_OPTIONS: dict[type[Model], dict[str, Any]] = {
     # Lines, their versions and what is said about them
     Line: {
         "list_display": ("project", "key", "name", "live", "draft_number"),
@@ -315,5 +315,5 @@ SHOWN: dict[type[Model], dict[str, Any]] = {
         )
     },
 }
-show(SHOWN)
+show(LIST_OPTIONS)
 admin.site.login = login  # type: ignore[method-assign]

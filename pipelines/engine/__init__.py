@@ -28,7 +28,7 @@ from pipelines.engine.commands.supply_preconditions import hand_over, supply
 from pipelines.engine.commands.vote import vote
 from pipelines.engine.core.sampling_fallback import fall_back_after_revert
 from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
-from pipelines.engine.deadlines.table import fire
+from pipelines.engine.deadlines import fire
 from pipelines.engine.migration.migrate import TaskMigration, migrate
 from pipelines.engine.migration.migration_batch import MigrateResult
 from pipelines.engine.migration.undo import MigrationUndo, put_back

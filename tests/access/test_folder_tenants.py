@@ -19,7 +19,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from pipelines import engine
-from pipelines.engine.core.errors import InputError
+from pipelines.errors import InputError
 from pipelines.models import (
     AdministrativeAct,
     AllowedFolder,

@@ -7,8 +7,8 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from pipelines.engine.core.errors import Forbidden
 from pipelines.engine.moves.entitlement import EntitledPerson
+from pipelines.errors import Forbidden
 from pipelines.lines import project_lint
 from pipelines.models import Membership, Role, User
 from pipelines.models.people import expand_roles, granting, simplify_roles

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.engine.commands.work_items import work_items
-from pipelines.engine.core.errors import Conflict, Forbidden, InputError
+from pipelines.errors import Conflict, Forbidden, InputError
 from pipelines.models import Agent, Escalation, Job, Status, Task
 from tests.api.conftest import Apis
 from tests.dialects.aeef import machine, owned

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict
+from pipelines.errors import Conflict
 from pipelines.models import LineVersion, Task
 from pipelines.queries import analytics
 from pipelines.queries.decision_trace import trace_of

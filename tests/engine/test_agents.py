@@ -11,8 +11,8 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.engine.commands.event_export import export_task
 from pipelines.engine.core import agent_capacity
-from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.invariants import check
+from pipelines.errors import Conflict, Invalid
 from pipelines.models import Agent, Due, Job, LineVersion, Task
 from pipelines.work.scheduler import timers
 from tests.factories import World, make_project, station

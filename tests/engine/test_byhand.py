@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict, InputError, Invalid, NotFound
+from pipelines.errors import Conflict, InputError, Invalid, NotFound
 from pipelines.models import Lease, Task
 from tests.factories import World, station
 

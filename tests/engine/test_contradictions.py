@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict, Forbidden
+from pipelines.errors import Conflict, Forbidden
 from pipelines.models import Deadlock, Escalation, Task
 from pipelines.routing.decide.deadlocks import SUGGESTIONS
 from reviews.mail.notices import notice_mail

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict, Forbidden, InputError, Invalid
+from pipelines.errors import Conflict, Forbidden, InputError, Invalid
 from pipelines.models import Deadlock, Due, Escalation, Job, Lease, Task, Token
 from pipelines.routing.decide.deadlocks import SUGGESTIONS
 from pipelines.work.scheduler import timers

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict, Forbidden
+from pipelines.errors import Conflict, Forbidden
 from pipelines.lines import publishing
 from pipelines.models import Due, Job, Purpose, Task
 from pipelines.ports.leases import MAX_ATTEMPTS, Claim

@@ -10,7 +10,7 @@ from django.urls import reverse
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict
+from pipelines.errors import Conflict
 from pipelines.models import Escalation, LineVersion, Task
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.engine.core.errors import Invalid
+from pipelines.errors import Invalid
 from pipelines.models import Event, LineVersion, Task, Vote
 from tests.factories import World, station
 

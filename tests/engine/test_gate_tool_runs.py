@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.errors import Forbidden, Invalid
+from pipelines.errors import Forbidden, Invalid
 from pipelines.lines import publishing
 from pipelines.models import Job, Purpose, Task
 from pipelines.ports.leases import MAX_ATTEMPTS

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Event, GateVisit, LineVersion, Membership, Project, Task, User, Vote
 from tests.factories import World, make_member, station
 

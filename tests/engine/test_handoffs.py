@@ -8,7 +8,7 @@ import pytest
 
 from pipelines import engine
 from pipelines.engine.commands.event_export import export_task
-from pipelines.engine.core.errors import Conflict, Invalid
+from pipelines.errors import Conflict, Invalid
 from pipelines.models import Handoff, Job, Task
 from pipelines.work.transport.local.orders import orders_of
 from tests.factories import World, station

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from pipelines.engine.commands.input_values import fault_of
 from pipelines.engine.commands.inputs import default_title
-from pipelines.engine.core.errors import InputError
+from pipelines.errors import InputError
 from pipelines.routing.document.inputs import Input
 from pipelines.work import storage
 from tests.factories import World

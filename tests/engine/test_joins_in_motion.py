@@ -8,7 +8,7 @@ import pytest
 
 from pipelines import engine
 from pipelines.engine import invariants
-from pipelines.engine.core.errors import Conflict
+from pipelines.errors import Conflict
 from pipelines.models import LineVersion, Task, Token
 from tests.engine.joining import FAILED, begun, gate5, on
 from tests.engine.lines_in_change import published

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict
+from pipelines.errors import Conflict
 from pipelines.models import GateVisit, Job, LineVersion, Task
 from reviews.models import Mail
 from tests.factories import World, station

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.invariants import check
+from pipelines.errors import Conflict
 from pipelines.lines import line_migration, publishing
 from pipelines.models import GateVisit, Line, LineVersion, Migration, Task
 from tests.engine.test_races import at_once, gated, open_gates, word

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid
+from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import GateVisit, Lease, Repository, RepositoryProtection, Task
 from pipelines.queries.protections import canonical_address
 from tests.factories import World, make_member, station

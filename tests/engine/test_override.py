@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Event, GateVisit, Task
 from tests.factories import World, make_member, station
 

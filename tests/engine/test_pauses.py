@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.engine import PauseScope
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.invariants import check
+from pipelines.errors import Conflict
 from pipelines.models import Due, Escalation, GateVisit, Lease, LineVersion, Pause, Task
 from pipelines.work.scheduler import timers
 from reviews.models import AskedPlace

@@ -13,8 +13,8 @@ import pytest
 from django.db import connection
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.invariants import check
+from pipelines.errors import Conflict
 from pipelines.models import Decision, GateVisit, IgnoredReport, LineVersion, Task, User
 from tests.factories import World, make_world, station
 from tests.waiting import LONG

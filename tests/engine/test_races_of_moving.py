@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.invariants import check
+from pipelines.errors import Conflict
 from pipelines.models import Job, LineVersion, Task, User
 from tests.engine.test_races import at_once
 from tests.engine.test_races_of_waiting import MANY, cancelling, come, named

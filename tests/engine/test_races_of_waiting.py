@@ -13,8 +13,8 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.invariants import check
+from pipelines.errors import Conflict
 from pipelines.models import Due, Escalation, GateVisit, Incident, LineVersion, Task
 from proof.soak.lines import whole_law
 from tests.engine.test_races import at_once

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines import engine
 from pipelines.engine.commands import linked_tasks
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import LineVersion, Task, Token
 from tests.engine.test_races import at_once
 from tests.factories import World, document, station

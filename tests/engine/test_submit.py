@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.errors import InputError
+from pipelines.errors import InputError
 from tests.factories import World
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from pipelines.engine.core.errors import Forbidden
+from pipelines.errors import Forbidden
 from pipelines.models import (
     Absence,
     Agent,

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import Due, Job, Lease, LineVersion, Task
 from pipelines.queries.task_view import TaskView
 from pipelines.work.scheduler import timers

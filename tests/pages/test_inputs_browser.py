@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pipelines.engine.core.errors import InputError
+from pipelines.errors import InputError
 from pipelines.models import Blob, Task, Upload, User
 from pipelines.ports.vault import store
 from pipelines.work import storage

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines.engine.core.errors import InputError
+from pipelines.errors import InputError
 from pipelines.models import (
     AdministrativeAct,
     Line,

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from pipelines.engine.core.agent_capacity import wake
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.agent_suspension import lock_agent, record_agent_event
+from pipelines.errors import Conflict
 from pipelines.models import Agent, Project
 from pipelines.ports import observers
 from pipelines.ports.clock import now

@@ -14,7 +14,6 @@ from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.event_data import job_ref
 from pipelines.engine.core.expected_times import is_late
 from pipelines.engine.core.transaction import run
@@ -24,6 +23,7 @@ from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.deadlock_records import new_record, open_record, party_of
 from pipelines.engine.moves.pausing import hold, let_go, pause, paused_by_test
 from pipelines.engine.moves.releases import DEPENDENCY, close
+from pipelines.errors import Conflict
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR, TIMEOUT

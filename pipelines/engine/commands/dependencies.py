@@ -8,14 +8,13 @@ from functools import partial
 
 from pipelines.engine.commands import deadlocks
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves.pausing import WORKING, hold, let_go
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.statements import LOCK_DEPENDENCIES
-from pipelines.errors import existing
+from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import observers

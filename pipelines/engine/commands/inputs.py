@@ -20,7 +20,7 @@ from pipelines.engine.commands.input_values import (
     fault_of,
     size_fault,
 )
-from pipelines.engine.core.errors import InputError
+from pipelines.errors import InputError
 from pipelines.models import Project, Repository, Upload
 from pipelines.ports.vault.value_lookup import SECRET, ValueScope
 from pipelines.queries.allowed_folders import fault_of_folder

@@ -8,11 +8,10 @@ from pipelines.engine.commands.inputs import expired_files
 from pipelines.engine.commands.submit import DESCRIPTION, begin, create_numbered_task, protection_problems
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import escalation_actions, escalations
-from pipelines.errors import existing
+from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import ENDED, Event, Job, Purpose, Task
 from pipelines.queries import versions
 from pipelines.routing.decide.steps.budgets import RETRY_LIMIT

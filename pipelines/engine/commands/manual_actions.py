@@ -12,7 +12,6 @@ from pipelines.engine.commands.report import report
 from pipelines.engine.core import payload, sampling, version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store
-from pipelines.engine.core.errors import Conflict, Invalid, NotFound
 from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import MANUAL
@@ -22,7 +21,7 @@ from pipelines.engine.moves.completion import Ending, end, finish_job
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.pausing import let_go
 from pipelines.engine.moves.releases import release_circles, wait_no_longer
-from pipelines.errors import existing
+from pipelines.errors import Conflict, Invalid, NotFound, existing
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.ports import observers
 from pipelines.ports.vault.value_lookup import ValueScope

@@ -15,11 +15,11 @@ from pipelines.engine.commands.report import CheckedReport, checked, record
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import past_of
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor, Report
 from pipelines.engine.moves.completion import close_work
 from pipelines.engine.moves.entitlement import person_of
+from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Decision, GateVisit, Job, Purpose, Role, Status, Task, Token, User, Vote, Word
 from pipelines.queries import environments, versions
 from pipelines.queries.protections import protection_of

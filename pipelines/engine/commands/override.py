@@ -12,12 +12,12 @@ from pipelines.engine.commands.vote import decide_visit, record_gate_event
 from pipelines.engine.commands.vote_request import VoteRequest, filled, require_current_token, too_late_error
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.errors import Forbidden, Invalid, NotFound
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import VoteResult
 from pipelines.engine.moves.entitlement import EntitledPerson, bar_reason, person_of
 from pipelines.engine.moves.gate_visits import visit_of
 from pipelines.engine.moves.gates import policy_of
+from pipelines.errors import Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Role, User, Word
 from pipelines.queries import versions
 

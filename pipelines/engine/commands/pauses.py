@@ -10,7 +10,6 @@ from typing import Any
 
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.pause_span import PauseSpan
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
@@ -18,6 +17,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import stopped_clocks
 from pipelines.engine.moves.pausing import hold, hold_besides, let_go
 from pipelines.engine.statements import LOCK_COUNTER, WAKE_SCOPE
+from pipelines.errors import Conflict
 from pipelines.models import Due, Job, Line, Pause, Project, Purpose, Status, Task, Token, User
 from pipelines.models.plumbing.compiled_queries import execute, fetch
 from pipelines.ports import audit

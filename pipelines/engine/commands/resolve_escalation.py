@@ -14,11 +14,11 @@ from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_facts, decide_and_store
-from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.releases import CIRCLE
+from pipelines.errors import Conflict, Invalid
 from pipelines.models import Decision, Escalation, Job, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer

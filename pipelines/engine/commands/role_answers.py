@@ -7,10 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import roles
 from pipelines.engine.moves.entitlement import person_of
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Deadlock, Escalation, User
 from pipelines.routing.sentences.escalations import role_words
 

@@ -11,12 +11,12 @@ from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.due_times import TASK_DUE
-from pipelines.engine.core.errors import Conflict, InputError, Invalid
 from pipelines.engine.core.event_data import job_ref, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import NEXT_NUMBER
+from pipelines.errors import Conflict, InputError, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.vault.value_lookup import ValueScope

@@ -24,12 +24,11 @@ from pipelines.engine.core.decision_context import (
     decide_and_store,
     with_current_agents,
 )
-from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.handoffs import worker_of
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import effects
-from pipelines.errors import existing
+from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import Handoff, Status, Task, Token, User
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.routing.decide import effects as consequences

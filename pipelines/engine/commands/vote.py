@@ -18,7 +18,6 @@ from pipelines.engine.commands.vote_request import (
 from pipelines.engine.core import sampling, sampling_fallback
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_task_facts, decide_and_store
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.event_data import merge_counts
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import VoteResult
@@ -42,6 +41,7 @@ from pipelines.engine.moves.gate_visits import (
     votes_on,
 )
 from pipelines.engine.moves.gates import gate_of, policy_at
+from pipelines.errors import Conflict
 from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers

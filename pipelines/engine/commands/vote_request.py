@@ -9,12 +9,12 @@ from typing import Any
 from pipelines.engine.commands.inputs import fill
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves.absences import Seat, seats_of, usable
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import EntitledPerson, meets_any
 from pipelines.engine.moves.gates import gate_of, policy_at
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Token, User, Vote, Word
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions

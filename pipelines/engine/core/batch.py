@@ -248,7 +248,7 @@ class Batch:
         job: Job | None = None,
         visit: GateVisit | None = None,
     ) -> None:
-        """Schedule a call of the function of this kind (`engine/deadlines/table.py`) at `at`, unless what it is
+        """Schedule a call of the function of this kind (`engine/deadlines.py`) at `at`, unless what it is
         bound to is over by then. A second one of the same kind and key takes the place of the first."""
         self.drop_due(kind, task, key)
         self._new_dues.append(

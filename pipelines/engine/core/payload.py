@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from pipelines.engine.core.errors import Invalid
+from pipelines.errors import Invalid
 from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed
 

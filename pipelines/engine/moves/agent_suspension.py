@@ -6,10 +6,9 @@ from functools import partial
 
 from pipelines.engine.core import payload
 from pipelines.engine.core.agent_capacity import wake
-from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
-from pipelines.errors import existing
+from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import Agent, AgentEvent
 from pipelines.ports.clock import now
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.payload import LONGEST_TEXT
 from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import roles
 from pipelines.engine.moves.agent_suspension import suspend
 from pipelines.engine.moves.escalation_records import record
 from pipelines.engine.moves.pausing import hold_besides
+from pipelines.errors import Conflict
 from pipelines.models import Agent, Escalation, Incident, Task
 from pipelines.ports import observers
 from pipelines.queries import versions

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet, Subquery, UUIDField
 
-from pipelines.engine.core.errors import NotFound
 from pipelines.engine.statements import DECIDE
+from pipelines.errors import NotFound
 from pipelines.models import GateVisit, Vote
 from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.models.plumbing.statements import Statement, send

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine
-from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.values import Actor
+from pipelines.errors import Conflict
 from pipelines.models import Agent, Job, Project, User
 from pipelines.queries import actor_names
 from pipelines.web.shell.forms import AgentForm, NewAgentForm, ReasonForm

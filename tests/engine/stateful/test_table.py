@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import engine
-from pipelines.engine.deadlines import table
+from pipelines.engine import deadlines
 from tests.engine.stateful.commands import COMMANDS
 from tests.engine.stateful.page import page
 from tests.engine.stateful.routes import ROUTES, WAYS
@@ -105,7 +105,7 @@ COMES: dict[str, tuple[str, ...]] = {
 
 def test_nothing_that_the_engine_does_is_left_out() -> None:
     assert set(DOES) == {name for name in engine.__all__ if isfunction(getattr(engine, name))}
-    assert set(COMES) == set(table.KINDS)
+    assert set(COMES) == set(deadlines.KINDS)
     assert {key for keys in (*DOES.values(), *COMES.values()) for key in keys} <= set(COMMANDS)
 
 

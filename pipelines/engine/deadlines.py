@@ -1,0 +1,231 @@
+"""Table of what happens at a due time: one function per kind. Each gets the batch that holds the task's lock
+and the due time, whose row is already deleted. It either flushes its changes, or calls another function of the
+engine and leaves the batch unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from pipelines.engine.commands import deadlocks, dependencies, pauses
+from pipelines.engine.commands.reconsider import handle_changed_facts
+from pipelines.engine.commands.report import report
+from pipelines.engine.commands.submit import TASK_DUE
+from pipelines.engine.commands.vote import decide_visit
+from pipelines.engine.commands.vote_request import CHOOSES, VoteRequest
+from pipelines.engine.core.agent_capacity import FACTS
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import decide_and_store
+from pipelines.engine.core.due_times import CLOCKS
+from pipelines.engine.core.expected_times import LATE
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.unassigned import WAIT, outcome_of_wait
+from pipelines.engine.core.values import ENGINE, Report
+from pipelines.engine.moves import effects, escalations, evaluations
+from pipelines.engine.moves.absences import deciders, stand_ins
+from pipelines.engine.moves.completion import GATE_DUE, SOON, finish_job
+from pipelines.engine.moves.entitlement import people_of
+from pipelines.engine.moves.escalation_actions import ACTIONS
+from pipelines.engine.moves.evaluations import UNTAKEN
+from pipelines.engine.moves.gates import due_time_after, gate_of, policy_at
+from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
+from pipelines.engine.statements import TAKE_DUE_TIME
+from pipelines.models import Due, Escalation, Event, GateVisit, Job, Task, User, Word
+from pipelines.models.plumbing.compiled_queries import execute
+from pipelines.ports import leases, observers
+from pipelines.queries import versions
+from pipelines.routing.document.line import Gate, ParsedLine
+
+
+def handle_elapsed_wait(batch: Batch, due: Due) -> None:
+    """Handle due times of kind `wait`: the engine reports the end of a wait like any other outcome."""
+    job = batch.jobs.get(due.job_id or 0)
+    if job is None or job.state != Job.State.RUNNING:
+        return
+    task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
+    station = versions.by_id(job.pinned_id).station(job.station)
+    outcome = outcome_of_wait(station, task, due)
+    report([Report(job.pk, job.attempt, None, outcome, by=str(ENGINE), token_version=token.version)])
+
+
+def handle_unanswered_question(batch: Batch, due: Due) -> None:
+    """Handle due times of kind `evaluation`: a person is asked what no machine can answer any more (law §3). A
+    question that has started has limits of its own, and one that waits for busy workers will start. Both are
+    checked again later, because those workers may be lost."""
+    job = batch.jobs.get(due.job_id or 0)
+    if job is None or job.state == Job.State.DONE:
+        return
+    task = batch.tasks[job.task_id]
+    if job.state == Job.State.RUNNING or job.kind in leases.answerable_evaluations(
+        task.project.owner.key, task.project_id
+    ):
+        evaluations.wait_for_machines(batch, task, job)
+    else:
+        outcome = {"result": "cancelled", "summary": "No worker is left that can answer this question."}
+        finish_job(batch, job, outcome, str(ENGINE))
+        turn, situation = evaluations.situation_after_job(batch, job, ENGINE, f"due:{job.pk}")
+        effects.apply(turn, decide_and_store(turn, situation))
+    batch.flush()
+
+
+def handle_gate_due(batch: Batch, due: Due) -> None:
+    """Handle due times of kind `gate`: do what its `due.then` says, which is never an approval (law §6)."""
+    assert due.visit_id is not None
+    visit = GateVisit.objects.select_related("task", "job", "asked_by").get(pk=due.visit_id)
+    line = versions.by_id(visit.asked_by.pinned_id)
+    gate = gate_of(line, visit.gate)
+    assert gate is not None and gate.due is not None
+    if due.key.endswith(SOON):
+        _remind(batch, visit, gate, 0)
+    elif gate.due.then == "reject":
+        _reject(batch, visit, line, gate)
+    else:
+        number = _say(batch, visit, gate.due.then)
+        # One escalation, however often it is told after that
+        if gate.due.then == "escalate" and number == 1:
+            _escalate(batch, visit, line, gate)
+        else:
+            _remind(batch, visit, gate, number)
+        # law §6, Due times: again after `every`, at most `times` times
+        if gate.due.every and number <= gate.due.max_reminders:
+            again = due_time_after(visit.task, gate.due, batch.now, gate.due.every)
+            batch.set_due(GATE_DUE, batch.tasks[visit.task_id], again, key=str(visit.pk), visit=visit)
+    batch.flush()
+
+
+def _remind(batch: Batch, visit: GateVisit, gate: Gate, number: int) -> None:
+    """`number`: 0 before it is due."""
+    to = _addresses(visit.task, visit, gate)
+    batch.emit(observers.GateOverdue(visit.pk, visit.task_id, to, batch.now, number))
+
+
+def _say(batch: Batch, visit: GateVisit, then: str) -> int:
+    """Record that the review is overdue. Returns how often that was recorded by now."""
+    earlier_events = Event.objects.filter(task=visit.task_id, kind="gate.overdue", data__visit=str(visit.pk))
+    number = earlier_events.count() + 1
+    again: dict[str, Any] = {"number": number} if number > 1 else {}
+    batch.event(
+        batch.tasks[visit.task_id],
+        "gate.overdue",
+        ENGINE,
+        token=batch.tokens[visit.token_id],
+        source=visit.gate,
+        target=visit.gate,
+        trigger=f"due:{visit.gate}",
+        visit=str(visit.pk),
+        then=then,
+        **again,
+    )
+    return number
+
+
+def _escalate(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> None:
+    """Open an escalation, until the review is decided or somebody with the role resolves it."""
+    reason = f"Nobody decided at {gate.name} by {visit.due_at:%Y-%m-%d %H:%M} UTC."
+    task = batch.tasks[visit.task_id]
+    escalations.open_one(batch, task, line, "gate_overdue", ENGINE, visit=visit, reason=reason)
+
+
+def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
+    """The addresses the gate notifies or, if it names none, those of everybody who can decide."""
+    if gate.notify:
+        return tuple(gate.notify)
+    away = stand_ins([task.project_id])[task.project_id]
+    policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
+    may = deciders(people_of(task.project_id), away, visit, policy)
+    people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
+    return tuple(dict.fromkeys(people.values_list("email", flat=True)))
+
+
+def _reject(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> None:
+    """Reject as a person would, by the gate's `on_reject`. Where a reviewer would choose the route, the task
+    fails."""
+    assert visit.due_at is not None
+    chooses = (gate.on_reject or line.policy.on_reject) == CHOOSES
+    request = VoteRequest(
+        # law §6: a rejection that the clock cast says so.
+        user=None,
+        word=Word.REJECT,
+        reason=f"Nobody decided by {visit.due_at:%Y-%m-%d %H:%M} UTC.",
+        route="fail" if chooses else "",
+        token_version=visit.token_version,
+        evidence_digest=visit.evidence_digest,
+        via="",
+    )
+    decide_visit(batch, batch.tasks[visit.task_id], batch.tokens[visit.token_id], visit, request)
+
+
+def handle_escalation_due(batch: Batch, due: Due) -> None:
+    """Handle due times of kind `escalation`: run the actions its line defines (law §8, AEEF E18). That it fires
+    once is its row's, which is gone by now; that a breach is recorded once, `breached_at`'s."""
+    escalation = Escalation.objects.get(pk=due.key)
+    if escalation.state != Escalation.State.OPEN or escalation.breached_at:
+        return
+    task = batch.tasks[due.task_id]
+    escalation.breached_at = batch.now
+    escalation.save(update_fields=["breached_at"])
+    escalations.record_escalation_event(
+        batch, escalation, task, "escalation.breached", ENGINE, actions=list(escalation.on_breach)
+    )
+    for action in escalation.on_breach:
+        ACTIONS[action](batch, task, escalation)
+    batch.flush()
+
+
+def handle_late_task(batch: Batch, due: Due) -> None:
+    """Handle due times of kind `task`: whoever requested it is told, and nothing else happens."""
+    batch.emit(observers.TaskLate(due.task_id, batch.now))
+    batch.flush()
+
+
+Fires = Callable[[Batch, Due], None]
+
+KINDS: dict[str, Fires] = {
+    GATE_DUE: handle_gate_due,
+    escalations.KIND: handle_escalation_due,
+    WAIT: handle_elapsed_wait,
+    FACTS: handle_changed_facts,
+    LATE: deadlocks.handle_late_work,
+    RESUME: deadlocks.handle_resume,
+    DEPENDENCY: dependencies.handle_dependency_due,
+    CIRCLE: dependencies.look_for_circle,
+    UNTAKEN: handle_unanswered_question,
+    TASK_DUE: handle_late_task,
+    pauses.PAUSE: pauses.pause_task,
+    pauses.RESUME_PAUSED: pauses.resume_task,
+}
+PAUSES = (pauses.PAUSE, pauses.RESUME_PAUSED)
+BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.circle_party_ids}
+"""Kinds that also need the locks of other tasks: which ones, by task id."""
+
+
+def fire(due_id: int, now: datetime | None = None) -> str:
+    """Fire this due time. Returns `fired`, or `gone` when the row no longer exists under its task's lock
+    (another worker was first, or what it waited for ended) or is not due. `now`: the database's clock, unless
+    told."""
+    return run(partial(_fire, due_id, now))
+
+
+def _fire(due_id: int, now: datetime | None) -> str:
+    # house §2: found without a lock, locked, and looked at again under it.
+    entry = Due.objects.filter(pk=due_id).values_list("task_id", "kind").first()
+    if entry is None:
+        return "gone"
+    task_id, kind = entry
+    batch = Batch.of_tasks(task_id, *(BESIDES[kind](task_id) if kind in BESIDES else ()))
+    # law §17: its clock is stopped or moved first by a pause, made or over since it was looked for.
+    if kind in CLOCKS and any(due.kind in PAUSES for due in batch.dues.values()):
+        return "gone"
+    # Out of the batch: the row is deleted here, and the flush looks through those that are left
+    due = batch.dues.pop(due_id, None)
+    if due is None or not _taken(due, now or batch.now):
+        return "gone"
+    KINDS[due.kind](batch, due)
+    return "fired"
+
+
+def _taken(due: Due, now: datetime) -> bool:
+    # house §6: one conditional DELETE, so that one of several workers fires it
+    return execute(TAKE_DUE_TIME, [due.pk, now]) == 1
