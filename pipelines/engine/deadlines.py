@@ -29,7 +29,7 @@ from pipelines.engine.moves.completion import GATE_DUE, SOON, finish_job
 from pipelines.engine.moves.entitlement import people_of
 from pipelines.engine.moves.escalation_actions import ACTIONS
 from pipelines.engine.moves.evaluations import UNTAKEN
-from pipelines.engine.moves.gates import due_time_after, gate_of, policy_at
+from pipelines.engine.moves.gates import due_time_after, policy_at
 from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
 from pipelines.engine.statements import TAKE_DUE_TIME
 from pipelines.models import Due, Escalation, Event, GateVisit, Job, Task, User, Word
@@ -75,8 +75,8 @@ def handle_gate_due(batch: Batch, due: Due) -> None:
     assert due.visit_id is not None
     visit = GateVisit.objects.select_related("task", "job", "asked_by").get(pk=due.visit_id)
     line = versions.by_id(visit.asked_by.pinned_id)
-    gate = gate_of(line, visit.gate)
-    assert gate is not None and gate.due is not None
+    gate = line.gate(visit.gate)
+    assert gate.due is not None
     if due.key.endswith(SOON):
         _remind(batch, visit, gate, 0)
     elif gate.due.then == "reject":

@@ -18,7 +18,7 @@ from pipelines.web.changes.trees import unopened_count
 from reviews.channels import accounts
 from reviews.channels.chat_actions import APPROVE, ChatAction
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.gates import gate_of, needs_word_only
+from reviews.decision.gates import needs_word_only
 from reviews.models import ChannelConnection
 
 MOST_BYTES = 64 * 1024
@@ -130,7 +130,7 @@ def _check_may_approve(user: User, visit: GateVisit) -> None:
         raise ChatRefused(_with_link("Your account needs a second factor first.", visit))
     if visit.state != GateVisit.State.OPEN:
         return  # the engine says what became of it
-    if not may_approve_in_chat(visit, gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)):
+    if not may_approve_in_chat(visit, versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)):
         raise ChatRefused(_with_link("This gate cannot be approved in a chat.", visit))
     entitlement = Entitlements(user).at(visit)
     if entitlement.may:

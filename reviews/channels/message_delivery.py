@@ -12,6 +12,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from pipelines import engine
+from pipelines.engine.moves.gates import policy_at
 from pipelines.models import GateVisit, Word
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
@@ -27,7 +28,6 @@ from reviews.channels import interactions, mattermost_calls, slack
 from reviews.channels.channel import ChannelError, ChannelUnavailable, ReviewMessage, Target
 from reviews.channels.table import BY_KEY
 from reviews.decision.consequences import options
-from reviews.decision.gates import gate_of, gate_of_visit
 from reviews.models import ChannelConnection, ChannelMessage
 
 SECONDS = 20.0
@@ -142,7 +142,7 @@ def _current_message(message: ChannelMessage, visit: GateVisit) -> ReviewMessage
             return None
         ref = first.ref
     line = by_id(visit.asked_by.pinned_id)
-    gate = gate_of(line, visit.gate)
+    gate = line.gate(visit.gate)
     outcome_summary = str((visit.evidence.get("outcome") or {}).get("summary") or "")
     return ReviewMessage(
         id=f"msg_{message.token.hex}",
@@ -170,7 +170,7 @@ def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> di
     ):
         return {}
     chat = engine.Chat(connection.name, connection.created_by)
-    if chat.refusal(visit, gate_of_visit(visit, by_id(visit.asked_by.pinned_id)).approval, visit.votes.all()):
+    if chat.refusal(visit, policy_at(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()):
         return {}
     approve = next(option for option in options(visit) if option.word == Word.APPROVE)
     value = interactions.button_value(visit)

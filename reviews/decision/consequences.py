@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.engine import VoteResult
 from pipelines.engine.moves.entitlement import not_approved
+from pipelines.engine.moves.gates import policy_at
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
 from pipelines.queries.versions import parsed
@@ -17,7 +18,6 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Gate, ParsedLine
 from pipelines.routing.sentences.consequences import consequence_text
 from pipelines.routing.sentences.names import end_name, station_names
-from reviews.decision.gates import gate_of, gate_of_visit
 
 VERBS = {
     Word.APPROVE: "Approve",
@@ -97,7 +97,7 @@ class VoteOption:
 def options(visit: GateVisit) -> list[VoteOption]:
     """The words that this gate offers, each with its consequence, without a send back beyond the allowed rounds."""
     line = parsed(visit.asked_by.pinned)
-    gate = gate_of(line, visit.gate)
+    gate = line.gate(visit.gate)
     return [_option(line, visit, word) for word in gate.offers if not _used_up(gate, visit, word)]
 
 
@@ -123,7 +123,7 @@ def _sentence(words: str) -> str:
 
 def no_send_back_reason(visit: GateVisit) -> str:
     """Tell why a gate that can send work back does not now, or "" if it does."""
-    gate = gate_of(parsed(visit.asked_by.pinned), visit.gate)
+    gate = parsed(visit.asked_by.pinned).gate(visit.gate)
     if Word.REWORK in gate.offers:
         return ""
     if Word.SEND_BACK not in gate.offers:
@@ -153,7 +153,7 @@ def _option(line: ParsedLine, visit: GateVisit, word: str) -> VoteOption:
         verb=str(VERBS[Word(word)]),
         label=_label(line, answer, str(VERBS[Word(word)]), then),
         then=_sentence(then),
-        needs_reason=gate_of(line, visit.gate).approval.reason_required or word in NEEDS_REASON,
+        needs_reason=line.gate(visit.gate).approval.reason_required or word in NEEDS_REASON,
         reason_help=_reason_help(line, answer, bool(routes)),
         routes=routes,
         answer={} if routes else answer,
@@ -177,7 +177,7 @@ def _then(
     follows = _follows(line, visit, word, answer)
     if word != Word.APPROVE:
         return follows
-    policy = gate_of_visit(visit, line).approval
+    policy = policy_at(visit, line)
     missing = policy.min_votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
     # Without the vote itself, unless it is among those that were counted
     missing = max(missing, len(not_approved(visit, policy))) - (not counted)
@@ -192,7 +192,7 @@ def _follows(line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str,
     if word == Word.SEND_BACK:
         station, most = (
             station_names(line, [visit.asked_by.station]),
-            gate_of(line, visit.gate).approval.max_rounds,
+            line.gate(visit.gate).approval.max_rounds,
         )
         return f"{station} runs again with your reason (send-back {visit.round} of {most})"
     return consequence_text(line, answer)
@@ -227,7 +227,7 @@ def _label(line: ParsedLine, answer: dict[str, Any], verb: str, then: str) -> st
 
 def _routes(line: ParsedLine, gate_key: str) -> tuple[tuple[str, str], ...]:
     """The destinations that a rejection names under `on_reject: reviewer_chooses` (law §4)."""
-    gate = gate_of(line, gate_key)
+    gate = line.gate(gate_key)
     if (gate.on_reject or line.policy.on_reject) != "reviewer_chooses":
         return ()
     fixed = (("fail", "the task fails"), ("rework", "the producing station runs again"))

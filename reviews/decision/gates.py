@@ -1,25 +1,18 @@
-"""A gate by its key, including the review of a jump, which no line declares (line-document.md, `@jump`)."""
+"""Gates as their visits ask them, in words and by what they need."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.engine.moves.gates import JUMP
+from pipelines.engine.moves.gates import policy_at
 from pipelines.models import GateVisit, Word
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.line import Approval, Gate, ParsedLine
-
-
-def gate_of(line: ParsedLine, key: str) -> Gate:
-    """The declared gate, or the default policy under which a jump is reviewed."""
-    return Gate(key=JUMP, name="Jump") if key == JUMP else line.gate(key)
 
 
 def gate_of_visit(visit: GateVisit, line: ParsedLine) -> Gate:
     """The gate as this visit asks it."""
-    gate = gate_of(line, visit.gate)
-    return replace(gate, approval=with_extra_votes(gate.approval, visit.producers))
+    return replace(line.gate(visit.gate), approval=policy_at(visit, line))
 
 
 def approval_words(policy: Approval, have: int) -> str:

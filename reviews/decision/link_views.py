@@ -15,7 +15,6 @@ from pipelines.models import GateVisit
 from pipelines.queries import versions
 from reviews.decision import mail_link
 from reviews.decision.consequences import options
-from reviews.decision.gates import gate_of
 from reviews.decision.mail_link import MailLinkRefused
 from reviews.models import MailLink
 
@@ -80,7 +79,7 @@ def _about(visit: GateVisit) -> dict[str, object]:
         "visit": visit,
         "task": visit.task,
         "line_name": line.name,
-        "gate": gate_of(line, visit.gate),
+        "gate": line.gate(visit.gate),
         "station": line.station(visit.asked_by.station).name,
     }
 

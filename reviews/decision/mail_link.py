@@ -20,7 +20,7 @@ from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened_count
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.gates import gate_of, needs_word_only
+from reviews.decision.gates import needs_word_only
 from reviews.models import MailLink
 
 
@@ -135,7 +135,7 @@ def _still_open(visit: GateVisit) -> None:
 
 
 def _gate(visit: GateVisit) -> Gate:
-    return gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    return versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
 
 
 def _digest(token: str) -> str:

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from pipelines.engine.moves.absences import Seat, seats_across_projects
 from pipelines.engine.moves.entitlement import barred_people
+from pipelines.engine.moves.gates import policy_at
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import fetch
@@ -22,7 +23,6 @@ from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateDueMoved
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable_requirements
-from reviews.decision.gates import gate_of_visit
 from reviews.models import AskedPlace
 from reviews.models.statements import (
     AFTER_PLACE,
@@ -76,7 +76,7 @@ def update_places(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> 
 
 def places_of(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
-    policy = gate_of_visit(visit, versions.by_id(visit.asked_by.pinned_id)).approval
+    policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
     candidates = dict.fromkeys(
         (candidate.kind, candidate.lookup_key[:LONGEST_NAME]) for candidate in policy.who
     )

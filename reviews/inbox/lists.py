@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 
+from pipelines.engine.moves.gates import policy_at
 from pipelines.models import GateVisit, Project, Status, User, Vote, Word
 from pipelines.models.plumbing.compiled_queries import array_field as array
 from pipelines.models.plumbing.compiled_queries import compiled
@@ -25,7 +26,7 @@ from pipelines.queries.line_filter import value_of
 from pipelines.routing.sentences.names import by_rule_phrase
 from reviews.decision.consequences import LOOKS
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.gates import approval_words, gate_of, gate_of_visit
+from reviews.decision.gates import approval_words
 from reviews.decision.review_access import (
     MOST,
     Place,
@@ -361,7 +362,7 @@ def _item(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) 
         kind="gate",
         key=str(visit.pk),
         line=line.name,
-        place=gate_of(line, visit.gate).name,
+        place=line.gate(visit.gate).name,
         number=visit.task.name,
         project=visit.task.project.name or visit.task.project.key
         if selection.scope.has_several_projects
@@ -393,6 +394,6 @@ def _change_size(visit: GateVisit) -> ChangeSize | None:
 
 
 def _votes(visit: GateVisit) -> str:
-    policy = gate_of_visit(visit, versions.by_id(visit.asked_by.pinned_id)).approval
+    policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     return approval_words(policy, have)

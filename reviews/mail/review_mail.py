@@ -10,7 +10,6 @@ from pipelines.queries.versions import parsed
 from pipelines.routing.sentences.names import by_rule_phrase
 from reviews.decision import mail_link
 from reviews.decision.consequences import VoteOption, options
-from reviews.decision.gates import gate_of
 from reviews.mail.message import host, message
 from reviews.models import Mail
 
@@ -19,7 +18,7 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
     """The mail as it is sent: text complete by itself, HTML beside it, headers that let clients thread it."""
     visit = mail.visit
     line = parsed(visit.asked_by.pinned)
-    gate = gate_of(line, visit.gate)
+    gate = line.gate(visit.gate)
     context = {
         "mail": mail,
         "visit": visit,

@@ -18,7 +18,6 @@ from pipelines.web.changes.trees import unopened_count
 from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.gates import gate_of
 from reviews.decision.review_access import decidable_among
 from reviews.inbox.item import InboxViewer
 from reviews.inbox.list_selection import NEEDS_ME, review_list
@@ -134,7 +133,7 @@ def _with_seats(user: User, rows: list[BulkRow]) -> list[BulkRow]:
 
 
 def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> BulkRow:
-    gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
     row = BulkRow(visit, gate, None)
     if visit.state != GateVisit.State.OPEN:
         return replace(row, why="This review is closed.")

@@ -37,7 +37,6 @@ from reviews.decision import choice_paths, remarks
 from reviews.decision.consequences import done_words
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.forms import DecisionForm
-from reviews.decision.gates import gate_of
 from reviews.decision.review_access import decidable_visits, order_at
 from reviews.inbox.kinds import BY_KEY
 from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
@@ -150,7 +149,7 @@ def decide(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         fields = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
         if vars(stored_visit)["remarked"]:
             fields["reason"] = remarks.with_remarks(stored_visit, request.user, fields["reason"])
-        gate = gate_of(versions.by_id(stored_visit.asked_by.pinned_id), stored_visit.gate)
+        gate = versions.by_id(stored_visit.asked_by.pinned_id).gate(stored_visit.gate)
         result = engine.vote(
             stored_visit, user=request.user, via="page", fields=form.filled(gate), unopened=count, **fields
         )

@@ -13,7 +13,6 @@ from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.gates import gate_of
 from reviews.mail import folder
 
 register = template.Library()
@@ -49,7 +48,7 @@ def waiting_at(context: dict[str, Any], visits: list[GateVisit]) -> list[Waiting
     return [
         WaitingReview(
             visit,
-            gate_of(parsed(visit.asked_by.pinned), visit.gate).name,
+            parsed(visit.asked_by.pinned).gate(visit.gate).name,
             standings.at(visit).may,
             reverse("mail-dev-message", args=[letter]) if letter else "",
         )
@@ -62,6 +61,5 @@ def offers_at(visits: list[GateVisit]) -> list[GateChoices]:
     """Return the offers of each of these open visits, with four statements for all of them."""
     prefetch_related_objects(visits, "asked_by__pinned", "asked_by__gate_visits", "votes")
     return [
-        GateChoices(gate_of(parsed(visit.asked_by.pinned), visit.gate).name, options(visit))
-        for visit in visits
+        GateChoices(parsed(visit.asked_by.pinned).gate(visit.gate).name, options(visit)) for visit in visits
     ]

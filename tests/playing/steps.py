@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from pipelines import engine
-from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.errors import Forbidden
 from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, Token
 from pipelines.queries import versions
@@ -149,7 +148,7 @@ def _visit(stage: Stage, at: str | None, gate: str) -> GateVisit:
 
 
 def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> list[str]:
-    policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    policy = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate).approval
     votes: dict[str, Any] = {
         "word": said["decision"],
         "reason": said.get("reason") or "",
@@ -157,8 +156,8 @@ def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> 
     }
     if said["decision"] != "approve" and not votes["reason"].strip():
         votes["reason"] = "As the script says."
-    gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
-    if gate and said["decision"] == "approve":
+    gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
+    if said["decision"] == "approve":
         votes["fields"] = {
             each.key: sample_inputs.sample_value(each) for each in gate.fields if each.required
         }

@@ -40,7 +40,7 @@ from pipelines.engine.moves.gate_visits import (
     visit_of,
     votes_on,
 )
-from pipelines.engine.moves.gates import gate_of, policy_at
+from pipelines.engine.moves.gates import policy_at
 from pipelines.errors import Conflict
 from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
 from pipelines.models.plumbing import bulk_rows
@@ -193,10 +193,10 @@ def decide_visit(
     approvals = [] if request.word != Word.APPROVE else _approvals(visit, votes)
     drop_times(batch, task, visit)
     escalations.close_for_visit(batch, task, visit, request.actor)
-    gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
     if request.user and request.word == Word.APPROVE:
         sampling.forget_request(gate, task)
-    elif request.user and gate is not None and sampling.was_drawn(gate, task):
+    elif request.user and sampling.was_drawn(gate, task):
         sampling_fallback.fall_back(task, [gate], sampling_fallback.REFUSED, batch.now)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
     variables = _variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}

@@ -13,12 +13,11 @@ from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves.absences import Seat, seats_of, usable
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import EntitledPerson, meets_any
-from pipelines.engine.moves.gates import gate_of, policy_at
+from pipelines.engine.moves.gates import policy_at
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Token, User, Vote, Word
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
-from pipelines.routing.document.gates import OFFERS
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.line import Approval, Gate, ParsedLine
 
@@ -65,7 +64,7 @@ def checked_seat(
     seat = _seat(own_seats, visit, policy, request.seat, votes)
     if request.chat and (refusal := request.chat.refusal(visit, policy, votes)):
         raise Forbidden(refusal)
-    _check_words(line, gate_of(line, visit.gate), request, reason_required=policy.reason_required)
+    _check_words(line, line.gate(visit.gate), request, reason_required=policy.reason_required)
     return seat, policy
 
 
@@ -101,19 +100,18 @@ def check_free(votes: Sequence[Vote], seat: Seat) -> None:
             )
 
 
-def _check_words(line: ParsedLine, gate: Gate | None, request: VoteRequest, *, reason_required: bool) -> None:
-    offers = gate.offers if gate else OFFERS
-    if request.word not in offers:
+def _check_words(line: ParsedLine, gate: Gate, request: VoteRequest, *, reason_required: bool) -> None:
+    if request.word not in gate.offers:
         raise Invalid.at(
             "word",
             f"“{request.word}” is not offered here",
-            f"Use one of {', '.join(offers)}.",
+            f"Use one of {', '.join(gate.offers)}.",
         )
     payload.checked_text(request.reason, "reason")
     # law §6: a reason is always needed to reject and to send back.
     if (reason_required or request.word in NEEDS_REASON) and not request.reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
-    chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES
+    chooses = (gate.on_reject or line.policy.on_reject) == CHOOSES
     if request.word == Word.REJECT and chooses:
         if request.route not in ("fail", "rework") and request.route not in line.stations_by_key:
             raise Invalid.at(
@@ -128,8 +126,8 @@ def filled(visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
 
     required has to be ticked. Raises Invalid (path `fields.<key>`).
     """
-    gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
-    fields = gate.fields if gate and request.word == Word.APPROVE else ()
+    gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
+    fields = gate.fields if request.word == Word.APPROVE else ()
     if not fields and not request.fields:
         return {}
     values = {

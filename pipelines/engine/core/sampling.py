@@ -59,12 +59,12 @@ def _drawn(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[s
     return SAME_CHANGE if any(about.startswith(CHANGE) for about in prior_subjects) else SAME_REQUEST
 
 
-def record_reviewed_subjects(visit: GateVisit, gate: Gate | None, outcome: Mapping[str, Any]) -> None:
+def record_reviewed_subjects(visit: GateVisit, gate: Gate, outcome: Mapping[str, Any]) -> None:
     """Store that people were asked about this change, so that its chain of tasks and the same changed lines are
 
     always asked about from now on.
     """
-    if gate is None or gate.sample is None:
+    if gate.sample is None:
         return
     change = _change_subject(outcome)
     abouts = [_task_subject(chain_of(visit.task)[0]), *([change] if change else [])]
@@ -81,9 +81,9 @@ def remember_drawn(task: Task, draws: Mapping[str, str]) -> None:
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def forget_request(gate: Gate | None, task: Task) -> None:
+def forget_request(gate: Gate, task: Task) -> None:
     """Let what asks the same draw anew, now that somebody approved it."""
-    if gate is not None and gate.sample is not None:
+    if gate.sample is not None:
         SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).delete()
 
 

@@ -20,12 +20,13 @@ from pipelines.engine.moves.entitlement import (
     meets_any,
     tally_of_votes,
 )
-from pipelines.engine.moves.gates import JUMP, gate_of, policy_at, policy_of
+from pipelines.engine.moves.gates import policy_at
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
 from pipelines.models.plumbing.compiled_queries import array_field, server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import Voter
+from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.line import Approval, ParsedLine
 
 Ids = Sequence[int] | None
@@ -84,7 +85,7 @@ def _fault(
     """
     line = versions.by_id(asked_under)
     # No line declares the review of a jump.
-    if visit.gate != JUMP and visit.gate not in line.gates_by_key:
+    if visit.gate not in {JUMP, *line.gates_by_key}:
         return "its line has no such gate"
     if visit.decided_by_id is None:
         return _timeout_fault(line, visit, votes)
@@ -117,7 +118,7 @@ def _override_fault(task: Task, visit: GateVisit, event: Event | None) -> str:
     if event is None or not visit.overridden or visit.word != Word.APPROVE or not visit.reason.strip():
         return "an override without its event, its mark or its comment"
     person = EntitledPerson.from_dict(visit.decided_by_id or 0, event.data["entitled_as"])
-    policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    policy = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate).approval
     if Role.ADMIN not in person.roles or bar_reason(person, task, visit, policy):
         return "overridden by somebody who is no administrator, or is barred"
     return ""
@@ -125,8 +126,8 @@ def _override_fault(task: Task, visit: GateVisit, event: Event | None) -> str:
 
 def _timeout_fault(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
     """No person decided: then it is the rejection that its gate declares for a due time that has passed."""
-    gate = gate_of(line, visit.gate)
-    if gate is None or gate.due is None or gate.due.then != "reject":
+    gate = line.gate(visit.gate)
+    if gate.due is None or gate.due.then != "reject":
         return "decided by nobody, and its gate rejects at no time"
     if visit.word != "reject" or visit.due_at is None or visit.decided_at < visit.due_at:  # type: ignore[operator]
         return f"decided {visit.word} by nobody before it was due"

@@ -26,23 +26,12 @@ from pipelines.routing.decide import transitions
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, with_extra_votes
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import Stay, gate_question
-from pipelines.routing.document.gates import JUMP
-from pipelines.routing.document.line import Approval, DuePolicy, Gate, ParsedLine
-
-
-def gate_of(line: ParsedLine, key: str) -> Gate | None:
-    """The declared gate; None for the review of a jump, which has the default policy."""
-    return None if key == JUMP else line.gate(key)
-
-
-def policy_of(line: ParsedLine, key: str) -> Approval:
-    gate = gate_of(line, key)
-    return gate.approval if gate else Approval()
+from pipelines.routing.document.line import Approval, DuePolicy, ParsedLine
 
 
 def policy_at(visit: GateVisit, line: ParsedLine) -> Approval:
     """Return the approval policy of this visit. `line`: the version under which it was asked."""
-    return with_extra_votes(policy_of(line, visit.gate), visit.producers)
+    return with_extra_votes(line.gate(visit.gate).approval, visit.producers)
 
 
 def ask(turn: DecisionContext, answer: Wait, where: Stay) -> None:
@@ -68,8 +57,8 @@ def _open(
     turn: DecisionContext, key: str, position: int, evidence: dict[str, Any], people: list[str]
 ) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
-    gate = gate_of(turn.judging_line, key)
-    times = gate.due if gate else None
+    gate = turn.judging_line.gate(key)
+    times = gate.due
     visit = GateVisit(
         id=uuid.uuid4(),
         task=task,
@@ -106,7 +95,7 @@ def _open(
         round=visit.round,
         evidence_digest=visit.evidence_digest,
     )
-    notify = tuple(gate.notify) if gate else ()
+    notify = tuple(gate.notify)
     batch.emit(
         observers.GateOpened(
             visit.pk, task.pk, task.project_id, key, visit.round, notify, visit.due_at, visit.opened_at

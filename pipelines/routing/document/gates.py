@@ -344,4 +344,7 @@ class Gate:
 
 
 # An absent name is the key; an absent mode depends on checks and tool.
+JUMP_GATE: Final = Gate(key=JUMP, name="Jump")
+"""The review of a jump: no checks, the line's knob on a reject, the usual number of rounds."""
+
 GATE: Final = Record.of(Gate, name="gate", first=("key", "checks", "tool"))

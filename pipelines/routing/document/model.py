@@ -32,7 +32,7 @@ from pipelines.routing.document.fields.plain_fields import (
     extra_members,
 )
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.gates import GATE, Gate
+from pipelines.routing.document.gates import GATE, JUMP, JUMP_GATE, Gate
 from pipelines.routing.document.guarantees import GUARANTEE, Guarantee
 from pipelines.routing.document.inputs import INPUT, Input
 from pipelines.routing.document.jumps import ALL, Jumps
@@ -240,8 +240,9 @@ class ParsedLine:
         return self.stations_by_key[key]
 
     def gate(self, key: str) -> Gate:
-        """Raises KeyError."""
-        return self.gates_by_key[key]
+        """A declared gate, or the review of a jump, which no line declares (line-document.md, `@jump`). Raises
+        KeyError."""
+        return JUMP_GATE if key == JUMP else self.gates_by_key[key]
 
     def end(self, key: str) -> End:
         """Declared or built in. Raises KeyError."""

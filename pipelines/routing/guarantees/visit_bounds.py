@@ -14,7 +14,6 @@ from functools import cached_property, partial
 
 from pipelines.routing.analysis.lint.visits import raise_bounds, strong_components, visit_limit
 from pipelines.routing.decide.budget_usage import MoveTarget, consumes_budget
-from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
 from pipelines.routing.guarantees.marks import Mark, reaches_guarded_gate
@@ -97,7 +96,7 @@ class LineCounts:
 
     def _move_limit(self, way: WayOut) -> int | None:
         if way.by == "gate":
-            rounds = gate_of(self.line, way.at).approval.max_rounds
+            rounds = self.line.gate(way.at).approval.max_rounds
             return rounds if way.words.get(way.at) == SEND_BACK else None
         if way.by != "rule" or way.rule is None:
             return None
@@ -238,7 +237,7 @@ class LineCounts:
         if way.by == "rule" and way.rule is not None:
             limits += rule_limits(self.line, way, target)
         if way.by == "gate" and way.words.get(way.at) == SEND_BACK:
-            limits.append((("rounds", way.at), gate_of(self.line, way.at).approval.max_rounds))
+            limits.append((("rounds", way.at), self.line.gate(way.at).approval.max_rounds))
         if station is not None and station.limits.max_visits is not None:
             limits.append((("visits", target), station.limits.max_visits))
         if way.by != "exhausted":

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import onward_target
-from pipelines.routing.decide.steps.gates import JUMP_GATE, RANK
-from pipelines.routing.document.gates import Gate
+from pipelines.routing.decide.steps.gates import RANK
+from pipelines.routing.document.gates import JUMP_GATE, Gate
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.document.rules import BLOCKED, Rule

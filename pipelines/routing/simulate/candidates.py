@@ -14,7 +14,6 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.facts import GROUPS
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.algebra import FactTest, leaves
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.evaluations import ANSWERS
@@ -85,7 +84,7 @@ class Candidates:
         keys = [key for key in open_review.decision.gates if key not in open_review.words]
         yield ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
         for key in keys:
-            gate = gate_of(self._line, key)
+            gate = self._line.gate(key)
             if "rework" in gate.offers:
                 yield ScenarioStep("gates", gates={key: {"decision": "rework"}})
             if "reject" in gate.offers:

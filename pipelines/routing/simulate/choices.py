@@ -12,7 +12,6 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.escalation_targets import escalation_targets
 from pipelines.routing.decide.outcome_judgement import with_expected_artifacts
-from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.algebra import (
     Condition,
     EvalTest,
@@ -261,7 +260,7 @@ def _vote_choices(
         step = ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
         yield _try_choice(line, walk, position, WORD, step)
     for key in keys:
-        gate = gate_of(line, key)
+        gate = line.gate(key)
         for word in gate.offers:
             for vote in _votes(line, word, gate.on_reject or line.policy.on_reject):
                 step = ScenarioStep("gates", gates={key: vote})

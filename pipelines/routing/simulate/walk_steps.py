@@ -16,7 +16,7 @@ from pipelines.routing.decide.effects import add_counts
 from pipelines.routing.decide.outcome_judgement import cost_of, exact_amount, judge_outcome
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.station_facts import tree_of
-from pipelines.routing.decide.steps.gates import RANK, gate_of
+from pipelines.routing.decide.steps.gates import RANK
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate import walk_resolutions
 from pipelines.routing.simulate.scenario import ScenarioStep
@@ -138,7 +138,7 @@ def _check_word(
     ]
     if key not in open_gates:
         raise StepRefused(f"gate {key} is not open here, but {', '.join(open_gates)}")
-    gate = gate_of(line, key)
+    gate = line.gate(key)
     if word["decision"] not in gate.offers:
         raise StepRefused(f"gate {key} does not offer {word['decision']}, but {', '.join(gate.offers)}")
     if word["decision"] == SEND_BACK and walk.rounds.get(key, 0) >= gate.approval.max_rounds:

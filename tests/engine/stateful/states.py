@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pipelines.engine.moves.gates import policy_of
 from pipelines.routing.decide.approval import CountedVote, tally
 from tests.engine.stateful.people import Cast
 from tests.engine.stateful.sight import ENDED, Row, Subject
@@ -111,7 +110,7 @@ def _evaluating(subject: Subject) -> str:
 
 def _review(subject: Subject, cast: Cast) -> str:
     visit, *others = subject.open_visits
-    policy = policy_of(subject.line_of(visit), visit["gate"])
+    policy = subject.line_of(visit).gate(visit["gate"]).approval
     if subject.task["rounds"].get(visit["gate"], 0) >= policy.max_rounds:
         return "review_worn"
     if subject.token["station"] == "left-desk" and subject.task["edges"].get(OVERTAKES):
@@ -123,5 +122,5 @@ def settles(subject: Subject, visit: Row, cast: Cast) -> bool:
     """Whether the approval of the next person decides this gate visit."""
     voted = [cast.by_id(vote["user_id"]) for vote in subject.votes(visit)]
     words = [CountedVote(person.username, "approve") for person in [*voted, cast.next_voter(subject, visit)]]
-    who = policy_of(subject.line_of(visit), visit["gate"]).who
+    who = subject.line_of(visit).gate(visit["gate"]).approval.who
     return tally(who, words, cast.voters).word is not None

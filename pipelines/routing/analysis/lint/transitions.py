@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.analysis.satisfiability.rework import may_demand_rework
-from pipelines.routing.decide.steps.gates import JUMP_GATE
-from pipelines.routing.document.gates import Gate
+from pipelines.routing.document.gates import JUMP_GATE, Gate
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station

@@ -13,21 +13,12 @@ from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
 from pipelines.routing.document.gate_tools import FAIL, WARN
-from pipelines.routing.document.gates import JUMP, Gate
-from pipelines.routing.document.model import ParsedLine
+from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.document.rules import Rule
 
 RANK = ("abort", "reject", "rework", "send_back")
 """If several words were said, the first in this list decides; then the order of the gates."""
-
-JUMP_GATE = Gate(key=JUMP, name="Jump")
-"""The review of a jump: no checks, the line's knob on a reject, the usual number of rounds."""
-
-
-def gate_of(line: ParsedLine, key: str) -> Gate:
-    """The gate with this key, which may be the review of a jump. Raises KeyError."""
-    return JUMP_GATE if key == JUMP else line.gate(key)
 
 
 def follow_objection(

@@ -10,6 +10,7 @@ from pipelines.routing.decide.steps import gates
 from pipelines.routing.decide.steps.gates import pass_station_gate
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, forced_route
 from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, enter, find_obstacle
+from pipelines.routing.document.gates import JUMP_GATE
 from pipelines.routing.document.operand_trace import ObservedOperand
 
 STEP = "signal"
@@ -60,14 +61,14 @@ def _jump(case: RoutingContext, target: str) -> Decision | TakenRoute:
     case.passing_revoked = True
     reviewed = case.line.asks_a_person
     if reviewed:
-        against = gates.follow_objection(case, STEP, [gates.JUMP_GATE], None)
+        against = gates.follow_objection(case, STEP, [JUMP_GATE], None)
         if against is not None:
             return against
     way = TransitionCandidate((target,), "signal")
     stopped = find_obstacle(case, way)
     if stopped is not None:
         return stopped
-    if reviewed and not gates.is_approved(case, gates.JUMP_GATE):
+    if reviewed and not gates.is_approved(case, JUMP_GATE):
         case.note(STEP, None, False, "waits for a review of the jump")
-        return Wait("awaiting_review", (gates.JUMP_GATE.key,), way.targets)
+        return Wait("awaiting_review", (JUMP_GATE.key,), way.targets)
     return arrive(case, way)

@@ -7,9 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from pipelines import engine
-from pipelines.engine.moves.gates import gate_of
 from pipelines.models import GateVisit, User
-from pipelines.routing.document.gates import OFFERS
 from tests.engine.stateful.commands.tools import Act, Command
 from tests.engine.stateful.scene import Scene
 from tests.engine.stateful.sight import Row, Subject
@@ -28,14 +26,12 @@ def _open(subject: Subject) -> Row | None:
 
 
 def _offers(subject: Subject, visit: Row) -> tuple[str, ...]:
-    declared = gate_of(subject.line_of(visit), visit["gate"])
-    return tuple(declared.offers) if declared else OFFERS
+    return subject.line_of(visit).gate(visit["gate"]).offers
 
 
 def _route(scene: Scene, subject: Subject, visit: Row) -> str:
     line = subject.line_of(visit)
-    declared = gate_of(line, visit["gate"])
-    knob = (declared and declared.on_reject) or line.policy.on_reject
+    knob = line.gate(visit["gate"]).on_reject or line.policy.on_reject
     return scene.choice("route", ["fail", "rework"]) if knob == "reviewer_chooses" else ""
 
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from functools import partial
 
 from pipelines import engine
-from pipelines.engine.moves.gates import gate_of
 from tests.engine.stateful.commands.tools import Act, Command
 from tests.engine.stateful.scene import Scene
 from tests.engine.stateful.sight import Subject
@@ -44,9 +43,9 @@ def gate_due(then: str) -> On:
         for visit in subject.open_visits:
             due, gate = (
                 due_of(subject, "gate", str(visit["id"])),
-                gate_of(subject.line_of(visit), visit["gate"]),
+                subject.line_of(visit).gate(visit["gate"]),
             )
-            if due is not None and gate is not None and gate.due is not None and gate.due.then == then:
+            if due is not None and gate.due is not None and gate.due.then == then:
                 return partial(fire, scene, due)
         return None
 
