@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import lru_cache
+from pathlib import Path
 
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware, re_accepts_gzip
+from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from config import metrics
-from pipelines.web.shell import errors, request_id
+from pipelines.web.shell import errors
 from pipelines.web.shell.outage_errors import is_database_unavailable, is_disk_full
 
 View = Callable[[HttpRequest], HttpResponseBase]
@@ -89,14 +94,14 @@ class ObservedRequestMiddleware(MiddlewareMixin):
     """Gives a request its id, and counts its answer with the time until it began (docs/metrics.md)."""
 
     def process_request(self, request: HttpRequest) -> None:
-        request.id = request_id.begin(request.headers.get(request_id.HEADER, ""))  # type: ignore[attr-defined]
+        request.id = errors.begin_request_id(request.headers.get(errors.REQUEST_ID_HEADER, ""))  # type: ignore[attr-defined]
         request.began = time.perf_counter()  # type: ignore[attr-defined]
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         area = metrics.area_of(request.path_info)
         metrics.REQUESTS.labels(area, response.status_code).inc()
         metrics.DURATION.labels(area).observe(time.perf_counter() - request.began)  # type: ignore[attr-defined]
-        response.headers[request_id.HEADER] = request.id  # type: ignore[attr-defined]
+        response.headers[errors.REQUEST_ID_HEADER] = request.id  # type: ignore[attr-defined]
         return response
 
 
@@ -107,3 +112,60 @@ class PrivateAnswersMiddleware(MiddlewareMixin):
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         response.headers["Cache-Control"] = "private, no-store"
         return response
+
+
+TEXT = ("text/", "application/javascript", "application/json", "image/svg+xml")
+LARGEST = 4 << 20
+# Bytes; Django's GZipMiddleware leaves what is shorter uncompressed, too.
+SMALLEST = 200
+# Compressed files that a process keeps in memory
+FILES = 256
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Answers travel compressed, for browsers that take it: pages, API answers, and the files of the front end.
+    It stands around the middleware that serves static files.
+
+    The length of a page does not give away a secret in it (BREACH): Django masks the CSRF token anew in each
+    answer, and its GZipMiddleware adds a random number of bytes (“Heal the BREACH”). What is streamed stays as
+    it is: its lines have to arrive as they come, and a download keeps its length."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if isinstance(response, FileResponse):
+            return _compressed_file(request, response)
+        return response if response.streaming else super().process_response(request, response)
+
+
+def _compressed_file(request: HttpRequest, response: FileResponse) -> HttpResponseBase:
+    file = response.file_to_stream
+    if file is None or not _is_static_text(response):
+        return response
+    # Also where it stays uncompressed: by this a cache tells the two answers apart
+    patch_vary_headers(response, ("Accept-Encoding",))
+    if not re_accepts_gzip.search(request.META.get("HTTP_ACCEPT_ENCODING", "")):
+        return response
+    with file:
+        body = _gzipped(file.name, response.get("Last-Modified", ""))
+    compressed = HttpResponse(body)
+    for name, value in response.items():
+        compressed[name] = value
+    compressed["Content-Length"], compressed["Content-Encoding"] = str(len(body)), "gzip"
+    return compressed
+
+
+def _is_static_text(response: FileResponse) -> bool:
+    """A whole file, as WhiteNoise serves it: it alone sends files without saying that they are attachments."""
+    return (
+        response.status_code == 200
+        and not response.has_header("Content-Encoding")
+        and not response.has_header("Content-Disposition")
+        and response.get("Content-Type", "").startswith(TEXT)
+        and SMALLEST <= int(response.get("Content-Length") or 0) <= LARGEST
+    )
+
+
+@lru_cache(maxsize=FILES)
+def _gzipped(path: str, modified: str) -> bytes:
+    """The file, compressed once for each process and each change of it."""
+    # Without the time of day in it the same file makes the same bytes in each process
+    return gzip.compress(Path(path).read_bytes(), mtime=0)

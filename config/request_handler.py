@@ -44,7 +44,7 @@ REPORT_MIDDLEWARE: Final = (
     "config.middleware.ObservedRequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
-    "config.compression.CompressionMiddleware",
+    "config.middleware.CompressionMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

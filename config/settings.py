@@ -176,7 +176,7 @@ MIDDLEWARE = [
     "config.middleware.DatabaseAwayMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
-    "config.compression.CompressionMiddleware",
+    "config.middleware.CompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
     # Before the first that asks the database, which takes no NUL

@@ -19,8 +19,8 @@ from pipelines.lines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.problems import DocumentError, Problem
 from pipelines.web.editor import merge_conflicts
-from pipelines.web.shell import request_id
 from pipelines.web.shell.costly_requests import TurnRefused
+from pipelines.web.shell.errors import current_request_id
 from pipelines.web.shell.outage_errors import (
     AWAY,
     RETRY_SECONDS,
@@ -106,7 +106,7 @@ def problem_body(status: int, detail: str, errors: list[dict[str, Any]] | None =
         "status": status,
         "detail": detail,
         "errors": errors or [],
-        "request_id": request_id.current(),
+        "request_id": current_request_id(),
     }
 
 

@@ -27,7 +27,7 @@ from pipelines.engine.moves import effects, escalations, evaluations
 from pipelines.engine.moves.absences import deciders, stand_ins
 from pipelines.engine.moves.completion import GATE_DUE, SOON, finish_job
 from pipelines.engine.moves.entitlement import people_of
-from pipelines.engine.moves.escalation_actions import ACTIONS
+from pipelines.engine.moves.escalations import ACTIONS
 from pipelines.engine.moves.evaluations import UNTAKEN
 from pipelines.engine.moves.gates import due_time_after, policy_at
 from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME

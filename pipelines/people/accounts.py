@@ -20,7 +20,7 @@ from django.db.models import Exists, Max, OuterRef, Q
 from pipelines import access
 from pipelines.models import ApiToken, Membership, Owner, Project, SignInLink, User
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.people.statements import RUNNER_TOKENS
 from pipelines.ports import audit
 

@@ -22,8 +22,8 @@ from pipelines.models import (
     Worker,
 )
 from pipelines.models.plumbing import bulk_rows
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.models.plumbing.django_internals import blank_row, set_related
-from pipelines.models.plumbing.statements import Statement, send
 from pipelines.queries.statements import TASK_ROWS
 
 FOLLOWERS = 20

@@ -18,8 +18,7 @@ from pipelines.engine.moves.entitlement import barred_people
 from pipelines.engine.moves.gates import policy_at
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import fetch
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, fetch, send
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateDueMoved
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable_requirements

@@ -9,7 +9,7 @@ from django.db import transaction
 from procrastinate.types import JSONDict
 
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports.observers import GateDecided, PersonHint, VoteCast, publish_hints
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import MAIL, SEND_DIGEST, SEND_NOTIFICATION

@@ -19,7 +19,7 @@ from django.db import connection, models, transaction
 from pipelines.engine.core.batch import JOB, TASK, TOKEN
 from pipelines.models import Decision, Event, GateVisit, Group, Handoff, Job, Project, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from tests.factories import make_world
 
 pytestmark = pytest.mark.django_db

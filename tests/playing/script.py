@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.basics import value_readers
+from pipelines.routing.basics import values
 from pipelines.routing.basics.durations import DurationError, parse_seconds
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep, read_scenario, read_step
@@ -55,7 +55,7 @@ def read_scripts(data: Any) -> tuple[Script, ...]:
     if type(data) is dict:
         return (read_script(data),)
     found: dict[str, Script] = {}
-    for index, each in enumerate(value_readers.read_sequence(data, "")):
+    for index, each in enumerate(values.read_sequence(data, "")):
         script = read_script(each, f"[{index}]")
         if script.scenario.key in found:
             raise Malformed(f"[{index}].key", f"the key {script.scenario.key} appears twice")
@@ -69,16 +69,16 @@ def read_script(data: Any, at: str = "") -> Script:
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
     own = {key: value for key, value in data.items() if key not in ("people", "agents", "steps")}
-    steps = value_readers.read_sequence(data.get("steps"), join(at, "steps"))
+    steps = values.read_sequence(data.get("steps"), join(at, "steps"))
     played = tuple(_played(step, join(join(at, "steps"), index)) for index, step in enumerate(steps))
     known = [each.step.to_dict() for each in played if each.step is not None]
-    people = value_readers.read_mapping(data.get("people"), join(at, "people"))
-    agents = value_readers.read_mapping(data.get("agents"), join(at, "agents"))
+    people = values.read_mapping(data.get("people"), join(at, "people"))
+    agents = values.read_mapping(data.get("agents"), join(at, "agents"))
     return Script(
         scenario=read_scenario({**own, "steps": known}, at),
         people={name: _person(said, join(join(at, "people"), name)) for name, said in people.items()},
         agents={
-            key: value_readers.read_word(said, join(join(at, "agents"), key), AGENTS) or AGENTS[0]
+            key: values.read_word(said, join(join(at, "agents"), key), AGENTS) or AGENTS[0]
             for key, said in agents.items()
         },
         played=played,
@@ -89,28 +89,28 @@ def _person(data: Any, at: str) -> ScriptedPerson:
     """`reviewer`, `{role: reviewer, groups: [security]}` or `{roles: [designer, reviewer]}`."""
     if type(data) is str:
         return ScriptedPerson((data,))
-    found = value_readers.read_mapping(data, at)
-    value_readers.check_keys(found, at, ("role", "roles", "groups"))
-    role = value_readers.read_text(found.get("role"), join(at, "role"))
+    found = values.read_mapping(data, at)
+    values.check_keys(found, at, ("role", "roles", "groups"))
+    role = values.read_text(found.get("role"), join(at, "role"))
     roles = ((role,) if role else ()) + _texts(found, at, "roles")
     return ScriptedPerson(roles or ScriptedPerson().roles, _texts(found, at, "groups"))
 
 
 def _texts(found: Mapping[str, Any], at: str, key: str) -> tuple[str, ...]:
     place = join(at, key)
-    members = value_readers.read_sequence(found.get(key), place)
-    return tuple(value_readers.read_text(each, join(place, i)) or "" for i, each in enumerate(members))
+    members = values.read_sequence(found.get(key), place)
+    return tuple(values.read_text(each, join(place, i)) or "" for i, each in enumerate(members))
 
 
 def _played(data: Any, at: str) -> ScriptStep:
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
-    by = value_readers.read_text(data.get("by"), join(at, "by")) or ""
+    by = values.read_text(data.get("by"), join(at, "by")) or ""
     rest = {key: value for key, value in data.items() if key != "by"}
     if rest.get(AFTER) is None:
         step = read_step(rest, at)
         return ScriptStep(step.kind, by, step.at, step)
-    value_readers.check_keys(rest, at, (AFTER,))
+    values.check_keys(rest, at, (AFTER,))
     return ScriptStep(AFTER, by, seconds=_seconds(rest[AFTER], join(at, AFTER)))
 
 

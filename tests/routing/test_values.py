@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.value_readers import to_integer
 from pipelines.routing.basics.values import (
     MISSING,
     equal,
@@ -17,6 +16,7 @@ from pipelines.routing.basics.values import (
     less,
     node_count,
     number_in,
+    to_integer,
 )
 
 SIZES = [(None, 1), ("text", 1), ([], 1), ({}, 1), ([1, [2, 3]], 5), ({"a": 1, "b": {"c": [1, {}]}}, 6)]

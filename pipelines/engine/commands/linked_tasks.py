@@ -10,7 +10,7 @@ from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves import escalation_actions, escalations
+from pipelines.engine.moves import escalations
 from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import ENDED, Event, Job, Purpose, Task
 from pipelines.queries import versions
@@ -107,7 +107,7 @@ def _follow_up(old: Task, new: Task, start: str) -> Task:
         task = batch.tasks[task.pk]
         opened = escalations.open_one(batch, task, line, RETRY_LIMIT, ENGINE, role=role or "", reason=reason)
         # Fail closed: else each would end as the last one did, without end.
-        escalation_actions.ACTIONS["block"](batch, task, opened)
+        escalations.ACTIONS["block"](batch, task, opened)
         batch.derive_status(task)
     batch.flush()
     return batch.tasks[task.pk]

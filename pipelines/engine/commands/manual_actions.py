@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.commands.report import report
-from pipelines.engine.core import payload, sampling, version_mapping
+from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store
 from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
@@ -201,7 +201,7 @@ def _current_station(task: Task, token: Token) -> str:
     """
     last = last_job(token)
     place = (
-        version_mapping.mapped_station_key(versions.by_id(task.pinned_id), last, token.station)
+        effects.mapped_station_key(versions.by_id(task.pinned_id), last, token.station)
         if last
         else token.station
     )

@@ -15,7 +15,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import VoteResult
 from pipelines.engine.moves.entitlement import EntitledPerson, bar_reason, person_of
-from pipelines.engine.moves.gate_visits import visit_of
+from pipelines.engine.moves.gates import visit_of
 from pipelines.errors import Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Role, User, Word
 from pipelines.queries import versions

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.pause_span import PauseSpan
+from pipelines.engine.core.loading import PauseSpan
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor

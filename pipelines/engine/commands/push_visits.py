@@ -8,10 +8,10 @@ from functools import partial
 from django.db.models import Q
 
 from pipelines.engine.commands.manual_actions import lock_open_task, run_again
-from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.moves import effects
 from pipelines.engine.moves.completion import close_work
 from pipelines.errors import Conflict, NotFound
 from pipelines.models import BranchPush, Delivery, Job, Purpose, Status, Task, Token, User, VisitCommit
@@ -115,7 +115,7 @@ def _station(line: ParsedLine, task: Task) -> str:
     jobs = [row.job for row in rows.select_related("job").order_by("job__ended_at", "job_id")]
     changed = [job for job in jobs if _has_changed_files(job)]
     for job in (*reversed(changed), *jobs):
-        if station := version_mapping.mapped_station_key(line, job, job.station):
+        if station := effects.mapped_station_key(line, job, job.station):
             return station
     return ""
 

@@ -33,14 +33,14 @@ from pipelines.engine.moves.entitlement import (
     tally_of_votes,
     unanimous_voters,
 )
-from pipelines.engine.moves.gate_visits import (
+from pipelines.engine.moves.gates import (
     asked_with,
     find_visit,
+    policy_at,
     store_visit_decision,
     visit_of,
     votes_on,
 )
-from pipelines.engine.moves.gates import policy_at
 from pipelines.errors import Conflict
 from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
 from pipelines.models.plumbing import bulk_rows

@@ -18,13 +18,11 @@ from pipelines.engine.core import due_times, loading
 from pipelines.engine.core.agent_capacity import Agents
 from pipelines.engine.core.event_data import token_state
 from pipelines.engine.core.lease_transfers import LeaseTransfer, transfer_statement
-from pipelines.engine.core.loading import Loaded
-from pipelines.engine.core.pause_span import PauseSpan
+from pipelines.engine.core.loading import Loaded, PauseSpan
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import BoundQuery
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
 from pipelines.ports.statements import DROP_LEASES, GRANT_LEASES

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipelines.engine.statements import HAND_LEASES_ON
-from pipelines.models.plumbing.statements import Statement
+from pipelines.models.plumbing.compiled_queries import Statement
 
 
 @dataclass(frozen=True)

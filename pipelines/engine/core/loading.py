@@ -8,9 +8,8 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
-from pipelines.engine.core.pause_span import PauseSpan
 from pipelines.engine.statements import (
     AWAITED_TASKS,
     JOB_IDS,
@@ -21,8 +20,34 @@ from pipelines.engine.statements import (
 )
 from pipelines.models import Due, Job, Owner, Project, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import BoundQuery
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send
+from pipelines.routing.decide.holds import Wait, scope_hold
+
+
+@dataclass(frozen=True)
+class PauseSpan:
+    """A pause of a task. `station`: the one that it is for; "": all. `ended_at`: None while it is in force."""
+
+    id: int
+    station: str
+    stops: bool
+    by: str
+    reason: str
+    since: datetime
+    ended_at: datetime | None = None
+
+    @property
+    def wait(self) -> Wait:
+        """The `wait` of work that it holds."""
+        return scope_hold(self.id, self.by, self.reason, self.since.isoformat())
+
+    def covers(self, station: str | None) -> bool:
+        return self.station in ("", station)
+
+    @property
+    def in_force(self) -> bool:
+        return self.ended_at is None
+
 
 SPARE = 3
 """Ids for more jobs than those that are reported: a fork opens several."""
@@ -98,3 +123,15 @@ def awaited(tasks: Collection[int]) -> frozenset[int]:
 def more_job_ids(count: int) -> Iterator[int]:
     [id_rows] = send([Statement(JOB_IDS, [count])])
     return (pk for (pk,) in id_rows)
+
+
+# Not the batch itself, which imports the modules that are handed it
+class LockedTasks(Protocol):
+    """Rows by their primary keys; `now` is the database's clock after the lock."""
+
+    now: datetime
+    tasks: dict[int, Task]
+    tokens: dict[int, Token]
+    jobs: dict[int, Job]
+    dues: dict[int, Due]
+    pauses: dict[int, list[PauseSpan]]

@@ -16,8 +16,7 @@ from pipelines.engine.moves.entitlement import (
 )
 from pipelines.engine.statements import STAND_INS
 from pipelines.models import GateVisit, Task, User, Vote
-from pipelines.models.plumbing.compiled_queries import BoundQuery
-from pipelines.models.plumbing.statements import fetch_bound
+from pipelines.models.plumbing.compiled_queries import BoundQuery, fetch_bound
 from pipelines.routing.document.line import Approval
 
 LONGEST_CHAIN = 3

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
 from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
@@ -26,6 +25,7 @@ from pipelines.routing.decide.transitions import StationEntry, TokenPlace, Trans
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import OWNERS_OF
 from pipelines.routing.document.handoffs import handoff_faults
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 
 
@@ -53,22 +53,20 @@ def decide_and_apply(turn: DecisionContext) -> None:
 
 def _move(turn: DecisionContext, answer: Move) -> None:
     """Move to where the targets are in the version under which the next jobs start."""
-    to, gone = version_mapping.mapped_targets(turn.line, turn.job, answer.to)
+    to, gone = mapped_targets(turn.line, turn.job, answer.to)
     # The version to which the task was migrated since lacks a target.
     if gone:
-        message = version_mapping.lost_station_message(turn.task, gone)
+        message = lost_station_message(turn.task, gone)
         stay(
             turn,
             Status.STUCK,
             {"message": message, "rule": answer.rule},
-            error=version_mapping.GONE,
+            error=GONE,
             gone=gone,
         )
         return
     change = transition(turn.subject, answer, _place(turn), to)
-    data = (
-        _store_changes(turn, change) | version_mapping.decided_targets_data(answer.to, to) | _agent_data(turn)
-    )
+    data = _store_changes(turn, change) | decided_targets_data(answer.to, to) | _agent_data(turn)
     (_fork if len(to) > 1 else _step)(turn, answer, change.entries, data)
 
 
@@ -117,8 +115,8 @@ def _enter(turn: DecisionContext, token: Token, entry: StationEntry) -> Job | No
 def _place(turn: DecisionContext) -> TokenPlace:
     """The station the token leaves and its origin, under their names in the task's pinned version."""
     token, line = turn.token, turn.line
-    station = version_mapping.mapped_station_key(line, turn.job, token.station) or token.station
-    origin = version_mapping.mapped_station_key(line, turn.job, token.origin) or token.origin
+    station = mapped_station_key(line, turn.job, token.station) or token.station
+    origin = mapped_station_key(line, turn.job, token.origin) or token.origin
     # The order is that of the event of this move, which comes next.
     return TokenPlace(line, station, origin or None, token.signal_reworks, turn.task.seq + 1)
 
@@ -282,3 +280,36 @@ EFFECTS: dict[type, Callable[[DecisionContext, Any], None]] = {
     Escalate: _escalate,
     Stuck: _stay,
 }
+
+
+GONE = "StationGone"
+"""The error of a move to a station that the task's version does not have."""
+
+
+def mapped_station_key(line: ParsedLine, job: Job, key: str) -> str | None:
+    """The station's key in `line`, the task's version; None if it no longer exists."""
+    key = job.mapping.get(key, key)
+    return key if key in line.stations_by_key else None
+
+
+def mapped_targets(line: ParsedLine, job: Job, targets: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the targets of a move by their keys in the current version, each once, and the targets that no
+    longer
+
+    exist.
+    """
+    places = {target: mapped_station_key(line, job, target) for target in targets}
+    gone = [target for target, place in places.items() if place is None]
+    return tuple(dict.fromkeys(place for place in places.values() if place)), gone
+
+
+def decided_targets_data(targets: tuple[str, ...], lands: tuple[str, ...]) -> dict[str, Any]:
+    """Return, for the event, the targets as they were decided, if they differ from where the task went."""
+    return {} if targets == lands else {"decided": list(targets)}
+
+
+def lost_station_message(task: Task, gone: list[str]) -> str:
+    return (
+        f"The next station ({', '.join(gone)}) is not part of version {task.pinned.number}, to which this task was"
+        " migrated."
+    )

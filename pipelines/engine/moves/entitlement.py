@@ -25,8 +25,7 @@ from django.db.models.functions import Now
 
 from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
 from pipelines.models.people import expand_roles
-from pipelines.models.plumbing.compiled_queries import BoundQuery, array_field, server_prepared
-from pipelines.models.plumbing.statements import fetch_bound
+from pipelines.models.plumbing.compiled_queries import BoundQuery, array_field, fetch_bound, server_prepared
 from pipelines.routing.decide.approval import (
     APPROVE,
     Tally,

@@ -1,20 +1,29 @@
-"""Opening and closing escalations, inside the move that causes it (law §8)."""
+"""Opening and closing escalations, inside the move that causes it (law §8), and their actions, at once or when nobody
+answers in time: one function per action, in one table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.moves import deadlock_records, escalation_actions
-from pipelines.engine.moves.escalation_records import KIND, Who, record, record_escalation_event
-from pipelines.engine.moves.pausing import let_go, paused_by_test
-from pipelines.models import Escalation, GateVisit, Status, Task, Token, User
+from pipelines.engine.core.due_times import ESCALATION_DUE
+from pipelines.engine.core.payload import LONGEST_TEXT
+from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.moves import deadlock_records, roles
+from pipelines.engine.moves.agent_suspension import suspend
+from pipelines.engine.moves.pausing import hold_besides, let_go, paused_by_test
+from pipelines.errors import Conflict
+from pipelines.models import Agent, Escalation, GateVisit, Incident, Status, Task, Token, User
 from pipelines.ports import observers
+from pipelines.queries import versions
+from pipelines.routing.decide.holds import pause_hold, review_roles
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.decide.transitions import CONTRADICTION
+from pipelines.routing.document.escalations import REVIEW
 from pipelines.routing.document.line import ParsedLine
 
 
@@ -51,7 +60,7 @@ def open_one(
     )
     record(batch, task, opened, actor, at_once=list(policy.at_once))
     for action in policy.at_once:
-        escalation_actions.ACTIONS[action](batch, task, opened)
+        ACTIONS[action](batch, task, opened)
     return opened
 
 
@@ -134,3 +143,110 @@ def _wake(batch: Batch, task: Task) -> None:
 def of_token(task: Task, token: Token, trigger: str) -> Escalation | None:
     """The open escalation of this trigger at this position, so that nobody is notified twice."""
     return next((e for e in open_escalations(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None)
+
+
+def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
+    """No work on the task until it is resolved."""
+    for token in batch.living(task):
+        hold_besides(batch, task, token, ENGINE, pause_hold(str(escalation.pk), escalation.trigger))
+
+
+def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
+    to = roles.addresses(task.project_id, *(escalation.notify or [escalation.role]))
+    kind = "breached" if escalation.breached_at else "escalated"
+    batch.emit(observers.Alarm(kind, escalation.pk, task.pk, to, batch.now))
+
+
+def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:
+    title = f"{task.name}: {_what(escalation)}"[:300]
+    # The action may run at once and at the breach; of both there is one (docs/escalations.md)
+    Incident.objects.get_or_create(
+        escalation=escalation, defaults={"task": task, "title": title, "opened_at": batch.now}
+    )
+
+
+def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
+    """Suspend the agents where the escalation arose, or else those that work on the task now. Agents that are already
+    suspended stay so, and the breach event names them again (AEEF E19)."""
+    line = versions.by_id(task.pinned_id)
+    places = [escalation.station] if escalation.station else [token.station for token in batch.living(task)]
+    known = (line.stations_by_key.get(place) for place in places)
+    keys = {station.agent for station in known if station and station.agent}
+    agents = Agent.objects.filter(project=task.project_id, key__in=keys, suspended_at=None).order_by("pk")
+    why = f"{task.name}: {escalation.trigger}. {escalation.reason}".strip()[:LONGEST_TEXT]
+    # By their ids, in the order in which every transaction locks agents
+    for pk in list(agents.values_list("pk", flat=True)):
+        # Somebody else may have suspended it at the same moment.
+        with suppress(Conflict):
+            suspend(pk, actor=ENGINE, reason=why)
+
+
+def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
+    """Open another escalation for each of these roles; the task cannot move forward until all are resolved. A role
+    that is already asked is not asked twice."""
+    about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
+    open_roles = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
+    for role in review_roles(escalation.notify, escalation.role, open_roles):
+        reason = f"A review is convened: {_what(escalation)}."
+        review = Escalation(
+            task=task,
+            trigger=REVIEW,
+            role=role,
+            station=escalation.station,
+            reason=reason,
+            opened_by=str(ENGINE),
+            opened_at=batch.now,
+        )
+        record(batch, task, review, ENGINE)
+
+
+def _what(escalation: Escalation) -> str:
+    if escalation.breached_at:
+        return f"{escalation.trigger} was not answered by {escalation.role} in time"
+    return f"{escalation.trigger} was escalated to {escalation.role}"
+
+
+ACTIONS: dict[str, Callable[[Batch, Task, Escalation], None]] = {
+    "block": _block,
+    "notify": _notify,
+    "create_incident": _create_incident,
+    "suspend_agent": _suspend_agent,
+    "convene_review": _convene_review,
+}
+
+
+KIND = ESCALATION_DUE
+"""The kind of the due time of an answer; its key is the escalation's."""
+
+Who = Actor | str
+
+
+def record(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any) -> None:
+    """Record an open escalation: count it, write its event and notify those who may resolve it."""
+    opened.save(force_insert=True)
+    task.escalations += 1
+    if opened.due_at:
+        batch.set_due(KIND, task, opened.due_at, key=str(opened.pk))
+    record_escalation_event(batch, opened, task, "escalation.opened", actor, reason=opened.reason, **data)
+    to = roles.addresses(task.project_id, opened.role)
+    batch.emit(observers.Alarm("escalated", opened.pk, task.pk, to, batch.now))
+
+
+def record_escalation_event(
+    batch: Batch, escalation: Escalation, task: Task, kind: str, actor: Who, **data: Any
+) -> None:
+    """Write an event about it. `escalations`: how many are open afterwards, for folding."""
+    batch.event(
+        task,
+        kind,
+        actor,
+        token=batch.tokens.get(escalation.token_id) if escalation.token_id else None,
+        source=escalation.station,
+        target=escalation.station,
+        trigger=f"escalation:{escalation.trigger}"[:120],
+        escalation=str(escalation.pk),
+        escalated=escalation.trigger,
+        role=escalation.role,
+        escalations=task.escalations,
+        **data,
+    )

@@ -1,14 +1,16 @@
-"""Opening gates: one visit for each gate that a decision asks, bound to what is shown (law §6)."""
+"""Opening gates: one visit for each gate that a decision asks, bound to what is shown (law §6). Below them visits and
+their votes as the word of a person meets them, by statements that the server keeps."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
-from django.db.models import BigIntegerField, QuerySet
+from django.db.models import BigIntegerField, QuerySet, Subquery, UUIDField
 
 from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.decision_context import DecisionContext
@@ -17,10 +19,11 @@ from pipelines.engine.moves import producers
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.entitlement import has_company
 from pipelines.engine.moves.waiting import stay
-from pipelines.engine.statements import LOG_DIGEST
-from pipelines.models import UNKNOWN, Artifact, GateVisit, Job, Status, Task
-from pipelines.models.plumbing.compiled_queries import BoundQuery, server_prepared
-from pipelines.models.plumbing.statements import fetch_bound as ask_together
+from pipelines.engine.statements import DECIDE, LOG_DIGEST
+from pipelines.errors import NotFound
+from pipelines.models import UNKNOWN, Artifact, GateVisit, Job, Status, Task, Vote
+from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send, server_prepared
+from pipelines.models.plumbing.compiled_queries import fetch_bound as ask_together
 from pipelines.ports import observers
 from pipelines.routing.decide import transitions
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, with_extra_votes
@@ -216,3 +219,47 @@ def _decided(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
     """Return one decided visit of the task at any gate, if there is one."""
     decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED)
     return decided.values_list("pk", flat=True)[:1]
+
+
+def visit_of(visit_id: UUID) -> GateVisit:
+    """Return the visit with its job, the decision that asked it and whoever decided it. Raises NotFound."""
+    return find_visit(visit_id, asked_with(visit=visit_id))
+
+
+def find_visit(visit_id: UUID, together: Sequence[GateVisit]) -> GateVisit:
+    """Return the visit with this id among those read together. Raises NotFound."""
+    for visit in together:
+        if visit.pk == visit_id:
+            return visit
+    raise NotFound()
+
+
+@server_prepared(visit=UUIDField())
+def asked_with(visit: Any) -> QuerySet[GateVisit, GateVisit]:
+    """Return the visit and the others that its decision asked, in order: each with its job, that decision and
+
+    whoever decided it.
+    """
+    decisions = GateVisit.objects.filter(pk=visit).values("asked_by")
+    together = GateVisit.objects.filter(asked_by=Subquery(decisions))
+    return together.select_related("job", "asked_by", "decided_by").order_by("position")
+
+
+@server_prepared(visit=UUIDField())
+def votes_on(visit: Any) -> QuerySet[Vote, Vote]:
+    """Return the votes in their order, with whoever cast them."""
+    return Vote.objects.filter(visit=visit).select_related("user").order_by("pk")
+
+
+def store_visit_decision(visit: GateVisit, decided: Mapping[str, Any], token_version: int) -> bool:
+    """Compare and swap: a visit is decided once (house §4). `decided`: all of its columns that change but its state;
+    the visit has them then, too. False: it was open no more, or at another version of the token."""
+    by = decided["decided_by"]
+    decision_values = [decided["word"], decided["route"], decided["reason"], by.pk if by else None]
+    moment = [decided["decided_at"], decided["overridden"], visit.pk, token_version]
+    [updated] = send([Statement(DECIDE, [*decision_values, *moment])])
+    if updated:
+        visit.state = GateVisit.State.DECIDED
+        for name, value in decided.items():
+            setattr(visit, name, value)
+    return bool(updated)

@@ -16,7 +16,7 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import CONTEXT_WRITES, TOKENS_OF_TASK
 from pipelines.models import ENDED, Job, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of

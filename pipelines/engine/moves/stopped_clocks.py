@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.due_times import ESCALATION_DUE, TASK_DUE, covering, is_paused
-from pipelines.engine.core.pause_span import PauseSpan
+from pipelines.engine.core.loading import PauseSpan
 from pipelines.engine.statements import PAUSE_DEADLINES, PAUSE_DUE_TIMES, RESUME_DUE_TIMES
 from pipelines.models import Due, Escalation, GateVisit, Task
 from pipelines.models.plumbing.compiled_queries import execute

@@ -16,8 +16,8 @@ import orjson
 from django.contrib.postgres.fields import ArrayField
 from django.db import DEFAULT_DB_ALIAS, connection, models
 
+from pipelines.models.plumbing.compiled_queries import LostRow, Statement, send
 from pipelines.models.plumbing.django_internals import blank_row, set_related
-from pipelines.models.plumbing.statements import LostRow, Statement, send
 
 __all__ = [
     "LostRow",

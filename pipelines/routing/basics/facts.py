@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from pipelines.routing.basics import value_readers
+from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import is_number
 
@@ -35,7 +35,7 @@ def _read_share(value: Any, path: str) -> Any:
 
 
 def _read_texts(value: Any, path: str) -> list[str]:
-    for index, member in enumerate(value_readers.read_sequence(value, path)):
+    for index, member in enumerate(values.read_sequence(value, path)):
         if type(member) is not str:
             raise Malformed(join(path, index), "has to be a text")
     return value
@@ -48,17 +48,17 @@ def _read_flag(value: Any, path: str) -> bool:
 
 
 KINDS: Final[Mapping[str, Read]] = {
-    "count": value_readers.read_count,
-    "whole": value_readers.read_integer,
+    "count": values.read_count,
+    "whole": values.read_integer,
     "amount": read_amount,
     "share": _read_share,
-    "text": value_readers.read_text,
+    "text": values.read_text,
     "texts": _read_texts,
-    "list": value_readers.read_sequence,
+    "list": values.read_sequence,
     "flag": _read_flag,
-    "price": lambda value, path: value_readers.read_word(value, path, PRICES),
-    "cost limit": lambda value, path: value_readers.read_word(value, path, COST_LIMITS),
-    "provider": lambda value, path: value_readers.read_word(value, path, PROVIDER),
+    "price": lambda value, path: values.read_word(value, path, PRICES),
+    "cost limit": lambda value, path: values.read_word(value, path, COST_LIMITS),
+    "provider": lambda value, path: values.read_word(value, path, PROVIDER),
 }
 """What the value of a fact may be, and how it is read."""
 
@@ -111,8 +111,8 @@ PATHS: Final = tuple(f"{group}.{key}" for group, keys in GROUPS.items() for key 
 
 def read_observed_facts(value: Any, path: str) -> dict[str, dict[str, Any]]:
     """Groups and keys that are known, with values of their kind; null is absent. Raises Malformed with the place."""
-    groups = value_readers.read_mapping(value, path)
-    value_readers.check_keys(groups, path, tuple(GROUPS))
+    groups = values.read_mapping(value, path)
+    values.check_keys(groups, path, tuple(GROUPS))
     return {
         group: _read_group(members, join(path, group), GROUPS[group])
         for group, members in groups.items()
@@ -124,7 +124,7 @@ def _read_group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     # Every group may have a source; the source itself has none.
-    value_readers.check_keys(value, path, tuple(keys) if keys is OF_SOURCE else (*keys, SOURCE))
+    values.check_keys(value, path, tuple(keys) if keys is OF_SOURCE else (*keys, SOURCE))
     return {
         key: _read_group(member, join(path, key), OF_SOURCE)
         if key == SOURCE

@@ -10,9 +10,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pipelines.routing.basics import facts as observed
-from pipelines.routing.basics import value_readers
 from pipelines.routing.basics.problems import Malformed, join
-from pipelines.routing.basics.values import MISSING, check_members, is_number
+from pipelines.routing.basics.values import (
+    MISSING,
+    check_keys,
+    check_members,
+    is_number,
+    read_integer,
+    read_mapping,
+    read_sequence,
+    read_text,
+    read_word,
+)
 
 RESULTS: Final = ("success", "failure", "cancelled", "blocked")
 VERDICTS: Final = ("pass", "fail", "blocked")
@@ -142,7 +151,7 @@ def read_outcome(data: Any, at: str = "") -> Outcome:
 def _read_object(data: Any, at: str) -> Outcome:
     if type(data) is not dict:
         raise OutcomeError(at, "has to be an object")
-    value_readers.check_keys(data, at, _KNOWN)
+    check_keys(data, at, _KNOWN)
     check_members(data, at)
     # Most are absent, and of those nobody needs the place.
     members = {
@@ -163,14 +172,14 @@ def _read_output_error(value: Any, path: str) -> bool | str:
 
 
 def _read_signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:
-    signals = value_readers.read_sequence(value, path)
+    signals = read_sequence(value, path)
     for index, signal in enumerate(signals):
         if type(signal) is not dict:
             raise Malformed(join(path, index), "has to be an object")
         if is_signal(signal.get("verdict")):
             # Signals with another verdict are recorded as they are, and ignored (law §2).
-            value_readers.read_text(signal.get("reason"), join(join(path, index), "reason"))
-            value_readers.read_mapping(signal.get("meta"), join(join(path, index), "meta"))
+            read_text(signal.get("reason"), join(join(path, index), "reason"))
+            read_mapping(signal.get("meta"), join(join(path, index), "meta"))
     return tuple(signals)
 
 
@@ -180,7 +189,7 @@ def is_signal(verdict: Any) -> bool:
 
 
 def _read_usage(value: Any, path: str) -> dict[str, Any]:
-    usage = value_readers.read_mapping(value, path)
+    usage = read_mapping(value, path)
     for key in _USAGE:
         if usage.get(key) is not None and not is_number(usage[key]):
             raise Malformed(join(path, key), "has to be a number")
@@ -191,21 +200,21 @@ def _read_usage(value: Any, path: str) -> dict[str, Any]:
 
 
 def _read_members(value: Any, path: str) -> tuple[Any, ...]:
-    return tuple(value_readers.read_sequence(value, path))
+    return tuple(read_sequence(value, path))
 
 
 _READERS: Final[tuple[tuple[str, Callable[[Any, str], Any]], ...]] = (
-    *((name, value_readers.read_text) for name in _TEXTS),
-    ("result", lambda value, path: value_readers.read_word(value, path, RESULTS)),
-    ("verdict", lambda value, path: value_readers.read_word(value, path, VERDICTS)),
-    ("exit_code", value_readers.read_integer),
+    *((name, read_text) for name in _TEXTS),
+    ("result", lambda value, path: read_word(value, path, RESULTS)),
+    ("verdict", lambda value, path: read_word(value, path, VERDICTS)),
+    ("exit_code", read_integer),
     ("output_error", _read_output_error),
     ("signals", _read_signals),
     ("blockers", _read_members),
     ("artifacts", _read_members),
     ("handoff", lambda value, path: value),
     ("usage", _read_usage),
-    ("git", value_readers.read_mapping),
+    ("git", read_mapping),
     ("facts", observed.read_observed_facts),
 )
 """How each value that is not null is read, in the order in which faults are told; the output is as it is."""

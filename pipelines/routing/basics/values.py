@@ -7,10 +7,10 @@ decimal number that its shortest text says, so 0.1 is 0.1 and 1e23 is 10 ** 23.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
-from functools import reduce
+from functools import lru_cache, reduce
 from math import isfinite
 from typing import Any, Final
 
@@ -263,3 +263,87 @@ def all_texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for member in value:
             yield from all_texts(member)
+
+
+@lru_cache(maxsize=200)
+def _as_set(known: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(known)
+
+
+def read_mapping(value: Any, path: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if type(value) is not dict:
+        raise Malformed(path, "has to be an object")
+    return value
+
+
+def read_sequence(value: Any, path: str) -> list[Any]:
+    if value is None:
+        return []
+    if type(value) is not list:
+        raise Malformed(path, "has to be a list")
+    return value
+
+
+def read_text(value: Any, path: str) -> str | None:
+    if value is not None and type(value) is not str:
+        raise Malformed(path, "has to be a text")
+    return value
+
+
+def read_word(value: Any, path: str, words: Collection[str]) -> str | None:
+    if value is not None and (type(value) is not str or value not in words):
+        raise Malformed(path, f"has to be one of {', '.join(words)}")
+    return value
+
+
+def to_integer(value: Any) -> int | None:
+    """The integer that a number says (3 and 3.0), None if it is no whole number."""
+    if not is_number(value):
+        return None
+    if type(value) is int:
+        return value
+    # A huge exponent would make an integer of as many digits.
+    if type(value) is Decimal and value.adjusted() > 4000:
+        return None
+    return int(value) if value == int(value) else None
+
+
+def read_integer(value: Any, path: str) -> int | None:
+    if value is None:
+        return None
+    number = to_integer(value)
+    if number is None:
+        raise Malformed(path, "has to be a whole number")
+    return number
+
+
+def read_count(value: Any, path: str) -> int | None:
+    number = read_integer(value, path)
+    if number is not None and number < 0:
+        raise Malformed(path, "has to be 0 or more")
+    return number
+
+
+def read_counts(value: Any, path: str) -> dict[str, int]:
+    """`{name: n}`; a null entry is absent."""
+    by_key = {key: read_count(member, join(path, key)) for key, member in read_mapping(value, path).items()}
+    return {key: member for key, member in by_key.items() if member is not None}
+
+
+def read_flags(value: Any, path: str) -> dict[str, bool]:
+    """`{name: true or false}` in the order given; a null entry is absent."""
+    members = read_mapping(value, path)
+    for key, member in members.items():
+        if member is not None and type(member) is not bool:
+            raise Malformed(join(path, key), "has to be true or false")
+    return {key: member for key, member in members.items() if member is not None}
+
+
+def check_keys(value: Mapping[str, Any], path: str, known: tuple[str, ...]) -> None:
+    if value.keys() <= _as_set(known):
+        return
+    for key in value:
+        if key not in known:
+            raise Malformed(join(path, key), f"unknown key; known are {', '.join(known)}")

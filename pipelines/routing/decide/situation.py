@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from pipelines.routing.basics import facts as observed
-from pipelines.routing.basics import value_readers
+from pipelines.routing.basics import values
 from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import check_storable
@@ -171,8 +171,8 @@ def read_situation(data: Any) -> Situation:
     """A situation from plain JSON. Raises Malformed (SituationError or OutcomeError) with the place."""
     if type(data) is not dict:
         raise SituationError("", "has to be an object")
-    value_readers.check_keys(data, "", _KNOWN)
-    station = value_readers.read_text(data.get("station"), "station")
+    values.check_keys(data, "", _KNOWN)
+    station = values.read_text(data.get("station"), "station")
     if station is None:
         raise SituationError("station", "is missing")
     if data.get("outcome") is None:
@@ -242,8 +242,8 @@ def read_facts(data: Any, at: str) -> Facts:
 
 
 def _read_members(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
-    facts = value_readers.read_mapping(data, at)
-    value_readers.check_keys(facts, at, known)
+    facts = values.read_mapping(data, at)
+    values.check_keys(facts, at, known)
     members = {}
     for key, value in facts.items():
         path = f"{at}.{key}" if at else key
@@ -258,7 +258,7 @@ def _now(value: Any, path: str) -> dict[str, Any]:
 
 
 def _texts(value: Any, path: str) -> tuple[str, ...]:
-    for index, member in enumerate(value_readers.read_sequence(value, path)):
+    for index, member in enumerate(values.read_sequence(value, path)):
         if type(member) is not str:
             raise Malformed(join(path, index), "has to be a text")
     return tuple(value)
@@ -266,60 +266,59 @@ def _texts(value: Any, path: str) -> tuple[str, ...]:
 
 def _answers(value: Any, path: str) -> tuple[EvaluationAnswer, ...]:
     return tuple(
-        _answer(member, join(path, index))
-        for index, member in enumerate(value_readers.read_sequence(value, path))
+        _answer(member, join(path, index)) for index, member in enumerate(values.read_sequence(value, path))
     )
 
 
 def _answer(value: Any, path: str) -> EvaluationAnswer:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
-    value_readers.check_keys(value, path, (*ANSWERS, "answer", "text"))
+    values.check_keys(value, path, (*ANSWERS, "answer", "text"))
     # A null is absent, as everywhere in a situation.
     kinds = [kind for kind in ANSWERS if value.get(kind) is not None]
     if len(kinds) != 1:
         raise Malformed(path, "has to name the evaluation: agentic, hook or tool")
     if type(value[kinds[0]]) is not dict:
         raise Malformed(join(path, kinds[0]), "has to be an object")
-    word = value_readers.read_text(value.get("answer"), join(path, "answer"))
+    word = values.read_text(value.get("answer"), join(path, "answer"))
     if word is None:
         raise Malformed(join(path, "answer"), "is missing")
     return EvaluationAnswer(
-        kinds[0], value[kinds[0]], word, value_readers.read_text(value.get("text"), join(path, "text"))
+        kinds[0], value[kinds[0]], word, values.read_text(value.get("text"), join(path, "text"))
     )
 
 
 def _read_unreadable(value: Any, path: str) -> dict[str, str]:
     """{key: station} of the context that could not be read; "" once another station has said it."""
-    members = value_readers.read_mapping(value, path)
-    return {key: value_readers.read_text(member, join(path, key)) or "" for key, member in members.items()}
+    members = values.read_mapping(value, path)
+    return {key: values.read_text(member, join(path, key)) or "" for key, member in members.items()}
 
 
 def _words(value: Any, path: str, known: Collection[str] = WORDS) -> dict[str, str]:
     """{gate: the last word at it}, on earlier visits of this task, or another word of each gate."""
-    members = value_readers.read_mapping(value, path)
-    words = {key: value_readers.read_word(member, join(path, key), known) for key, member in members.items()}
+    members = values.read_mapping(value, path)
+    words = {key: values.read_word(member, join(path, key), known) for key, member in members.items()}
     return {key: word for key, word in words.items() if word is not None}
 
 
 def _gates(value: Any, path: str) -> dict[str, GateWord]:
-    members = value_readers.read_mapping(value, path)
+    members = values.read_mapping(value, path)
     return {key: _word(member, join(path, key)) for key, member in members.items() if member is not None}
 
 
 def _word(value: Any, path: str) -> GateWord:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
-    value_readers.check_keys(value, path, ("decision", "route", "reason"))
+    values.check_keys(value, path, ("decision", "route", "reason"))
     return GateWord(
-        decision=value_readers.read_word(value.get("decision"), join(path, "decision"), WORDS),
-        route=value_readers.read_text(value.get("route"), join(path, "route")),
-        reason=value_readers.read_text(value.get("reason"), join(path, "reason")),
+        decision=values.read_word(value.get("decision"), join(path, "decision"), WORDS),
+        route=values.read_text(value.get("route"), join(path, "route")),
+        reason=values.read_text(value.get("reason"), join(path, "reason")),
     )
 
 
 def _read_same_patches(value: Any, path: str) -> dict[str, SamePatch]:
-    members = value_readers.read_mapping(value, path)
+    members = values.read_mapping(value, path)
     return {
         key: _read_same_patch(member, join(path, key))
         for key, member in members.items()
@@ -331,12 +330,12 @@ def _read_same_patch(value: Any, path: str) -> SamePatch:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     known = ("rule", "approved", "tree")
-    value_readers.check_keys(value, path, known)
-    return SamePatch(*(value_readers.read_text(value.get(key), join(path, key)) or "" for key in known))
+    values.check_keys(value, path, known)
+    return SamePatch(*(values.read_text(value.get(key), join(path, key)) or "" for key in known))
 
 
 def _observed(value: Any, path: str) -> dict[str, Any]:
-    members = value_readers.read_mapping(value, path)
+    members = values.read_mapping(value, path)
     return {
         key: observed.read_observed_facts(member, join(path, key))
         for key, member in members.items()
@@ -345,38 +344,38 @@ def _observed(value: Any, path: str) -> dict[str, Any]:
 
 
 def _agents(value: Any, path: str) -> dict[str, AgentFact]:
-    members = value_readers.read_mapping(value, path)
+    members = values.read_mapping(value, path)
     return {key: _agent(member, join(path, key)) for key, member in members.items() if member is not None}
 
 
 def _agent(value: Any, path: str) -> AgentFact:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
-    value_readers.check_keys(value, path, ("state", "free"))
-    state = value_readers.read_word(value.get("state"), join(path, "state"), AGENT_STATES)
-    return AgentFact(state or "available", value_readers.read_count(value.get("free"), join(path, "free")))
+    values.check_keys(value, path, ("state", "free"))
+    state = values.read_word(value.get("state"), join(path, "state"), AGENT_STATES)
+    return AgentFact(state or "available", values.read_count(value.get("free"), join(path, "free")))
 
 
 _FACTS: dict[str, Any] = {
-    "visits": value_readers.read_counts,
-    "edges": value_readers.read_counts,
-    "rules": value_readers.read_counts,
-    "signal_reworks": value_readers.read_count,
+    "visits": values.read_counts,
+    "edges": values.read_counts,
+    "rules": values.read_counts,
+    "signal_reworks": values.read_count,
     "visited": _texts,
-    "origin": value_readers.read_text,
-    "context": value_readers.read_mapping,
-    "variables": value_readers.read_mapping,
-    "inputs": value_readers.read_mapping,
-    "task": value_readers.read_mapping,
+    "origin": values.read_text,
+    "context": values.read_mapping,
+    "variables": values.read_mapping,
+    "inputs": values.read_mapping,
+    "task": values.read_mapping,
     "unreadable": _read_unreadable,
     "answers": _answers,
     "gates": _gates,
     "words": _words,
-    "rounds": value_readers.read_counts,
-    "open_escalations": value_readers.read_count,
+    "rounds": values.read_counts,
+    "open_escalations": values.read_count,
     "beside": _texts,
-    "preconditions": value_readers.read_flags,
-    "failures": value_readers.read_counts,
+    "preconditions": values.read_flags,
+    "failures": values.read_counts,
     "agents": _agents,
     "now": _now,
     "spent": observed.read_amount,

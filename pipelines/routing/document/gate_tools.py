@@ -13,8 +13,7 @@ from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.value_readers import to_integer
-from pipelines.routing.basics.values import MISSING
+from pipelines.routing.basics.values import MISSING, to_integer
 from pipelines.routing.document.algebra import AnswerTest, Condition, ConditionView, EdgeTest, holds, leaves
 from pipelines.routing.document.document_readers.conditions import read_argv, read_condition
 from pipelines.routing.document.document_readers.reader import Reader

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.value_readers import to_integer
+from pipelines.routing.basics.values import to_integer
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import FactTest, leaves
 from pipelines.routing.document.budgets import BUDGET, Budget, standard_budgets

@@ -9,7 +9,7 @@ from typing import Any
 from jsonpath_rfc9535.segments import JSONPathChildSegment
 from jsonpath_rfc9535.selectors import IndexSelector, NameSelector
 
-from pipelines.routing.basics import jsonpath, jsontext, value_readers
+from pipelines.routing.basics import jsonpath, jsontext, values
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.simulate.candidates import to_storable_json
@@ -48,12 +48,10 @@ def outcome_from_form(form: Any, at: str = "form") -> dict[str, Any]:
     `{json: text}` for the whole outcome. A text that is JSON says its value, any other one itself.
 
     Raises Malformed with the place in the form."""
-    fields = value_readers.read_mapping(form, at)
-    value_readers.check_keys(fields, at, KNOWN)
+    fields = values.read_mapping(form, at)
+    values.check_keys(fields, at, KNOWN)
     if fields.get("json") is not None:
-        return _outcome_from_json(
-            value_readers.read_text(fields["json"], join(at, "json")) or "", join(at, "json")
-        )
+        return _outcome_from_json(values.read_text(fields["json"], join(at, "json")) or "", join(at, "json"))
     texts = {name: text for name in TEXTS if (text := _text(fields, name, at))}
     outcome: dict[str, Any] = {**texts}
     code = _text(fields, "exit_code", at)
@@ -90,7 +88,7 @@ def _check(outcome: dict[str, Any], at: str) -> None:
 
 
 def _text(fields: dict[str, Any], name: str, at: str) -> str:
-    return (value_readers.read_text(fields.get(name), join(at, name)) or "").strip()
+    return (values.read_text(fields.get(name), join(at, name)) or "").strip()
 
 
 def _parse_value(text: str) -> Any:
@@ -102,7 +100,7 @@ def _parse_value(text: str) -> Any:
 
 def _output(output_fields: Any, at: str) -> dict[str, Any]:
     output: dict[str, Any] = {}
-    for path, text in _filled_fields(value_readers.read_mapping(output_fields, at), at):
+    for path, text in _filled_fields(values.read_mapping(output_fields, at), at):
         place = f"{at}[{path}]"
         parts = path_parts(path)
         if parts is None or not isinstance(parts[0], str):
@@ -113,7 +111,7 @@ def _output(output_fields: Any, at: str) -> dict[str, Any]:
 
 def _filled_fields(output_fields: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
     for path, text in output_fields.items():
-        stripped = (value_readers.read_text(text, f"{at}[{path}]") or "").strip()
+        stripped = (values.read_text(text, f"{at}[{path}]") or "").strip()
         if stripped:
             yield path, stripped
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.routing.basics import value_readers, values
+from pipelines.routing.basics import values
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.decide.effects import ENDS, LIVING
@@ -123,26 +123,26 @@ def read_scenario(data: Any, at: str = "") -> ScenarioScript:
     """Raises Malformed with the place of the first fault: an unknown key is one."""
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
-    value_readers.check_keys(data, at, KNOWN)
+    values.check_keys(data, at, KNOWN)
     values.check_storable(data, at)
-    key = value_readers.read_text(data.get("key"), join(at, "key"))
+    key = values.read_text(data.get("key"), join(at, "key"))
     if key is None or not KEY.match(key):
         raise Malformed(join(at, "key"), f"has to be a key: {KEY_WORDS}" if key else "is missing")
-    name = value_readers.read_text(data.get("name"), join(at, "name")) or key
+    name = values.read_text(data.get("name"), join(at, "name")) or key
     if len(name) > 200:
         raise Malformed(join(at, "name"), "is longer than 200 characters")
     return ScenarioScript(
         key=key,
         name=name,
         steps=_steps(data.get("steps"), join(at, "steps")),
-        inputs=value_readers.read_mapping(data.get("inputs"), join(at, "inputs")),
-        task=value_readers.read_mapping(data.get("task"), join(at, "task")),
+        inputs=values.read_mapping(data.get("inputs"), join(at, "inputs")),
+        task=values.read_mapping(data.get("task"), join(at, "task")),
         expect=_expect(data.get("expect"), join(at, "expect")),
     )
 
 
 def _steps(data: Any, at: str) -> tuple[ScenarioStep, ...]:
-    steps = value_readers.read_sequence(data, at)
+    steps = values.read_sequence(data, at)
     if len(steps) > MAX_STEPS:
         raise Malformed(at, f"has more than {MAX_STEPS} steps")
     return tuple(read_step(step, join(at, index)) for index, step in enumerate(steps))
@@ -152,7 +152,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
     """Raises Malformed with the place of the first fault."""
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
-    value_readers.check_keys(data, at, ("at", *KINDS, "missing"))
+    values.check_keys(data, at, ("at", *KINDS, "missing"))
     kinds = {key for key in KINDS if data.get(key) is not None}
     # Beside an outcome `answers` are those that are known already; alone they are a step.
     kind = "outcome" if kinds == {"outcome", "answers"} else next(iter(kinds), "")
@@ -162,7 +162,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
         raise Malformed(join(at, kind), "has to be true")
     if kind == "outcome":
         read_outcome(data["outcome"], join(at, "outcome"))
-    answers = value_readers.read_sequence(data.get("answers"), join(at, "answers"))
+    answers = values.read_sequence(data.get("answers"), join(at, "answers"))
     read_facts({"answers": answers}, at)
     if kind == "answers" and not answers:
         raise Malformed(join(at, "answers"), "is empty")
@@ -171,7 +171,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
         raise Malformed(join(at, "missing"), "stands beside an outcome or reconsider")
     return ScenarioStep(
         kind=kind,
-        at=value_readers.read_text(data.get("at"), join(at, "at")),
+        at=values.read_text(data.get("at"), join(at, "at")),
         outcome=data.get("outcome") or {},
         answers=tuple(answers),
         gates=_gates(data.get("gates"), at),
@@ -185,15 +185,15 @@ def _read_details(kind: str, data: Any, at: str) -> dict[str, str]:
     """Read the details of a step: of resolve `go_on`, or `{word: route, route: fix, reason: …, trigger: …}`;
     of escalate `security`, or `{trigger: security, reason: …}`."""
     first = DETAIL_KEYS[kind][0]
-    members = {first: data} if type(data) is str else value_readers.read_mapping(data, at)
-    value_readers.check_keys(members, at, DETAIL_KEYS[kind])
-    details = {key: text for key in members if (text := value_readers.read_text(members[key], join(at, key)))}
+    members = {first: data} if type(data) is str else values.read_mapping(data, at)
+    values.check_keys(members, at, DETAIL_KEYS[kind])
+    details = {key: text for key in members if (text := values.read_text(members[key], join(at, key)))}
     if first not in details:
         raise Malformed(join(at, first), "is missing")
     if kind == "escalate" and len(details["trigger"]) > LONGEST:
         raise Malformed(join(at, first), f"is longer than {LONGEST} characters")
     if kind == "resolve":
-        value_readers.read_word(details["word"], join(at, "word"), WORDS_TO_RESOLVE)
+        values.read_word(details["word"], join(at, "word"), WORDS_TO_RESOLVE)
         if ("route" in details) is not (details["word"] in ROUTED):
             message = (
                 "names a station" if details["word"] in ROUTED else f"stands only with {' or '.join(ROUTED)}"
@@ -206,7 +206,7 @@ def _gates(data: Any, at: str) -> dict[str, dict[str, str]]:
     """`{review: approve}`, or `{review: {decision, route, reason}}` as the facts of a decision have it."""
     votes = {
         key: {"decision": word} if type(word) is str else word
-        for key, word in value_readers.read_mapping(data, join(at, "gates")).items()
+        for key, word in values.read_mapping(data, join(at, "gates")).items()
     }
     for key, word in read_facts({"gates": votes}, at).gates.items():
         if word.decision is None:
@@ -221,27 +221,27 @@ def _short_vote(word: Mapping[str, str]) -> Any:
 
 
 def _answer(data: Any, at: str) -> str:
-    text = value_readers.read_text(data, at) or ""
+    text = values.read_text(data, at) or ""
     if not text.strip():
         raise Malformed(at, "is blank")
     return text
 
 
 def _expect(data: Any, at: str) -> Expectation:
-    members = value_readers.read_mapping(data, at)
-    value_readers.check_keys(members, at, EXPECTED)
+    members = values.read_mapping(data, at)
+    values.check_keys(members, at, EXPECTED)
     return Expectation(
         path=_texts(members.get("path"), join(at, "path")),
         rules=_texts(members.get("rules"), join(at, "rules")),
-        end=value_readers.read_text(members.get("end"), join(at, "end")),
-        status=value_readers.read_word(members.get("status"), join(at, "status"), STATUSES),
+        end=values.read_text(members.get("end"), join(at, "end")),
+        status=values.read_word(members.get("status"), join(at, "status"), STATUSES),
     )
 
 
 def _texts(data: Any, at: str) -> tuple[str, ...] | None:
     if data is None:
         return None
-    for index, member in enumerate(value_readers.read_sequence(data, at)):
+    for index, member in enumerate(values.read_sequence(data, at)):
         if type(member) is not str:
             raise Malformed(join(at, index), "has to be a text")
     return tuple(data)

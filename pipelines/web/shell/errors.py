@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Any
+import uuid
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from structlog.contextvars import bind_contextvars, get_contextvars
 
-from pipelines.web.shell import request_id
 from pipelines.web.shell.navigation import is_htmx_request, return_path
 from pipelines.web.shell.outage_errors import (
     RETRY_SECONDS,
@@ -101,7 +103,7 @@ def _error_without_database(request: HttpRequest, status: int, detail: str) -> H
 
 def _plain(status: int) -> HttpResponse:
     # Not `render`: who is signed in would be looked up in the database.
-    context = {"message": "", "request_id": request_id.current()}
+    context = {"message": "", "request_id": current_request_id()}
     return HttpResponse(render_to_string(f"errors/{status}.html", context), status=status)
 
 
@@ -133,7 +135,7 @@ def _problem(status: int, detail: str = "") -> HttpResponse:
         "status": status,
         "detail": detail or str(why),
         "errors": [],
-        "request_id": request_id.current(),
+        "request_id": current_request_id(),
     }
     return JsonResponse(problem, status=status, content_type="application/problem+json")
 
@@ -141,7 +143,7 @@ def _problem(status: int, detail: str = "") -> HttpResponse:
 def _error_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
     if is_api_request(request):
         return _problem(status, context.get("message", ""))
-    context["request_id"] = request_id.current()
+    context["request_id"] = current_request_id()
     return render(request, f"errors/{status}.html", context, status=status)
 
 
@@ -149,3 +151,20 @@ def _refusal_message(exception: Exception | None) -> str:
     """Return the message of a view that refused; never the text of any other exception."""
     text = str(exception) if exception else ""
     return text if text and len(text) < 500 else ""
+
+
+REQUEST_ID_HEADER: Final = "X-Request-ID"
+VALID_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def begin_request_id(sent: str) -> str:
+    """Return the id of a request that sent this text as its own."""
+    request_id = sent if VALID_REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+    # Never unbound: Django logs what was refused after the last middleware, and the next request binds its own.
+    bind_contextvars(request_id=request_id)
+    return request_id
+
+
+def current_request_id() -> str:
+    """Return the id of the request that is being served, "" outside of one."""
+    return str(get_contextvars().get("request_id", ""))

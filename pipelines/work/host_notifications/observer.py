@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.models import Delivery, HostLink
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports.code_host_notices import ENDED, STATUS, WITHDRAW, enqueue_notices
 from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast
 from pipelines.work.statements import LINKS_OF_TASKS

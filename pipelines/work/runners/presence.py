@@ -15,7 +15,7 @@ from pipelines import engine
 from pipelines.errors import NotFound, Refused
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports import leases
 from pipelines.ports.leases import Claim
 from pipelines.queries.queued_work import SERVER_ONLY

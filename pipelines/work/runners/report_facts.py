@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.models import ApiToken, Job, RunnerResult, Task, Worker
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.work.runners import runner_claims
 from pipelines.work.statements import READ_REPORTED
 from pipelines.work.transport.protocol import HandedOver

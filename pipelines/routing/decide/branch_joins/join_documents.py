@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.basics import value_readers
+from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed, join
 from pipelines.routing.basics.values import check_storable
 from pipelines.routing.decide.branch_joins.branches import WORST_FIRST, Arrival, Branch, Fork, Write
@@ -17,10 +17,10 @@ def join_answer(line: ParsedLine, data: Any) -> dict[str, Any]:
     """Return the join decision as `{"waiting": […], "merge": {…} or null}`. Raises Malformed with the place."""
     if type(data) is not dict:
         raise Malformed("", "has to be an object")
-    value_readers.check_keys(data, "", ("branches",))
+    values.check_keys(data, "", ("branches",))
     branches: list[Branch] = []
     wrote: dict[int, list[Write]] = {}
-    for index, raw_branch in enumerate(value_readers.read_sequence(data.get("branches"), "branches")):
+    for index, raw_branch in enumerate(values.read_sequence(data.get("branches"), "branches")):
         at = join("branches", index)
         check_storable(raw_branch, at)
         # Writes of one number are one write: those of all branches are counted through.
@@ -55,14 +55,14 @@ def _merge(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, Any]:
 
 def _branch(line: ParsedLine, data: Any, at: str, index: int, first_write: int) -> tuple[Branch, list[Write]]:
     members = _object(data, at, ("id", "station", "within", "arrival", "wrote"))
-    forks = value_readers.read_sequence(members.get("within"), join(at, "within"))
+    forks = values.read_sequence(members.get("within"), join(at, "within"))
     within = tuple(_fork(line, fork, join(join(at, "within"), i)) for i, fork in enumerate(forks))
     arrival = None
     if members.get("arrival") is not None:
         arrival = _arrival(line, members["arrival"], join(at, "arrival"), index)
-    wrote = value_readers.read_sequence(members.get("wrote"), join(at, "wrote"))
+    wrote = values.read_sequence(members.get("wrote"), join(at, "wrote"))
     writes = [
-        Write(first_write + i, value_readers.read_mapping(write, join(join(at, "wrote"), i)))
+        Write(first_write + i, values.read_mapping(write, join(join(at, "wrote"), i)))
         for i, write in enumerate(wrote)
     ]
     return Branch(_id(members, at), _station(line, members, "station", at), within, arrival), writes
@@ -70,7 +70,7 @@ def _branch(line: ParsedLine, data: Any, at: str, index: int, first_write: int) 
 
 def _fork(line: ParsedLine, data: Any, at: str) -> Fork:
     members = _object(data, at, ("id", "station", "to"))
-    to = value_readers.read_sequence(members.get("to"), join(at, "to"))
+    to = values.read_sequence(members.get("to"), join(at, "to"))
     for index, key in enumerate(to):
         _check_station(line, key, join(join(at, "to"), index))
     return Fork(_id(members, at), _station(line, members, "station", at), tuple(to))
@@ -78,9 +78,9 @@ def _fork(line: ParsedLine, data: Any, at: str) -> Fork:
 
 def _arrival(line: ParsedLine, data: Any, at: str, index: int) -> Arrival:
     members = _object(data, at, ("from", "standing", "order", "failure_type"))
-    outcome_state = value_readers.read_word(members.get("standing"), join(at, "standing"), WORST_FIRST)
-    order = value_readers.read_count(members.get("order", index), join(at, "order"))
-    failure_type = value_readers.read_text(members.get("failure_type"), join(at, "failure_type"))
+    outcome_state = values.read_word(members.get("standing"), join(at, "standing"), WORST_FIRST)
+    order = values.read_count(members.get("order", index), join(at, "order"))
+    failure_type = values.read_text(members.get("failure_type"), join(at, "failure_type"))
     return Arrival(
         _station(line, members, "from", at), outcome_state or "passed", order or 0, failure_type or ""
     )
@@ -89,14 +89,14 @@ def _arrival(line: ParsedLine, data: Any, at: str, index: int) -> Arrival:
 def _object(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
-    value_readers.check_keys(data, at, known)
+    values.check_keys(data, at, known)
     return data
 
 
 def _id(data: dict[str, Any], at: str) -> int:
     if data.get("id") is None:
         raise Malformed(join(at, "id"), "is missing")
-    return int(value_readers.read_count(data["id"], join(at, "id")) or 0)
+    return int(values.read_count(data["id"], join(at, "id")) or 0)
 
 
 def _station(line: ParsedLine, data: dict[str, Any], name: str, at: str) -> str:

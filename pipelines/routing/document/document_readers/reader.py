@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from pipelines.routing.basics.durations import DurationError, parse_seconds
 from pipelines.routing.basics.problems import Problem, join
-from pipelines.routing.basics.value_readers import to_integer
-from pipelines.routing.basics.values import kind_phrase
+from pipelines.routing.basics.values import kind_phrase, to_integer
 from pipelines.routing.basics.wording import PartName, joined, people_text
 from pipelines.routing.basics.wording import Wording as _
 

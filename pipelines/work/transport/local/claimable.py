@@ -10,7 +10,7 @@ import orjson
 
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Purpose
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.value_lookup import secret_needs_of

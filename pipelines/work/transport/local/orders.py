@@ -10,7 +10,7 @@ from typing import Any
 from pipelines import engine
 from pipelines.engine.core.decision_context import task_fields
 from pipelines.models import Decision, Event, Job, Purpose, Token
-from pipelines.models.plumbing.statements import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
 from pipelines.queries.usage import of_month as of_month_until_now
