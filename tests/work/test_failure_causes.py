@@ -18,7 +18,7 @@ from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Task
 from pipelines.queries.failure_causes import first_error
-from pipelines.work.handlers.missing_module import missing_module
+from pipelines.work.handlers.command import missing_module
 from reviews.models import Notification
 from reviews.tasks import deliver_notification
 from tests.factories import World, station

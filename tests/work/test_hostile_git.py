@@ -19,7 +19,7 @@ from dulwich.object_store import MemoryObjectStore
 from dulwich.objects import Blob, Tree
 
 from pipelines.formats.evidence.trees.line_diff import StepBudget
-from pipelines.work.git import checkout, facts, packs, trees
+from pipelines.work.git import checkout, facts, mirror, trees
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.attempt import Prepared, Trailers, commit_attempt, prepare
 from pipelines.work.git.gitignore import IgnoreFiles
@@ -95,16 +95,16 @@ def test_branches_come_and_go_whose_names_are_in_each_others_way(tmp_path: Path)
 def test_a_mirror_has_few_packs_however_many_visits_there_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packs, "MOST_PACKS", 5)
+    monkeypatch.setattr(mirror, "MOST_PACKS", 5)
     mirrors, made = Mirrors(tmp_path / "w"), []
     large = Blob.from_string(os.urandom(2_000))
-    monkeypatch.setattr(packs, "TOGETHER", 1_900)
+    monkeypatch.setattr(mirror, "TOGETHER", 1_900)
     for number in range(14):
-        with mirrors.open_mirror("it") as mirror:
+        with mirrors.open_mirror("it") as opened:
             made.append(large if number == 0 else Blob.from_string(b"%d" % number))
-            mirror.repository.object_store.add_objects([(made[-1], None)])
-    with mirrors.open_mirror("it") as mirror:
-        store = mirror.repository.object_store
+            opened.repository.object_store.add_objects([(made[-1], None)])
+    with mirrors.open_mirror("it") as opened:
+        store = opened.repository.object_store
         assert len(list(Path(store.pack_dir).glob("*.pack"))) <= 6
         assert len(list(Path(store.pack_dir).glob("*.idx"))) <= 6
         assert [store[each.id].data for each in made] == [each.data for each in made]

@@ -19,10 +19,9 @@ import pytest
 
 from pipelines.work.handlers import command
 from pipelines.work.processes import isolation_choice, landlock
-from pipelines.work.processes.bubblewrap_programs import bubblewraps, of_package
 from pipelines.work.processes.installation import notices
 from pipelines.work.processes.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
-from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.processes.isolation_choice import bubblewraps, choose, of_package
 from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from tests.waiting import LONG, eventually
 from tests.work.conftest import PYTHON, Clock, Collected, alive

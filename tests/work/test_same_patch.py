@@ -16,7 +16,7 @@ from pipelines.formats.receipts import verify_receipt
 from pipelines.models import Decision, Delivery, GateVisit, Job, Task, Token
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.queries import delivery_queue
-from pipelines.work.git import same_patch
+from pipelines.work.git import delivery_push
 from pipelines.work.git.mirror import Mirror
 from tests.factories import World, station
 from tests.pages.conftest import client_of
@@ -300,10 +300,10 @@ def test_what_is_the_same_change(tmp_path: Path, why: str, ours: Any, theirs: An
     with Repo(str(origin.path)) as repository:
         mirror = Mirror(repository, 10**9)
         if why:
-            with pytest.raises(same_patch.NotTheSame, match=why):
-                same_patch.same_patch_tree(mirror, base, head, onto)
+            with pytest.raises(delivery_push.NotTheSame, match=why):
+                delivery_push.same_patch_tree(mirror, base, head, onto)
             return
-        tree = same_patch.same_patch_tree(mirror, base, head, onto)
+        tree = delivery_push.same_patch_tree(mirror, base, head, onto)
     both = dict(_with(_with(BASE, theirs), ours))
     if "a.py" in ours:
         both["a.py"] = b"first\n" + ours["a.py"]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from pipelines.routing.basics.facts import OUTPUT
 from pipelines.routing.document.kinds.command import KIND as COMMAND
-from pipelines.work.handlers.missing_module import missing_module
 from pipelines.work.handlers.program_start import NotPrepared, argv_with_services, starting_program
 from pipelines.work.processes.image_root import argv_in_root, has_program
 from pipelines.work.processes.isolation import CannotIsolate
@@ -330,3 +330,20 @@ class Watch:
         signal_fields = outcome_fields(next(filter(is_valid, self.signals), {}))
         usage = {**signal_fields.pop("usage", {}), **outcome.get("usage", {})}
         outcome |= {**signal_fields, **outcome, **({"usage": usage} if usage else {})}
+
+
+# Modules of Python that a station is to run, and that are not installed for its interpreter.
+
+
+INTERPRETER = re.compile(r"python[\d.]*")
+
+
+def missing_module(argv: Sequence[str], code: int | None, errors: bytes) -> str:
+    """Return the module of a `python -m module` that the interpreter did not find; "" where it ran, or runs none."""
+    options = argv[1:]
+    if code != 1 or "-m" not in options[:-1] or not INTERPRETER.fullmatch(PurePath(argv[0]).name):
+        return ""
+    module = options[options.index("-m") + 1]
+    last_words = f": No module named {module}".encode()
+    # A module that runs and lacks another one has a traceback before these words.
+    return module if errors.strip().endswith(last_words) and b"Traceback" not in errors else ""

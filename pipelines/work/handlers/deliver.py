@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from pipelines.routing.document.kinds.deliver import REQUEST
-from pipelines.work.git.delivery_push import BaseMoved, DeliveryQueued, Permission, deliver
+from pipelines.work.git.delivery_push import MERGE, SQUASH, BaseMoved, DeliveryQueued, Permission, deliver
 from pipelines.work.git.foreign_pushes import PeoplePushed
-from pipelines.work.git.refusals import GitRefused
-from pipelines.work.handlers.host_delivery import SOONEST, HostDelivery, delivery_way
-from pipelines.work.handlers.merge_request import open_request
-from pipelines.work.hosts.errors import HostAway, HostError
+from pipelines.work.git.host_proposal import merged_tree, propose
+from pipelines.work.git.refusals import NOT_APPROVED, GitRefused
+from pipelines.work.hosts.branch_request import check_cleared, ensure_request
+from pipelines.work.hosts.errors import HostAway, HostError, NotCleared
+from pipelines.work.hosts.host import Host, MergeStatus, OpenedRequest, Way
 from pipelines.work.hosts.table import host_at
 from pipelines.work.spec.handler_io import LookAgain, Outcome, Sink, Spec
 from pipelines.work.spec.notes import Notes
-from pipelines.work.spec.repository import Clearance, DeliveryOrder, DeliveryPort
+from pipelines.work.spec.repository import AtHost, Clearance, DeliveryOrder, DeliveryPort
 
 AWAY = 900.0
 """Seconds for which a delivery waits for a host that does not answer."""
@@ -141,3 +145,245 @@ async def _cleared(port: DeliveryPort) -> Clearance:
 
 def refused_outcome(failure_type: str, summary: str) -> Outcome:
     return {"result": "failure", "eval": failure_type, "failure_type": failure_type, "summary": summary}
+
+
+# Step after a push where a delivery also opens a pull or merge request.
+
+
+async def open_request(order: DeliveryOrder, branch: str, sink: Sink) -> tuple[dict[str, Any], str]:
+    """{host, number, sign, url, state}, and a sentence about it. :raises HostError"""
+    access, state = order.access.host, order.access.state
+    if access is None or not access.credential:
+        raise HostError("A request needs a token of the host. Choose a secret under Settings, Repositories.")
+    host = await host_at(access, order.access.guard)
+    # The server says what it reads, under the lock of the task, and is asked again before one is opened.
+    request_text = (await check_cleared(order.port.clear)).request
+    if request_text is None:
+        raise HostError("The server does not say what the request reads.")
+    opened, there = await ensure_request(host, branch, state.base_branch, request_text, order.port.clear)
+    request_name = f"{host.request[:1].upper()}{host.request[1:]} {host.sign}{opened.number}"
+    done = "was there already" if there else "is open"
+    await sink.note(f"[gateline] {request_name} {done}: {opened.url}")
+    request = {"host": host.key, "number": opened.number, "sign": host.sign, "url": opened.url}
+    words = {"open": "is open", "closed": "is closed", "merged": "is merged"}[opened.state]
+    return {**request, "state": opened.state}, f"{request_name} {words} on {host.name}."
+
+
+# A delivery into a branch that rules of its host protect: the host merges it, by its call or its queue (law
+# §15).
+
+
+MOST = {"merge": 3600.0, "queue": 6 * 3600.0}
+"""Seconds from when the task came to the station until it is given up."""
+SOONEST, LATEST = 10.0, 120.0
+
+
+@dataclass(frozen=True)
+class MergedByHost:
+    """`tree`: of what landed, the approved one or the host's; `request` as a delivery keeps it."""
+
+    commit: str
+    tree: str
+    approved: str
+    request: dict[str, Any]
+
+
+async def delivery_way(order: DeliveryOrder) -> tuple[Host | None, Way]:
+    """Return how a delivery lands: by a push where it is no merge, or Gateline has no token of a host.
+    :raises HostError"""
+    access = order.access.host
+    if order.to != MERGE or access is None or not access.credential or not order.access.state.base_branch:
+        return None, "push"
+    host = await host_at(access, order.access.guard)
+    return host, await host.landing_way(order.access.state.base_branch)
+
+
+@dataclass(frozen=True)
+class HostDelivery:
+    """Delivery through its host. Each look asks the host how it stands before anything is done, so that
+    whoever comes after a crash merges nothing twice."""
+
+    order: DeliveryOrder
+    host: Host
+    way: Way
+    stopped: Callable[[], bool]
+    sink: Sink
+    notes: Notes
+
+    async def run(self) -> MergedByHost:
+        """:raises GitRefused, HostError, Waits, LookAgain: it is not merged yet"""
+        state, port = self.order.access.state, self.order.port
+        clearance = await check_cleared(port.clear)
+        if clearance.wait:
+            raise LookAgain(clearance.wait)
+        if clearance.request is None:
+            raise HostError("The server does not say what the request reads.")
+        before = clearance.at_host or AtHost()
+        there = await self._merged(clearance, before)
+        if there is None:
+            may = Permission(self._clear(), self.stopped)
+            proposed = await asyncio.to_thread(propose, self.order, may, self.notes)
+            # Before the host is called: whoever comes after a crash knows what was pushed.
+            await port.report_host_progress(AtHost(proposed.head, self.way, before.waits))
+            request, _there = await ensure_request(
+                self.host, state.branch, state.base_branch, clearance.request, port.clear
+            )
+            if request.state == "closed":
+                raise HostError(
+                    f"{self._request_label(request.number)} was closed there. Open it again, and deliver again."
+                )
+            request_record = self._request_record(request)
+            await port.report_host_progress(AtHost(proposed.head, self.way, before.waits, request_record))
+            merge_status = await self._merge(request, proposed.head, before, clearance, request_record)
+            there = (request, merge_status, proposed.head)
+        request, merge_status, head = there
+        if not merge_status.head:
+            raise HostError(
+                f"{self.host.name} does not say what {self._request_label(request.number)} merged."
+            )
+        # The host merged another end of the branch than it was asked to.
+        other = "" if merge_status.head == head else merge_status.head
+        landed = await asyncio.to_thread(
+            merged_tree, self.order.access, other, merge_status.commit, clearance.tree, self.notes
+        )
+        request_record = self._request_record(request)
+        await port.report_host_progress(
+            AtHost(head or merge_status.head, self.way, False, request_record, merge_status.commit, landed)
+        )
+        return MergedByHost(merge_status.commit, landed, clearance.tree, request_record)
+
+    def _clear(self) -> Callable[[], Clearance]:
+        loop, clear = asyncio.get_running_loop(), self.order.port.clear
+
+        async def clear_on_loop() -> Clearance:
+            return await clear()
+
+        return lambda: asyncio.run_coroutine_threadsafe(clear_on_loop(), loop).result()
+
+    async def _merged(
+        self, clearance: Clearance, before: AtHost
+    ) -> tuple[OpenedRequest, MergeStatus, str] | None:
+        """Return what an earlier attempt, or people with its request, brought about: (request, how it stands,
+        what we asked)."""
+        state, request_text = self.order.access.state, clearance.request
+        assert request_text is not None
+        number = (before.request or {}).get("number")
+        for request in await self.host.requests(state.branch, state.base_branch):
+            if request.state == "merged" and (request.number == number or request_text.mark in request.body):
+                return (
+                    request,
+                    await self.host.merge_status(request.number, self.way, state.base_branch),
+                    before.head,
+                )
+        return None
+
+    async def _merge(
+        self,
+        request: OpenedRequest,
+        head: str,
+        before: AtHost,
+        clearance: Clearance,
+        request_record: dict[str, Any],
+    ) -> MergeStatus:
+        """:raises LookAgain: not yet; HostError: a rule of the host, or it took it out of its queue"""
+        base, request_name = self.order.access.state.base_branch, self._request_label(request.number)
+        # `waits`: an earlier look has given it to the queue.
+        if not before.waits:
+            await self._status(head, clearance)
+        merge_status = await self.host.merge_status(request.number, self.way, base)
+        if merge_status.state == "merged":
+            return merge_status
+        if merge_status.state == "queued":
+            await self.order.port.report_host_progress(AtHost(head, self.way, True, request_record))
+            raise await self._later(request.number, f"{request_name} is in the queue of {self.host.name}")
+        if before.waits:
+            why = f" {merge_status.why}." if merge_status.why else ""
+            raise HostError(
+                f"{self.host.name} took {request_name} out of its queue.{why} Look there why, and deliver again."
+            )
+        if merge_status.state == "waits":
+            raise await self._later(request.number, f"{request_name} {merge_status.why}")
+        self._check(merge_status, request_name, head)
+        # What was approved may have become something else while the host was asked.
+        now = await check_cleared(self.order.port.clear)
+        if now.tree != clearance.tree or self.stopped():
+            raise NotCleared(
+                "The files changed meanwhile, so nothing was merged. Deliver again.", NOT_APPROVED
+            )
+        try:
+            return await self._ask_to_merge(request, head, clearance, request_record)
+        except (LookAgain, HostError):
+            raise
+        except (Exception, asyncio.CancelledError):
+            # The task ended while the host was asked: its own withdrawal may have come before there was one.
+            await self.host.withdraw(request.number, self.way)
+            raise
+
+    async def _ask_to_merge(
+        self, request: OpenedRequest, head: str, clearance: Clearance, request_record: dict[str, Any]
+    ) -> MergeStatus:
+        state, request_name = self.order.access.state, self._request_label(request.number)
+        squash = self.order.access.order.commit == SQUASH
+        try:
+            await self.host.merge(request.number, head, self.way, squash, self._message(clearance))
+        except HostAway as error:  # whether it did is asked at the next look
+            raise LookAgain(error.wait) from error
+        except HostError as error:
+            raise HostError(self._rule(request_name, str(error)), error.status) from error
+        merge_status = await self.host.merge_status(request.number, self.way, state.base_branch)
+        if merge_status.state != "merged":
+            await self.order.port.report_host_progress(
+                AtHost(head, self.way, self.way == "queue", request_record)
+            )
+            raise await self._later(request.number, f"{request_name} was given to {self.host.name}")
+        return merge_status
+
+    def _check(self, merge_status: MergeStatus, request_name: str, head: str) -> None:
+        """:raises HostError: why it cannot be merged as it is"""
+        if merge_status.state == "closed":
+            raise HostError(f"{request_name} was closed there. Open it again, and deliver again.")
+        if merge_status.state == "refused":
+            raise HostError(self._rule(request_name, merge_status.why))
+        if merge_status.head != head:
+            raise HostError(
+                f"{request_name} ends with {merge_status.head[:7]}, and not with what was approved.", 409
+            )
+
+    async def _status(self, head: str, clearance: Clearance) -> None:
+        """A rule may require our own status: it says now that nothing is missing here."""
+        page = clearance.request.page if clearance.request else ""
+        try:
+            await self.host.set_status(head, "success", "Approved in Gateline", page)
+        # No answer of the host: the delivery looks again.
+        except HostAway:
+            raise
+        except HostError as error:
+            await self.sink.note(f"[gateline] The status gateline was not set. {error}")
+
+    async def _later(self, number: int, what: str) -> Exception:
+        """Look again; or, when it took too long, out of the queue, so that nothing lands behind the task's back."""
+        passed = time.time() - self.order.begun
+        await self.sink.note(f"[gateline] {what}")
+        if passed < MOST[self.way]:
+            # A quarter of the time that has passed, within these
+            return LookAgain(max(SOONEST, min(passed / 4, LATEST)))
+        await self.host.withdraw(number, self.way)
+        return HostError(f"{what}, and did not land within {MOST[self.way] / 3600:g} h. Deliver again.")
+
+    def _request_label(self, number: int) -> str:
+        return f"{self.host.request[:1].upper()}{self.host.request[1:]} {self.host.sign}{number}"
+
+    def _rule(self, request_name: str, why: str) -> str:
+        base = self.order.access.state.base_branch
+        return (
+            f"{self.host.name} does not merge it into {base}: {why.rstrip('.')}. ({request_name}.) "
+            f"Meet this rule of {base} on {self.host.name}, or change it there, and deliver again."
+        )
+
+    def _request_record(self, request: OpenedRequest) -> dict[str, Any]:
+        identity = {"host": self.host.key, "number": request.number, "sign": self.host.sign}
+        return {**identity, "url": request.url}
+
+    def _message(self, clearance: Clearance) -> str:
+        order = self.order
+        return f"{order.title}\n\nTask: {order.task}\nGate: {clearance.gate}\nGateline-Delivery: {order.job}"

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.work.processes.isolation import Isolation
-from pipelines.work.program.doctor.machine import enforcement_lines, of_images
-from pipelines.work.program.doctor.main import main
+from pipelines.work.program.doctor import enforcement_lines, main, of_images
 from tests.waiting import LONG
 from tests.work.hosts.servers import PATH, TOKEN, host
 from tests.work.remotes import RemoteRepository, remote

@@ -13,7 +13,7 @@ from pipelines import engine
 from pipelines.formats.receipts import verify_receipt
 from pipelines.models import Delivery, Job
 from pipelines.ports.vault.signing import receipt_key
-from pipelines.work.handlers import host_delivery
+from pipelines.work.handlers import deliver
 from pipelines.work.transport.local.transport import LocalTransport
 from tests.factories import World, station
 from tests.pages.conftest import client_of
@@ -234,7 +234,7 @@ def test_what_waits_too_long_is_taken_out_of_the_queue(
     hosted.queues = True
     task = approved(world, bench)
     assert hosted.waiting == [1]
-    monkeypatch.setitem(host_delivery.MOST, "queue", -timedelta(hours=1).total_seconds())
+    monkeypatch.setitem(deliver.MOST, "queue", -timedelta(hours=1).total_seconds())
     look_again(bench, task)
     assert hosted.waiting == [] and outcome_of(task, "merge")["failure_type"] == "host_refused"
 

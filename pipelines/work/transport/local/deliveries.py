@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from pipelines import engine
+from pipelines.formats.evidence.trees.change_size import oversize_amount
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
 from pipelines.ports.code_host_notices import STATUS, enqueue_notices
 from pipelines.queries import delivery_queue, versions
@@ -24,8 +25,12 @@ from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
 from pipelines.routing.document.line import ParsedLine
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
 from pipelines.work.spec.repository import AtHost, Clearance, GitState
-from pipelines.work.transport.local.amounts import amount_of
-from pipelines.work.transport.local.branch_states import branch_state_after, branch_state_before, chain
+from pipelines.work.transport.local.branch_states import (
+    BranchStates,
+    branch_state_after,
+    branch_state_before,
+    chain,
+)
 from pipelines.work.transport.local.delivery_approvals import (
     involved_in,
     missing_delivery_approvals,
@@ -35,6 +40,7 @@ from pipelines.work.transport.local.delivery_approvals import (
 from pipelines.work.transport.local.host_access import host_key
 from pipelines.work.transport.local.request_text import request_text
 from pipelines.work.transport.local.stored_results import lock_lease
+from pipelines.work.transport.local.workspace_history import trees_of
 
 
 @transaction.atomic
@@ -263,3 +269,15 @@ def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime)
         defaults={"repository": delivery.repository, "sign": request["sign"], "url": request["url"]},
     )
     enqueue_notices([(link, STATUS)], now)
+
+
+# The amount of what a task delivers, for its receipt, where no person can have read all of it (law §6).
+
+
+def amount_of(job: Job) -> dict[str, Any]:
+    """{too_large_to_read: {files, bytes}} of what a delivery brings, else empty. `job` with its task loaded."""
+    before = BranchStates(job.task).before(job.token_id, job.created_at) or {}
+    _digest, manifest = trees_of(job.task_id).workspace_at(job.token_id, job.created_at) or ("", ())
+    now = {str(entry["path"]): entry for entry in manifest}
+    amount = oversize_amount((old, now.get(path)) for path, old in before.items() if old != now.get(path))
+    return {"too_large_to_read": amount} if amount else {}

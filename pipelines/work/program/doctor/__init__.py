@@ -1,1 +1,0 @@
-"""`gateline doctor`: what this machine, or an account at a host, offers to Gateline."""
