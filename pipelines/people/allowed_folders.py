@@ -16,7 +16,10 @@ from pipelines.routing.basics.problems import Problem
 
 
 class FolderToAllow(Invalid):
-    """An administrator is asked whether to allow the folder, given without links."""
+    """An administrator is asked whether to allow the folder, given without links. `obstacle`: why nothing can be merged
+    into it as it is now, or ""."""
+
+    obstacle = ""
 
     def __init__(self, problem: Problem, folder: str) -> None:
         super().__init__([problem])

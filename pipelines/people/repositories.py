@@ -127,7 +127,12 @@ def _guard() -> Guard:
 
 
 def require_allowed_folder(
-    project: Project, address: str, allow: bool | str, *, by: User, now: datetime
+    project: Project,
+    repository_settings: RepositorySettings,
+    allow: bool | str,
+    *,
+    by: User,
+    now: datetime,
 ) -> None:
     """Check that a folder of the server may be used, and allow it if an administrator says so. `allow`: True,
 
@@ -136,7 +141,7 @@ def require_allowed_folder(
     """
     if allow and not may_see_paths(by):
         raise Forbidden("Only an administrator of the installation can allow a folder of the server.")
-    text = address.strip()
+    text = repository_settings.address.strip()
     # What is wrong with such an address says `checked`, which comes after it
     if not text.startswith("/") or not text.isprintable() or len(text) > LONGEST:
         return
@@ -150,8 +155,27 @@ def require_allowed_folder(
         )
     question = allowed_folders.folder_question(project.owner, text)
     if not allow or (isinstance(allow, str) and allow != question.folder):
+        # Nobody is asked to allow what is refused afterwards
+        question.obstacle = _folder_obstacle(project, question.folder, repository_settings)
         raise question
     allowed_folders.allow(project.owner, text, by=by, now=now)
+
+
+def _folder_obstacle(project: Project, folder: str, repository_settings: RepositorySettings) -> str:
+    """Look at a folder for the administrator who is asked about it. Return why nothing can be merged into it as it is
+    now, or "". Raises Invalid: it cannot be used."""
+    allowed = folders_of(project.owner_id)
+    folders = replace(allowed, allowed=(*allowed.allowed, allowed.allowable(folder)))
+    branch, pushes = repository_settings.default_branch.strip(), repository_settings.pushing
+    try:
+        remote = Remote(parsed(folder, folders), seconds=SECONDS, folders=folders)
+    except GitRefused as refused:
+        raise Invalid.at("address", str(refused)) from refused
+    checks = Probe(remote, branch, pushes != Repository.Pushing.NOBODY).connection_checks()
+    failed = next((check for check in checks if check.ok is False), None)
+    if failed is None or failed.check == "push":
+        return failed.said if failed else ""
+    raise Invalid.at("default_branch" if branch and failed.check == "branch" else "address", failed.said)
 
 
 @transaction.atomic
@@ -164,7 +188,7 @@ def connect(
     allow: bool | str = False,
 ) -> Repository:
     """`allow`: see `require_allowed_folder`. Raises Forbidden, Invalid, Conflict (the name is taken)."""
-    require_allowed_folder(project, repository_settings.address, allow, by=by, now=now)
+    require_allowed_folder(project, repository_settings, allow, by=by, now=now)
     fields = repository_settings.checked(project).field_values
     _refuse_duplicate(project, fields["address"])
     try:
@@ -192,7 +216,7 @@ def change(
     if repository.is_folder and repository_settings.address.strip() == repository.name:
         # Who may not see the path was shown the name, and sends that back.
         repository_settings = replace(repository_settings, address=repository.address)
-    require_allowed_folder(repository.project, repository_settings.address, allow, by=by, now=now)
+    require_allowed_folder(repository.project, repository_settings, allow, by=by, now=now)
     fields = repository_settings.checked(repository.project).field_values
     before = {key: getattr(repository, key) for key in fields}
     if before == fields:

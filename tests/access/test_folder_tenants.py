@@ -326,6 +326,27 @@ def test_an_administrator_allows_a_folder_on_the_page(
     assert "own" in shown and own not in shown, "members read its name"
 
 
+def test_what_hinders_a_folder_is_said_with_the_question_and_not_after_it(
+    place: Place, world: World, administrator: User, signed_in: As
+) -> None:
+    clone, page = place.outside / "clone", at(world, "project-repositories")
+    subprocess.run(["git", "clone", "-q", place.bare(), clone], check=True)
+    client, typed = signed_in(administrator), {"address": str(clone), "pushing": "execute"}
+    asked = text(client.post(page, typed))
+    assert "Allow this folder for owner Acme?" in asked
+    assert "Before you go on: main is checked out in that folder" in asked
+    assert "Before you go on" not in text(client.post(page, {**typed, "pushing": "nobody"}))
+    unknown = text(client.post(page, {**typed, "default_branch": "nowhere"}))
+    assert "There is no branch nowhere." in unknown and "Allow this folder" not in unknown
+    plain = place.outside / "plain"
+    plain.mkdir()
+    refused = text(client.post(page, {**typed, "address": str(plain)}))
+    assert "The folder is not a git repository." in refused and "Allow this folder" not in refused
+    assert nothing_recorded()
+    refused = text(signed_in(world.admin).post(page, {**typed, "address": str(plain)}))
+    assert "not allowed for this owner" in refused and "git repository" not in refused, "nobody else looks"
+
+
 def test_only_an_administrator_of_the_installation_allows(place: Place, world: World) -> None:
     Membership.objects.filter(user=world.admin).update(execute=True)
     answer = put(world, world.admin, "own", address=str(place.bare()), allow=True)

@@ -62,13 +62,18 @@ class Probe:
     settled: str = ""
 
     def run(self) -> list[ConnectionCheck]:
+        checks = self.connection_checks()
+        checks.append(timed("files", self._files) if self.commit else ConnectionCheck("files", None))
+        return checks
+
+    def connection_checks(self) -> list[ConnectionCheck]:
+        """The checks for which no files are fetched."""
         self.references = References({})
         checks = [timed("reach", self._reach)]
         reached = bool(checks[0].ok)
         checks.append(timed("branch", self._default) if reached else ConnectionCheck("branch", None))
         if self.pushes:
             checks.append(timed("push", self._push) if reached else ConnectionCheck("push", None))
-        checks.append(timed("files", self._files) if self.commit else ConnectionCheck("files", None))
         return checks
 
     def _reach(self) -> ConnectionFact:
