@@ -115,7 +115,7 @@ def test_a_remark_is_sent_with_the_decision_and_checked_in_the_next_round(
     expect(page.get_by_text("1 of 1 remark checked")).to_be_visible()
     page.evaluate(PRESS_WHEN_RENEWED)
     page.keyboard.press("v")
-    expect(page.get_by_text("1 of 2 viewed")).to_be_visible()
+    expect(page.get_by_text("2 of 2 opened, 1 viewed")).to_be_visible()
     expect(page.locator("#changed-path")).to_have_text("tests/sign_in/test_sign_in.py")
     page.keyboard.press("[")
     changes.get_by_role("link", name="Side by side").click()

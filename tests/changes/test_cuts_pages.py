@@ -43,7 +43,7 @@ def test_each_of_many_files_is_reached_by_folder_by_search_and_by_the_next_part(
     files = {f"part{n % 3}/inner/file{n:04}.py": b"a = %d\n" % n for n in range(1_200)}
     leave(world, task, files)
     shown = page(world.reviewer, task, world)
-    assert "1–400 of 1200 are shown." in text(shown) and "0 of 1200 viewed" in text(shown)
+    assert "1–400 of 1200 are shown." in text(shown) and "1 of 1200 opened" in text(shown)
     client, seen, address = as_(world.reviewer), set(re.findall(r"file\d{4}\.py", shown)), shown
     while more := [each for each in links(address) if "listed=" in each and "file=" not in each]:
         address = client.get(more[0]).content.decode()

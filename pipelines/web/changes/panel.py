@@ -280,6 +280,11 @@ class ChangesPanel:
         return sum((file.path, file.content_mark) in self.viewed for file in self.files)
 
     @property
+    def opened_count(self) -> int:
+        """Files that the reader was shown to their end, as the decision counts them."""
+        return sum((file.path, file.content_mark) in self.opened for file in self.files)
+
+    @property
     def is_sensitive(self) -> bool:
         return self.chosen is not None and bool(sensitivity(self.chosen.path, self.patterns))
 
