@@ -12,9 +12,12 @@ from pipelines.engine.moves.gates import policy_at
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
 from pipelines.queries.versions import parsed
+from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+from pipelines.routing.document.kinds.deliver import MERGE
 from pipelines.routing.document.line import Gate, ParsedLine
 from pipelines.routing.sentences.consequences import consequence_text
 from pipelines.routing.sentences.names import end_name, station_names
@@ -151,7 +154,7 @@ def _option(line: ParsedLine, visit: GateVisit, word: str) -> VoteOption:
     return VoteOption(
         word=word,
         verb=str(VERBS[Word(word)]),
-        label=_label(line, answer, str(VERBS[Word(word)]), then),
+        label=_label(line, answer, str(VERBS[Word(word)]), then, base_branch_of(visit)),
         then=_sentence(then),
         needs_reason=line.gate(visit.gate).approval.reason_required or word in NEEDS_REASON,
         reason_help=_reason_help(line, answer, bool(routes)),
@@ -217,9 +220,17 @@ def _answer_to_word(line: ParsedLine, visit: GateVisit, word: str, route: str | 
     return decide(line, read_situation({**situation, "facts": facts})).to_dict()
 
 
-def _label(line: ParsedLine, answer: dict[str, Any], verb: str, then: str) -> str:
+def base_branch_of(visit: GateVisit) -> str:
+    """The branch that its task started from, where the query of the visit brought it; else ""."""
+    return str(vars(visit).get("base_branch") or "")
+
+
+def _label(line: ParsedLine, answer: dict[str, Any], verb: str, then: str, base_branch: str) -> str:
     if answer["decision"] == "move":
-        return f"{verb} → {station_names(line, answer['to'])}"
+        stations = [line.station(key) for key in answer["to"]]
+        merges = any(one.kind == DELIVER.key and one.work.get("to", MERGE) == MERGE for one in stations)
+        to = f" to {escape_hidden(base_branch)}" if merges and base_branch else ""
+        return f"{verb} → {station_names(line, answer['to'])}{to}"
     if answer["decision"] == "finish" and answer["kind"] == "completed":
         return f"{verb} → {end_name(line, answer['end'])}"
     return f"{verb}: {then}"

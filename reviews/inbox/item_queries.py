@@ -174,10 +174,11 @@ def _rule(visit: GateVisit) -> str:
     if not evidence_rule or evidence_rule.get("id") not in line.rules_by_id:
         return "{station} sent the task to this review.".format(**words)
     rule = line.rules_by_id[evidence_rule["id"]][1]
-    words |= {"rule": rule.label, "when": describe(rule.when, called=partial(station_name, line))}
-    if not rule.label:
-        return "{station} sent the task to this review ({when}).".format(**words)
-    return "Rule “{rule}” of {station} sent the task to this review ({when}).".format(**words)
+    if rule.label:
+        # Its label says it in the words of who drew the line
+        return f"Rule “{rule.label}” of {words['station']} sent the task to this review."
+    words["when"] = describe(rule.when, called=partial(station_name, line))
+    return "{station} sent the task to this review ({when}).".format(**words)
 
 
 def _round(number: int) -> str:

@@ -29,7 +29,7 @@ from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs
-from reviews.decision.consequences import VoteOption, no_send_back_reason, options
+from reviews.decision.consequences import VoteOption, base_branch_of, no_send_back_reason, options
 from reviews.decision.entitlements import Entitlement, Entitlements
 from reviews.decision.gates import gate_of_visit
 from reviews.review.steps import PathStep, artifacts_of, steps_of
@@ -119,17 +119,27 @@ class ReviewDetail:
         name = (
             self.visit.task.inputs.get(workspace.input_key) if workspace.input_key else workspace.repository
         )
-        words = "%(name)s, from %(base)s" if workspace.base else "%(name)s, from its default branch"
-        return words % {"name": escape_hidden(str(name or "–")), "base": workspace.base}
+        branch = self.base_branch or workspace.base or "its default branch"
+        return f"{escape_hidden(str(name or '–'))}, from {escape_hidden(branch)}"
 
     @property
     def deliveries(self) -> list[tuple[str, str]]:
         """(station, what it does) of each station that delivers what this gate approves."""
         return [
-            (station.name, str(TO[station.work.get("to", MERGE)]))
+            (station.name, self._delivery_words(station.work.get("to", MERGE)))
             for station in self.line.stations
             if station.kind == "deliver" and station.work.get("gate", self.visit.gate) == self.visit.gate
         ]
+
+    def _delivery_words(self, to: str) -> str:
+        if to == MERGE and self.base_branch:
+            return f"Merge into {escape_hidden(self.base_branch)}"
+        return str(TO[to])
+
+    @property
+    def base_branch(self) -> str:
+        """The branch that the task started from, "" where that is not known."""
+        return base_branch_of(self.visit)
 
     @property
     def unmerged(self) -> bool:

@@ -16,6 +16,7 @@ from django.db.models import (
     OuterRef,
     Q,
     QuerySet,
+    Subquery,
     UUIDField,
 )
 from django.http import Http404, HttpResponse, HttpResponseRedirect
@@ -305,7 +306,7 @@ def _get_visible_visit(request: SignedInRequest, visit: uuid.UUID) -> GateVisit:
 @compiled(visit=UUIDField(), user=BigIntegerField())
 def _read(visit: Any, user: Any) -> QuerySet[GateVisit]:
     """The visit, of a project that the person may see. `remarked`: whether they have drafts of remarks on it;
-    `has_files`: whether its task may have any."""
+    `has_files`: whether its task may have any; `base_branch`: that its task started from."""
     with_all = GateVisit.objects.select_related(
         "task__project__owner",
         "task__line",
@@ -327,6 +328,7 @@ def _read(visit: Any, user: Any) -> QuerySet[GateVisit]:
     visits = with_all.defer(*unread).filter(pk=visit, task__project__in=access.ids_of_projects(user, "view"))
     return visits.annotate(
         remarked=Exists(drafts),
+        base_branch=Subquery(committed.order_by("-job").values("base_branch")[:1]),
         has_files=ExpressionWrapper(
             Exists(left) | Exists(committed) | Q(task__retry_of__isnull=False), BooleanField()
         ),
