@@ -139,17 +139,27 @@ def test_only_who_may_decide_comments_and_a_draft_can_be_taken_back(world: World
     assert not Remark.objects.exists()
 
 
+def files_head(reader: Any, task: Task, world: World, **query: str) -> str:
+    head = (
+        page(reader, task, world, **query)
+        .partition('class="changed-files-head"')[2]
+        .partition("</summary>")[0]
+    )
+    return " ".join(head.split())
+
+
 def test_a_mark_viewed_holds_for_this_content_and_this_reader(world: World, reviewed: Task) -> None:
     client = as_(world.reviewer)
     project = reviewed.project
     at = reverse("task-file-viewed", args=[project.owner.key, project.key, reviewed.name])
     digest = manifest_of(FIRST)[0]["digest"]
     client.post(at, {"path": "app/limit.py", "content": digest, "on": "1", "next": "//evil.example/"})
-    assert "1 of 3 viewed" in page(client, reviewed, world)
-    assert "0 of 3 viewed" in page(world.admin, reviewed, world)
+    assert "1 of 3 opened, 1 viewed" in files_head(client, reviewed, world)
+    assert "1 of 3 opened" in (others := files_head(world.admin, reviewed, world)) and "viewed" not in others
     send_back(as_(world.reviewer), world, reviewed, "Again.")
     leave(world, reviewed, SECOND)
-    assert "0 of 3 viewed" in page(world.reviewer, reviewed, world, range="start")
+    changed = files_head(world.reviewer, reviewed, world, range="start")
+    assert "1 of 3 opened" in changed and "viewed" not in changed, "the mark was of another content"
 
 
 def test_hostile_files_are_shown_as_text_or_not_at_all(world: World, line: LineVersion) -> None:
