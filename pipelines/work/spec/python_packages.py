@@ -81,10 +81,9 @@ def linted(linter: str, texts: Mapping[str, str]) -> LinterCall:
             call = re.fullmatch(rf"\s*(?:python3? -m )?{linter}((?:\s+[\w./=,:-]+)*)\s*", line)
             if call:
                 deps = tox.get(section, "deps", fallback="", raw=True).splitlines()
-                plugins = [
-                    dep.strip() for dep in deps if dep.strip().startswith((f"{linter}-", "pep8-naming"))
-                ]
-                return LinterCall(tuple(call[1].split()), tuple(filter(SIMPLE.fullmatch, plugins)))
+                packages = (re.sub(r"\s+", "", dep) for dep in deps)
+                plugins = [name for name in packages if name.startswith((f"{linter}-", "pep8-naming"))]
+                return LinterCall(tuple(call[1].split()), tuple(filter(VERSIONED.fullmatch, plugins)))
     return LinterCall()
 
 
