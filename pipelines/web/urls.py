@@ -42,6 +42,7 @@ from pipelines.web.tasks import (
     start,
     tables,
     task,
+    unchanged_run,
 )
 from pipelines.web.triggers import page as triggers
 from pipelines.web.versions import backtest, difference, history, impact, publish
@@ -211,6 +212,7 @@ urlpatterns = [
     path(f"{IN}events.jsonl", events.project_events, name="project-events"),
     path(TASK, task.task, name="task"),
     path(f"{TASK}receipt/", receipts.download_receipt, name="task-receipt"),
+    path(f"{TASK}unchanged/", unchanged_run.unchanged_run, name="task-unchanged"),
     path(f"{TASK}log/", task.log_lines, name="task-log"),
     path(f"{TASK}log/download/", task.download_log, name="task-log-download"),
     path(f"{TASK}events.jsonl", events.task_events, name="task-events"),

@@ -238,6 +238,8 @@ POST task-new                >          0         -       y         y         y 
 GET  tasks                   >          0         y       y         y         y         y      >
 GET  task                    >          0         y       y         y         y         y      >
 GET  task-receipt            >          0         y       y         y         y         y      >
+GET  task-unchanged          >          0         y       y         y         y         y      >
+POST task-unchanged          >          0         -       -         y         -         y      >
 GET  task-log                >          0         y       y         y         y         y      >
 GET  task-log-download       >          0         y       y         y         y         y      >
 GET  task-events             >          0         y       y         y         y         y      >
