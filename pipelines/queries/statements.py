@@ -391,3 +391,24 @@ GROUP BY GROUPING SETS ((visit.gate, visit.state, visit.word), (visit.gate))"""
 LATEST_DELIVERIES = """
     SELECT latest.id FROM unnest(%s::bigint[]) AS asked(id) CROSS JOIN LATERAL (
       SELECT id FROM pipelines_triggerdelivery WHERE trigger_id = asked.id ORDER BY id DESC LIMIT %s) latest"""
+
+
+# Reverted changes
+
+LANDED_TREES: Final = {
+    name: f"coalesce(nullif({name}.landed_tree, ''), {name}.tree)" for name in ("before", "done", "later")
+}
+
+REVERTED = """
+    SELECT DISTINCT done.task_id, done.visit_id
+    FROM pipelines_delivery done
+    JOIN pipelines_task task ON task.id = done.task_id
+    JOIN pipelines_delivery before ON before.commit = done.base AND before.commit <> ''
+        AND before.repository_id = done.repository_id AND before.branch = done.branch AND {before} <> {done}
+    JOIN pipelines_delivery later ON {later} = {before} AND later.repository_id = done.repository_id
+        AND later.branch = done.branch AND later.landed_at > done.landed_at
+        AND later.landed_at < done.landed_at + interval '30 days'
+    WHERE {which} AND done.landed_at IS NOT NULL AND before.landed_at IS NOT NULL"""
+"""`which`: condition on the `task`, or on the delivery `later`, which brought the files back."""
+
+REVERTED_BY = REVERTED.format(which="later.job_id = %s", **LANDED_TREES)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pipelines.models.plumbing.compiled_queries import array
-from pipelines.queries.reverted import reverted_tasks
-from pipelines.queries.statements import COST, TOKENS_IN, TOKENS_OUT, UNMERGED, USAGE
+from pipelines.queries.statements import COST, LANDED_TREES, REVERTED, TOKENS_IN, TOKENS_OUT, UNMERGED, USAGE
 
 # Whom open visits ask
 
@@ -168,9 +167,9 @@ BEGIN_SITTING = """
 
 # Insights
 
-REVERTED_IN_PROJECT = reverted_tasks("task.project_id = %(project)s")
+REVERTED_IN_PROJECT = REVERTED.format(which="task.project_id = %(project)s", **LANDED_TREES)
 
-REVERTED_ON_LINES = reverted_tasks("task.line_id = ANY(%(lines)s::bigint[])")
+REVERTED_ON_LINES = REVERTED.format(which="task.line_id = ANY(%(lines)s::bigint[])", **LANDED_TREES)
 
 BUCKET = "(({}.ended_at AT TIME ZONE %(zone)s)::date - %(first)s::date) / %(width)s"
 

@@ -84,6 +84,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "supply": ("supply", "supply_nothing", "supply_stale"),
     "suspend": ("suspend", "start_suspended"),
     "record_push_visit": (),  # By a push to the branch of a task: see tests/work/test_task_branches
+    "fall_back_after_revert": (),  # Of a gate, and of no task: see tests/work/test_sampling_fallback_after_revert
     "vote": ("approve", "send_back", "reject", "rework", "abort"),
 }
 COMES: dict[str, tuple[str, ...]] = {
