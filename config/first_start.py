@@ -50,7 +50,7 @@ def exclusive_start() -> Iterator[None]:
 
 def _move_workspaces(say: Callable[[str], None]) -> None:
     """A better folder where a file came to lie above the last, and what lies in an earlier one."""
-    move_earlier(settings.WORKSPACES, settings.WORKSPACES.renew(), say)
+    move_earlier(settings.WORKSPACES, settings.WORKSPACES.choose_folder_anew(), say)
 
 
 def admin_without_password() -> User | None:

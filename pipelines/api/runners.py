@@ -180,7 +180,7 @@ def translates_errors(view: F) -> F:
 
 
 def _get_runner(request: RunnerRequest, runner: uuid.UUID) -> Worker:
-    return presence.of_token(request.auth, runner)
+    return presence.registered_runner(request.auth, runner)
 
 
 def _get_leased_job(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:

@@ -176,22 +176,22 @@ def unclaimed_reason(
 def _command_with(station: Station) -> str:
     """Return the command that starts a worker with all labels of the station, where it can be done."""
     arguments = shlex.join(word for label in station.labels for word in ("--label", label))
-    of_token = {"labels": ", ".join(station.labels), "arguments": arguments, "server": settings.BASE_URL}
+    format_values = {"labels": ", ".join(station.labels), "arguments": arguments, "server": settings.BASE_URL}
     if station.kind == ALP_RUNNER.key:
         return (
             "Add a runner with {labels} under Settings, Runners, and give its token to your program.".format(
-                **of_token
+                **format_values
             )
         )
     if f"kind:{station.kind}" in queued_work.SERVER_ONLY:
         return "Start a worker beside the server: .venv/bin/python manage.py worker {arguments}".format(
-            **of_token
+            **format_values
         )
     return (
         "Add a runner with {labels} under Settings, Runners, and start it on its machine:"
         ' make runner ARGS="--server {server} {arguments}" — or beside the server:'
         " .venv/bin/python manage.py worker {arguments}"
-    ).format(**of_token)
+    ).format(**format_values)
 
 
 def _for_several() -> Sentence:

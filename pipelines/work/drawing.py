@@ -74,7 +74,7 @@ class Drawer:
             process.communicate()
 
     def _answer(self, request: bytes) -> dict[str, Any]:
-        process = self._running()
+        process = self._running_process()
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(request)
         process.stdin.flush()
@@ -93,7 +93,7 @@ class Drawer:
         result: dict[str, Any] = json.loads(answer)
         return result
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running_process(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
             self.stop()
             self._process = subprocess.Popen(

@@ -57,7 +57,7 @@ async def test_a_message_reaches_its_own_process_once(here: PostgresLayer, there
     await here.group_send("project.1", {"type": "note", "n": 2})
     assert [(await here.receive(channel))["n"] for _ in range(2)] == [1, 2]
     # What the notice of PostgreSQL brought back would come before what another process sends afterwards.
-    assert await asyncio.to_thread(here.drain, LONG)
+    assert await asyncio.to_thread(here.wait_until_sent, LONG)
     await there.group_send("project.1", {"type": "note", "n": 3})
     assert (await next_of(here, channel))["n"] == 3
 
@@ -148,13 +148,13 @@ async def test_many_messages_go_in_few_transactions(here: PostgresLayer, there: 
     channel = await member(here, "project.1")
     here.capacity = 1000
     await there.group_send("project.1", {"type": "note", "n": -1})
-    assert await asyncio.to_thread(there.drain, LONG)
+    assert await asyncio.to_thread(there.wait_until_sent, LONG)
     before = await sync_to_async(commits)()
     assert there._notifier
     with there._notifier._work:  # while it is held up, as by a slow transaction, they gather
         for n in range(300):
             await there.group_send(f"project.{n % 7}", {"type": "note", "n": n})
-    assert await asyncio.to_thread(there.drain, LONG)
+    assert await asyncio.to_thread(there.wait_until_sent, LONG)
     await eventually(lambda: here._mailboxes[channel]._waiting)
     assert await sync_to_async(commits)() - before < 100
 

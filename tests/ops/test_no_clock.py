@@ -15,7 +15,7 @@ WAITS = TESTS / "waiting.py"
 APART = ("work/hostile", "emptying")
 READS_A_CLOCK = {"time.sleep", "time.monotonic", "time.perf_counter", "time.time", "asyncio.sleep"}
 WAITS_FOR_NOTHING = {"wait_for_timeout", "receive_nothing"}
-TAKES_A_LIMIT = {"wait", "join", "wait_for", "result", "drain", "timeout", "set_default_timeout"}
+TAKES_A_LIMIT = {"wait", "join", "wait_for", "result", "wait_until_sent", "timeout", "set_default_timeout"}
 """As its last argument, named or not."""
 NAMED = ("to_", "not_to_", "receive_", "expect_", "urlopen", "connect", "communicate", "run")
 """Calls with `timeout=`."""

@@ -219,7 +219,7 @@ def hand_over(
 def runner_of(request: RunnerRequest, owner: str, project: str, runner: str | None = None) -> Worker:
     """The runner of the token, in its own project. Raises NotFound."""
     _require_own_project(request.auth, owner, project)
-    worker = alp_runners.of_token(request.auth)
+    worker = alp_runners.registered_runner(request.auth)
     if runner is not None and runner != str(worker.pk):
         raise NotFound
     return worker

@@ -16,7 +16,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report
 from pipelines.engine.moves.job_creation import takes
-from pipelines.engine.moves.pausing import hold_besides
+from pipelines.engine.moves.pausing import add_hold
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
 from pipelines.models import Job, Purpose, Status
 from pipelines.models.plumbing.compiled_queries import execute
@@ -62,7 +62,7 @@ def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
     # law §17: a pause that was made since the job was queued holds it now, before its due time does.
     if not asks and batch.pauses and (pauses := batch.pauses_at(task.pk, token.station)):
         for pause in pauses:
-            hold_besides(batch, task, token, ENGINE, pause.wait)
+            add_hold(batch, task, token, ENGINE, pause.wait)
         return False
     if not batch.agents.may_start(task, job):
         return False

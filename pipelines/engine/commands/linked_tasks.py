@@ -5,7 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from pipelines.engine.commands.inputs import expired_files
-from pipelines.engine.commands.submit import DESCRIPTION, begin, create_numbered_task, protection_problems
+from pipelines.engine.commands.submit import (
+    DESCRIPTION,
+    begin,
+    create_numbered_task,
+    unmet_protection_problems,
+)
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run
@@ -84,7 +89,7 @@ def follow_up(task_id: int) -> Task | None:
         visits={start: 1},
         **{name: getattr(old, name) for name in REQUESTED},
     )
-    if problems := protection_problems(pinned, old.inputs):
+    if problems := unmet_protection_problems(pinned, old.inputs):
         raise Conflict(f"{old.name} is not followed up: {problems[0]}")
     return run(partial(_follow_up, old, new, start))
 

@@ -15,7 +15,7 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import stopped_clocks
-from pipelines.engine.moves.pausing import hold, hold_besides, let_go
+from pipelines.engine.moves.pausing import add_hold, hold, let_go
 from pipelines.engine.statements import LOCK_COUNTER, WAKE_SCOPE
 from pipelines.errors import Conflict
 from pipelines.models import Due, Job, Line, Pause, Project, Purpose, Status, Task, Token, User
@@ -162,7 +162,7 @@ def _hold(batch: Batch, task: Task, token: Token, pause: PauseSpan, actor: Actor
     ):
         return
     if job.state == Job.State.QUEUED:
-        hold_besides(batch, task, token, actor, pause.wait)
+        add_hold(batch, task, token, actor, pause.wait)
     elif pause.stops and job.kind not in UNLEASED and token.status == Status.RUNNING:
         hold(batch, task, token, job, actor, pause.wait)
 

@@ -62,7 +62,7 @@ def submit(
         connected = forms.repositories_for(line.inputs, reach)
         filled = forms.fill(line.inputs, inputs or {}, reach, connected=connected)
         problems += forms.unconnected_problems(line, filled, connected)
-        problems += protection_problems(version, filled)
+        problems += unmet_protection_problems(version, filled)
     except InputError as fault:
         problems += fault.problems
     try:
@@ -92,7 +92,7 @@ def submit(
     return run(partial(_submit, task, line.start, actor, others))
 
 
-def protection_problems(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem]:
+def unmet_protection_problems(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem]:
     """Problems of a line that does not keep what its repository asks for (law §14)."""
     line, project = versions.parsed(version), version.line.project
     if line.workspace is None or not delivers(line):

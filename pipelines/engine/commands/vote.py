@@ -199,7 +199,9 @@ def decide_visit(
     elif request.user and sampling.was_drawn(gate, task):
         sampling_fallback.fall_back(task, [gate], sampling_fallback.REFUSED, batch.now)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
-    variables = _variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}
+    variables = (
+        _store_filled_variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}
+    )
     alone = any(approval.self_approved for approval in approvals)
     marks: dict[str, Any] = _self_approval_data(alone) | ({"overridden": True} if request.overrides else {})
     marks |= _unanimity_data(task, visit, request) | ({} if request.user else {"by": DUE_TIME})
@@ -232,7 +234,9 @@ def _approvals(visit: GateVisit, votes: Sequence[Vote] | None) -> list[Vote]:
     return [cast_vote for cast_vote in cast if cast_vote.word == Word.APPROVE]
 
 
-def _variables(batch: Batch, task: Task, approvals: Iterable[Vote], request: VoteRequest) -> dict[str, Any]:
+def _store_filled_variables(
+    batch: Batch, task: Task, approvals: Iterable[Vote], request: VoteRequest
+) -> dict[str, Any]:
     """Set what the approvals filled in as variables of the task, the later one over the earlier; for the event."""
     variables: dict[str, Any] = {}
     for approval in approvals:

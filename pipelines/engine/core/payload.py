@@ -20,7 +20,7 @@ def checked_digest(value: Any, path: str = "") -> str:
     Refused: NUL, lone surrogates, NaN and infinities, nesting deeper than 100, more than 10 MiB."""
     try:
         values.check_storable(value, path)
-        text = _text(value)
+        text = _canonical_json(value)
     except Malformed as fault:
         raise Invalid.at(fault.path, fault.message) from fault
     except ValueError as fault:
@@ -46,10 +46,10 @@ def checked_text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
 
 def digest(value: Any) -> str:
     """SHA-256, hex, of a JSON value, whatever the order of its keys."""
-    return _sha(_text(value))
+    return _sha(_canonical_json(value))
 
 
-def _text(value: Any) -> str:
+def _canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_too_exact)
 
 

@@ -32,7 +32,7 @@ def kind_of(station: Station) -> str:
     return MANUAL if is_done_by_people(station) else WAIT if is_unattended(station) else station.kind
 
 
-def begin(batch: Batch, task: Task, job: Job) -> None:
+def start_unassigned(batch: Batch, task: Task, job: Job) -> None:
     """Start the job; a `wait` gets its due time. If its time cannot be computed it is due at once and ends with that
     error."""
     job.state, job.started_at = Job.State.RUNNING, batch.now
@@ -44,8 +44,8 @@ def begin(batch: Batch, task: Task, job: Job) -> None:
         batch.set_due(WAIT, task, at, key=str(job.pk), job=job)
 
 
-def unbegin(batch: Batch, task: Task, job: Job) -> None:
-    """Undo `begin`: the task turned out to be held."""
+def undo_start(batch: Batch, task: Task, job: Job) -> None:
+    """Undo `start_unassigned`: the task turned out to be held."""
     job.state, job.started_at = Job.State.QUEUED, None
     batch.drop_due(WAIT, task, str(job.pk))
 

@@ -128,13 +128,13 @@ def holds_have_open_cause(task_ids: Ids) -> Iterable[Violation]:
             yield record.violation("I8", f"a due time is kept for the escalation {key}, which is resolved")
         for token in record.tokens:
             only = token.status == Status.HELD and token.wait.get("missing") == [NO_ESCALATION]
-            if only and not still and not _has_facts_due(record, token):
+            if only and not still and not _is_to_be_decided_again(record, token):
                 yield record.violation("I17", f"token {token.pk} is held for an escalation, and none is open")
         going_on = {due.key for due in record.dues if due.kind == RESUME}
         yield from _held(record, {*still, *_open_deadlock_ids(record), *going_on})
 
 
-def _has_facts_due(record: TaskRecord, token: Token) -> bool:
+def _is_to_be_decided_again(record: TaskRecord, token: Token) -> bool:
     return any(due.kind == FACTS and due.token_id == token.pk for due in record.dues)
 
 

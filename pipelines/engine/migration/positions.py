@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext, counts, decide_and_store
 from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
-from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of, unbegin
+from pipelines.engine.core.unassigned import UNLEASED, kind_of, start_unassigned, undo_start
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import WHY, MigrationBatch
 from pipelines.engine.moves import effects
@@ -168,7 +168,7 @@ def pin(this: MigrationBatch, token: Token, job: Job, to: LineVersion) -> bool:
     job.pinned_id, job.kind, job.mapping = to.pk, kind_of(station), {}
     begins = job.kind in UNLEASED and token.status != Status.HELD
     if begins:
-        begin(this.batch, this.batch.tasks[token.task_id], job)
+        start_unassigned(this.batch, this.batch.tasks[token.task_id], job)
     else:
         job.state, job.started_at = Job.State.QUEUED, None
     if token.status != Status.HELD:
@@ -198,7 +198,7 @@ def carry_job(
     opened = open_job(batch, task, token, feedback=job.feedback)
     # What holds a task goes over with it: no migration releases anything
     if previous_wait is not None:
-        unbegin(batch, task, opened)
+        undo_start(batch, task, opened)
         token.status, token.wait = Status.HELD, previous_wait
     batch.mark_token_changed(token)
     batch.event(

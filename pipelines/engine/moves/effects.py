@@ -229,7 +229,7 @@ def _stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
 
 def _escalate(turn: DecisionContext, answer: Escalate) -> None:
     """Hold the token until somebody with the role resolves the escalation."""
-    opened = escalations.of_token(turn.task, turn.token, answer.trigger) or escalations.open_one(
+    opened = escalations.find_open_escalation(turn.task, turn.token, answer.trigger) or escalations.open_one(
         turn.batch,
         turn.task,
         turn.judging_line,

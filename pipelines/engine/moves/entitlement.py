@@ -214,7 +214,7 @@ def _memberships(user: Any) -> QuerySet[Membership, Own]:
     )
 
 
-def has_company(project_id: int) -> bool:
+def has_several_members(project_id: int) -> bool:
     """Return whether the project has more than one member, or had within a month."""
     members = _members(projects=[project_id])
     return len(members) > 1 or any(left for *_rest, left in members)

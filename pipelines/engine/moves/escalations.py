@@ -15,7 +15,7 @@ from pipelines.engine.core.payload import LONGEST_TEXT
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import deadlock_records, roles
 from pipelines.engine.moves.agent_suspension import suspend
-from pipelines.engine.moves.pausing import hold_besides, let_go, paused_by_test
+from pipelines.engine.moves.pausing import add_hold, let_go, paused_by_test
 from pipelines.errors import Conflict
 from pipelines.models import Agent, Escalation, GateVisit, Incident, Status, Task, Token, User
 from pipelines.ports import observers
@@ -140,7 +140,7 @@ def _wake(batch: Batch, task: Task) -> None:
             batch.set_due(FACTS, task, batch.now, key=str(token.pk), token=token)
 
 
-def of_token(task: Task, token: Token, trigger: str) -> Escalation | None:
+def find_open_escalation(task: Task, token: Token, trigger: str) -> Escalation | None:
     """The open escalation of this trigger at this position, so that nobody is notified twice."""
     return next((e for e in open_escalations(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None)
 
@@ -148,7 +148,7 @@ def of_token(task: Task, token: Token, trigger: str) -> Escalation | None:
 def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
     """No work on the task until it is resolved."""
     for token in batch.living(task):
-        hold_besides(batch, task, token, ENGINE, pause_hold(str(escalation.pk), escalation.trigger))
+        add_hold(batch, task, token, ENGINE, pause_hold(str(escalation.pk), escalation.trigger))
 
 
 def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:

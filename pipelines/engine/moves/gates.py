@@ -17,7 +17,7 @@ from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves import producers
 from pipelines.engine.moves.completion import GATE_DUE, SOON
-from pipelines.engine.moves.entitlement import has_company
+from pipelines.engine.moves.entitlement import has_several_members
 from pipelines.engine.moves.waiting import stay
 from pipelines.engine.statements import DECIDE, LOG_DIGEST
 from pipelines.errors import NotFound
@@ -125,7 +125,7 @@ def _producers(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> lis
         known = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
         people += [f"person:{pk}" for pk in known.distinct()]
         unknown += [UNPROVEN] if pushes.filter(by_host=False).exists() else []
-    if unknown and not has_company(task.project_id):
+    if unknown and not has_several_members(task.project_id):
         unknown = []
     return [*dict.fromkeys(people), *unknown]
 

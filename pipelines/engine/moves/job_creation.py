@@ -10,7 +10,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
 from pipelines.engine.core.lease_transfers import LeaseTransfer
-from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
+from pipelines.engine.core.unassigned import UNLEASED, kind_of, start_unassigned
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
@@ -59,7 +59,7 @@ def open_job(
     if wait:
         token.status, token.wait = Status.HELD, wait
     elif job.kind in UNLEASED:
-        begin(batch, task, job)
+        start_unassigned(batch, task, job)
     # house §2: no ticket for a job that its worker has already, since each costs a NOTIFY.
     elif not _try_hand_on(batch, task, job, claim, after):
         batch.add_ticket(token)

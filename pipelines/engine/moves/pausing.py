@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.event_data import job_ref
 from pipelines.engine.core.expected_times import unwatch, watch
-from pipelines.engine.core.unassigned import UNLEASED, begin, unbegin
+from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_start
 from pipelines.engine.core.values import Actor
 from pipelines.models import Job, Status, Task, Token
 from pipelines.routing.decide.holds import Wait, flatten_holds, nest_holds
@@ -27,7 +27,7 @@ def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, *
     return True
 
 
-def hold_besides(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: Wait) -> None:
+def add_hold(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: Wait) -> None:
     """Add a hold to a position that may already be held: it continues when both are released."""
     job = batch.open_job_of(token)
     if job is None:
@@ -43,7 +43,7 @@ def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, w
     """Hold the token and its job; `wait` shows what releases it."""
     if job.state == Job.State.RUNNING:
         if job.kind in UNLEASED:
-            unbegin(batch, task, job)
+            undo_start(batch, task, job)
         elif job.lease_key:
             batch.drop_lease(job)
         unwatch(batch, task, token)
@@ -78,7 +78,7 @@ def let_go(
         _tell(batch, task, token, job, "token.waits", actor, trigger)
         return
     if job.kind in UNLEASED:
-        begin(batch, task, job)
+        start_unassigned(batch, task, job)
         watch(batch, task, token, job)
         token.status = Status.RUNNING
         batch.mark_job_changed(job)

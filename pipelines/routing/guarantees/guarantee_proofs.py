@@ -15,7 +15,7 @@ from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.guarantees.guarantee_watch import WatchedWalk
 from pipelines.routing.guarantees.marked_reach import MarkedReach, Spot, distances
-from pipelines.routing.guarantees.marks import Mark, mark_of
+from pipelines.routing.guarantees.marks import Mark, mark_of_guarantee
 from pipelines.routing.guarantees.refutation import FAR, MOST_STEPS, Near, Refuter
 from pipelines.routing.guarantees.routes import MOST_ROUTES, TooManyRoutes
 from pipelines.routing.guarantees.visit_bounds import MOST_PLACES, LineCounts, TooManyPlaces
@@ -143,7 +143,7 @@ class _GuaranteeProver:
     def _nearness(self, guarantee: Guarantee) -> Near:
         if guarantee.never is not None:
             return _break_nearness(
-                MarkedReach(self._line, self._ways_out, mark_of(self._line, guarantee)).distances()
+                MarkedReach(self._line, self._ways_out, mark_of_guarantee(self._line, guarantee)).distances()
             )
         if guarantee.at_most is not None:
             return self._visit_nearness(guarantee.at_most.visit, guarantee.at_most.times)
@@ -172,7 +172,7 @@ class _GuaranteeProver:
     def _proof_of(self, guarantee: Guarantee) -> tuple[bool, str]:
         """Return whether the guarantee is proved, and the basis of the proof or the obstacle."""
         if guarantee.never is not None:
-            mark = mark_of(self._line, guarantee)
+            mark = mark_of_guarantee(self._line, guarantee)
             reach = MarkedReach(self._line, self._ways_out, mark)
             # First without limits: that needs no counting.
             if not reach.is_proved and self._is_limited(mark):
@@ -245,7 +245,7 @@ def _cost_bound_text(bound: CostBound) -> str:
 def _break_nearness(away: dict[Spot, int]) -> Near:
     def near(walk: SimulatedTask, watched: WatchedWalk) -> int:
         spots = (
-            (position.station, watched.mark_of(position.token))
+            (position.station, watched.is_marked(position.token))
             for position in walk.positions
             if not position.is_over
         )

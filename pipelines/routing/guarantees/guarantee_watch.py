@@ -14,7 +14,7 @@ from pipelines.routing.decide.outcome_judgement import exact_amount, judge_outco
 from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.kinds import failure_eval
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.guarantees.marks import Mark, mark_of
+from pipelines.routing.guarantees.marks import Mark, mark_of_guarantee
 from pipelines.routing.guarantees.rule_outcomes import PASSED
 from pipelines.routing.guarantees.ways_out import APPROVE
 from pipelines.routing.simulate.scenario import ScenarioStep
@@ -36,7 +36,7 @@ class WatchedWalk:
     pasts: Mapping[int, TokenPast]
     broken: bool = False
 
-    def mark_of(self, token: int) -> bool:
+    def is_marked(self, token: int) -> bool:
         past = self.pasts.get(token)
         return past.mark if past else False
 
@@ -53,7 +53,7 @@ class GuaranteeWatch:
 
     def __init__(self, line: ParsedLine, guarantee: Guarantee) -> None:
         self.line, self.guarantee = line, guarantee
-        self.mark: Mark | None = mark_of(line, guarantee) if guarantee.never else None
+        self.mark: Mark | None = mark_of_guarantee(line, guarantee) if guarantee.never else None
         self.most_moves = guarantee.ends_within
         self.most_cost = None if guarantee.cost_at_most is None else Decimal(guarantee.cost_at_most)
 

@@ -47,7 +47,7 @@ class Mark:
         return any(marks) if self.word else all(marks)
 
 
-def mark_of(line: ParsedLine, guarantee: Guarantee) -> Mark:
+def mark_of_guarantee(line: ParsedLine, guarantee: Guarantee) -> Mark:
     """Read the mark of one with `never`."""
     never = guarantee.never
     assert never is not None

@@ -161,7 +161,7 @@ class LineCounts:
             place, forbidden = todo.pop()
             if any(reaches_guarded_gate(self.line, mark, forbidden, way) for way in self.ways[place.station]):
                 return True
-            for way, target, new in self._moves_from(place, at):
+            for way, target, new in self._open_ways_from(place, at):
                 after = mark.mark_after(forbidden, way.source, way.passed, way.words)
                 if after and target == mark.reach:
                     return True
@@ -176,9 +176,9 @@ class LineCounts:
         return tuple(int(key in entered) for key in keys)
 
     def _next_places(self, place: CountedPlace, at: Mapping[Limit, int]) -> Iterator[CountedPlace | None]:
-        return (new for _, _, new in self._moves_from(place, at))
+        return (new for _, _, new in self._open_ways_from(place, at))
 
-    def _moves_from(
+    def _open_ways_from(
         self, place: CountedPlace, at: Mapping[Limit, int]
     ) -> Iterator[tuple[WayOut, str, CountedPlace | None]]:
         """List ways that no limit holds, with where each leads; to an end without a place."""

@@ -76,7 +76,7 @@ class HintSender:
                 atexit.register(self._stop)
             self._work.notify_all()
 
-    def drain(self, timeout: float) -> bool:
+    def wait_until_sent(self, timeout: float) -> bool:
         """Wait until all is sent: a short command would else exit before its hints have left."""
         deadline = time.monotonic() + timeout
         with self._work:
@@ -84,13 +84,14 @@ class HintSender:
         layer = get_channel_layer()
         # Another layer has sent when it answers; and asking Redis' for a name it has not needs a loop.
         return sent and (
-            not isinstance(layer, PostgresLayer) or layer.drain(max(0.0, deadline - time.monotonic()))
+            not isinstance(layer, PostgresLayer)
+            or layer.wait_until_sent(max(0.0, deadline - time.monotonic()))
         )
 
     def _stop(self) -> None:
         """End the sender with the process: remaining hints go out, and the thread closes its loop, with its
         connections."""
-        self.drain(1.0)
+        self.wait_until_sent(1.0)
         with self._work:
             self._ending = True
             self._work.notify_all()
@@ -105,7 +106,7 @@ class HintSender:
                     self._work.wait_for(lambda: bool(self._pending) or self._ending)
                     if not self._pending:
                         return
-                    # Busy under the same lock: `drain` never takes what is on its way for sent.
+                    # Busy under the same lock: `wait_until_sent` never takes what is on its way for sent.
                     batch, self._pending, self._busy = list(self._pending.values()), {}, True
                 self._send(runner, batch)
                 with self._work:

@@ -139,9 +139,9 @@ class PostgresLayer(BaseChannelLayer):
         self._listen()
         return self._listener is not None and self._listener.listening.wait(timeout)
 
-    def drain(self, timeout: float) -> bool:
+    def wait_until_sent(self, timeout: float) -> bool:
         """Wait until what was sent has reached PostgreSQL: for short commands, before they exit."""
-        return self._notifier is None or self._notifier.drain(timeout)
+        return self._notifier is None or self._notifier.wait_until_sent(timeout)
 
     def close(self) -> None:
         for end in (self._listener, self._notifier):

@@ -40,7 +40,7 @@ class Notifier:
             self._outbox.append(payload)
             self._work.notify_all()
 
-    def drain(self, timeout: float) -> bool:
+    def wait_until_sent(self, timeout: float) -> bool:
         """Wait until everything is sent; False when that took longer than `timeout` seconds."""
         with self._work:
             return self._work.wait_for(lambda: not self._outbox and not self._sending, timeout)

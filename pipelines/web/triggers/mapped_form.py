@@ -68,7 +68,7 @@ def fields_of(line: Line, typed: Typed, problems: Sequence[Problem], document: A
                 for problem in problems
                 if problem.path == f"options.{name.removeprefix(AT)}"
             ],
-            *_found(typed.get(name, "").strip(), document),
+            *_value_at_path(typed.get(name, "").strip(), document),
         )
         for name, label, is_required in _names(line)
     ]
@@ -97,7 +97,7 @@ def _names(line: Line) -> Iterator[tuple[str, str, bool]]:
         yield f"{AT}{name}", mapping.PATHS[name], False
 
 
-def _found(path: str, document: Any) -> tuple[str, str]:
+def _value_at_path(path: str, document: Any) -> tuple[str, str]:
     """Return the value that a path finds in the example, and why it finds none."""
     if not path or document is mapping.MISSING:
         return "", ""

@@ -54,7 +54,7 @@ def of_project(request: SignedInRequest, project: Project) -> HttpResponse:
 
 @project_required("submit")
 @require_safe
-def choose(request: SignedInRequest, project: Project) -> HttpResponse:
+def choose_line_of_new(request: SignedInRequest, project: Project) -> HttpResponse:
     """Choose the line of a new trigger; of only one there is nothing to choose. The address goes along to the form."""
     lines = list(Line.objects.filter(project=project, live__isnull=False, archived_at=None).order_by("name"))
     query = f"?{request.GET.urlencode()}" if request.GET else ""

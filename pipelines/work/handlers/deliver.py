@@ -35,7 +35,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         return refused_outcome("prepare_failed", "This line works in no repository.")
     port, loop, stop = order.port, asyncio.get_running_loop(), threading.Event()
 
-    def clear() -> Clearance:
+    def request_clearance() -> Clearance:
         # Called in the thread that pushes; the server is asked on the worker's loop.
         return asyncio.run_coroutine_threadsafe(_cleared(port), loop).result()
 
@@ -47,7 +47,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         host, way = await delivery_way(order)
         if host is not None and way != "push":
             return await _deliver_by_host(HostDelivery(order, host, way, stop.is_set, sink, notes))
-        landed = await asyncio.to_thread(deliver, order, Permission(clear, stop.is_set), notes)
+        landed = await asyncio.to_thread(deliver, order, Permission(request_clearance, stop.is_set), notes)
     except asyncio.CancelledError:
         # The thread cannot be cancelled: it looks at this before it pushes.
         stop.set()

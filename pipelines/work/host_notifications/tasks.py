@@ -106,7 +106,7 @@ async def _comment(notice: HostNotice, text: str, access: HostAccess, guard: Gua
     host, link = await host_at(access, guard), notice.link
     kind: Thing = "issue" if link.kind == "issue" else "request"
     there = await host.comments(kind, link.number, notice.created_at - EARLIER)
-    if not any(texts.mark_of(notice) in comment for comment in there):
+    if not any(texts.notice_marker(notice) in comment for comment in there):
         await host.comment(kind, link.number, text)
 
 

@@ -20,7 +20,7 @@ from pipelines.work.transport.local.station_values import masker_of
 APPROVED = "Approved in Gateline"
 
 
-def mark_of(notice: HostNotice) -> str:
+def notice_marker(notice: HostNotice) -> str:
     return f"<!-- gateline-notice: {notice.link.task.name}/{notice.pk} -->"
 
 
@@ -37,7 +37,7 @@ def comment_of(notice: HostNotice) -> str:
         text = f"{task_link} was started for this, on {code(task.line.name)}."
     else:
         text = f"{task_link} ended: {_end(task)}."
-    return masker_of(task).mask(f"{text}\n\n{mark_of(notice)}")
+    return masker_of(task).mask(f"{text}\n\n{notice_marker(notice)}")
 
 
 def _end(task: Task) -> str:

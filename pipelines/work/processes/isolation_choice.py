@@ -97,7 +97,7 @@ async def try_host_limits(isolation: Isolation, workspaces: Path) -> Isolation:
     """The same, which knows whether it can keep a station to some hosts: a test station tries its proxy, and a port."""
     limiting, door = replace(isolation, limits_hosts=True), await asyncio.to_thread(mkdtemp, prefix=DOOR)
     try:
-        async with await asyncio.start_unix_server(greet, Path(door) / PROXY):
+        async with await asyncio.start_unix_server(send_greeting, Path(door) / PROXY):
             leaks = await find_leaks(limiting, workspaces, None, Access(network=False, door=Path(door)))
     except (CannotIsolate, OSError):
         return isolation
@@ -106,7 +106,7 @@ async def try_host_limits(isolation: Isolation, workspaces: Path) -> Isolation:
     return limiting if "proxy" in leaks and "network" not in leaks else isolation
 
 
-async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def send_greeting(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.write(GREETING)
     writer.close()
 

@@ -109,7 +109,7 @@ async def _run(settings: Options, runner: uuid.UUID) -> int:
 def _workspaces(state: Path) -> Path:
     """The folder of workspaces, made. One process at a time works there. :raises WrongOptions"""
     choice = of_runner(state, os.environ)
-    folder = choice.renew()
+    folder = choice.choose_folder_anew()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

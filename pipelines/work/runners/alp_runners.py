@@ -87,9 +87,9 @@ def runner_id(token: ApiToken) -> uuid.UUID:
     return uuid.uuid5(NAMES, str(token.pk))
 
 
-def of_token(token: ApiToken) -> Worker:
+def registered_runner(token: ApiToken) -> Worker:
     """:raises NotFound: it never registered"""
-    return presence.of_token(token, runner_id(token))
+    return presence.registered_runner(token, runner_id(token))
 
 
 def claim_of(runner: Worker) -> Claim:

@@ -85,7 +85,7 @@ def take_back(runner: uuid.UUID) -> None:
             engine.expire_lease(lease.job_id, attempt, lease.key)
 
 
-def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:
+def registered_runner(token: ApiToken, runner: uuid.UUID) -> Worker:
     """:raises NotFound: it never registered with this token"""
     result_rows = send([Statement(RUNNER_OF_TOKEN, [runner, token.pk])])[0]
     if not result_rows:

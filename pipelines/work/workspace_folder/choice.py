@@ -61,7 +61,7 @@ class WorkspaceChoice:
             )
         return folder
 
-    def renew(self) -> Path:
+    def choose_folder_anew(self) -> Path:
         """The folder in use, or a better one where a file has come to lie above it and nobody works in it."""
         folder = self.folder()
         if (

@@ -213,7 +213,7 @@ def _on_failure(line: ParsedLine) -> RoutingEffect:
 def _no_match(line: ParsedLine, station: Station) -> RoutingEffect:
     knob = line.policy.no_match
     if knob == "default":
-        return RoutingEffect(frozenset([_next_target(line, station)]))
+        return RoutingEffect(frozenset([_next_target_signature(line, station)]))
     if knob == "fail":
         return RoutingEffect(frozenset([("failed", "failed")]), error=NO_MATCH)
     if knob == "stuck":
@@ -226,10 +226,16 @@ def _no_rules(line: ParsedLine, station: Station) -> RoutingEffect:
     if knob == "refuse":
         return RoutingEffect(frozenset([("stuck",)]), error=NO_MATCH)
     return RoutingEffect(
-        frozenset([_next_target(line, station) if knob == "advance" else target_signature(line, "completed")])
+        frozenset(
+            [
+                _next_target_signature(line, station)
+                if knob == "advance"
+                else target_signature(line, "completed")
+            ]
+        )
     )
 
 
-def _next_target(line: ParsedLine, station: Station) -> Key:
+def _next_target_signature(line: ParsedLine, station: Station) -> Key:
     after = line.next_station(station.key)
     return target_signature(line, after.key if after else "completed")

@@ -56,7 +56,10 @@ def _no_rules(case: RoutingContext) -> Decision | TakenRoute:
     if knob == "refuse":
         return Stuck(NO_MATCH, f"{case.station.key} has no rules, and this line wants some.")
     return enter(
-        case, TransitionCandidate((_next_target(case),) if knob == "advance" else ("completed",), "policy")
+        case,
+        TransitionCandidate(
+            (_next_station_or_completed(case),) if knob == "advance" else ("completed",), "policy"
+        ),
     )
 
 
@@ -64,7 +67,7 @@ def _no_match(case: RoutingContext) -> Decision | TakenRoute:
     knob = case.line.policy.no_match
     case.note("rules", None, True, f"no_match: {knob}")
     if knob == "default":
-        return enter(case, TransitionCandidate((_next_target(case),), "policy"))
+        return enter(case, TransitionCandidate((_next_station_or_completed(case),), "policy"))
     if knob == "fail":
         return Finish("failed", "failed", None, "policy", NO_MATCH)
     if knob == "escalate":
@@ -74,7 +77,7 @@ def _no_match(case: RoutingContext) -> Decision | TakenRoute:
     return Stuck(NO_MATCH, f"No rule of {case.station.key} takes this outcome.")
 
 
-def _next_target(case: RoutingContext) -> str:
+def _next_station_or_completed(case: RoutingContext) -> str:
     """The next station in order; after the last the task is completed."""
     station = case.line.next_station(case.station.key)
     return station.key if station else "completed"

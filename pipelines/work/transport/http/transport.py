@@ -105,7 +105,7 @@ class HttpTransport:
 
     async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
         response = await self._call_about_job(started, "before")
-        return wire_format.before_of(response["before"])
+        return wire_format.starting_workspace_from_json(response["before"])
 
     async def _call_about_job(
         self, started: Started, what: str, document: Any = None, again: str = ""
@@ -241,10 +241,10 @@ class BatchedCalls(ABC, Generic[Call, Answer]):
             with suppress(*FAILED):
                 answers = await self._together(calls)
         return await asyncio.gather(
-            *(self._settled(call, answer) for call, answer in zip(calls, answers, strict=True))
+            *(self._answer_or_error(call, answer) for call, answer in zip(calls, answers, strict=True))
         )
 
-    async def _settled(self, call: Call, answer: Answer | None) -> Answer | Exception:
+    async def _answer_or_error(self, call: Call, answer: Answer | None) -> Answer | Exception:
         if answer is not None:
             return answer
         try:

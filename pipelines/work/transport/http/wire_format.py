@@ -87,14 +87,14 @@ def before_json(before: StartingWorkspace | None, name: Callable[[str], str]) ->
 def material_of(plain: Mapping[str, Any]) -> Material:
     git = plain["git"]
     return Material(
-        before_of(plain["before"]),
+        starting_workspace_from_json(plain["before"]),
         tuple(EarlierFile(**fields) for fields in plain["earlier"]),
         tuple(InputFile(**fields) for fields in plain["files"]),
         None if git is None else _state_of(git),
     )
 
 
-def before_of(plain: Mapping[str, Any] | None) -> StartingWorkspace | None:
+def starting_workspace_from_json(plain: Mapping[str, Any] | None) -> StartingWorkspace | None:
     return (
         None
         if plain is None
