@@ -187,6 +187,11 @@ class SetupState:
         return bool(self.connected_rows) and not self._requested_step and self.next_step == REPOSITORY
 
     @property
+    def begins(self) -> bool:
+        """True if a repository is to be connected before anything else."""
+        return not self.connected_rows or self.adds_another
+
+    @property
     def _requested_step(self) -> str:
         return self.request.POST.get("step") or self.request.GET.get("step", "")
 
