@@ -20,8 +20,8 @@ from pipelines.web.project import (
     host_notices,
     invitations,
     member,
-    protection,
     repositories,
+    repository_saving,
     runners,
     settings,
     stored_values,
@@ -118,7 +118,7 @@ urlpatterns = [
     path(f"{IN}settings/general/restore/", general.restore, name="project-restore"),
     path(f"{IN}settings/general/transfer/", general.transfer, name="project-transfer"),
     path(f"{IN}settings/repositories/", repositories.index, name="project-repositories"),
-    path(f"{IN}settings/repositories/<int:repository>/", repositories.edit, name="project-repository"),
+    path(f"{IN}settings/repositories/<int:repository>/", repository_saving.edit, name="project-repository"),
     path(
         f"{IN}settings/repositories/folders/<int:folder>/revoke/",
         repositories.revoke_folder,
@@ -133,13 +133,8 @@ urlpatterns = [
         name="project-repository-delete",
     ),
     path(
-        f"{IN}settings/repositories/<int:repository>/protect/",
-        protection.protect,
-        name="project-repository-protect",
-    ),
-    path(
         f"{IN}settings/repositories/<int:repository>/prepare/",
-        environment.save_environment,
+        environment.allow_hosts,
         name="project-repository-prepare",
     ),
     path(

@@ -171,7 +171,6 @@ POST project-repositories    >          0         -       -         -         - 
 GET  project-repository      >          0         -       -         -         -         y      >
 POST project-repository      >          0         -       -         -         -         y      >
 POST project-repository-test  >         0         -       -         -         -         y      >
-POST project-repository-protect  >      0         -       -         -         -         y      >
 POST project-repository-prepare  >      0         -       -         -         -         y      >
 POST project-repository-trigger  >      0         -       -         -         -         y      >
 POST project-notice-send     >          0         -       -         -         -         y      >

@@ -8,7 +8,14 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pipelines.models import Membership, Repository, Task, User
+from pipelines.models import (
+    AdministrativeAct,
+    Membership,
+    Repository,
+    RepositoryProtection,
+    Task,
+    User,
+)
 from tests.factories import World, station
 from tests.pages.conftest import at, client_of, text
 
@@ -39,7 +46,7 @@ def admin(world: World) -> Client:
 
 
 def place(repository: Repository) -> str:
-    return f"/p/acme/{repository.project.key}/settings/repositories/{repository.pk}/prepare/"
+    return f"/p/acme/{repository.project.key}/settings/repositories/{repository.pk}/"
 
 
 def typed(*services: dict[str, str], **more: str) -> dict[str, str]:
@@ -61,7 +68,7 @@ def test_it_is_saved_shown_and_taken_back(admin: Client, repository: Repository)
     assert admin.post(place(repository), given).status_code == 302
     repository.refresh_from_db()
     assert repository.prepare == SAVED
-    page = admin.get(place(repository).removesuffix("prepare/")).content.decode()
+    page = admin.get(place(repository)).content.decode()
     for shown in (
         "npm ci --no-audit",
         "Service redis",
@@ -105,11 +112,46 @@ def test_what_is_wrong_is_told_at_its_field(
     assert repository.prepare == {}
 
 
+def test_settings_protection_and_environment_are_saved_together_or_not_at_all(
+    admin: Client, repository: Repository
+) -> None:
+    """Each had a button: whoever pressed another one lost what was typed."""
+    form = (
+        text(admin.get(place(repository)))
+        .partition(f'action="{place(repository)}"')[2]
+        .partition("</form>")[0]
+    )
+    for field in ("address", "approvals", "command"):
+        assert f'name="{field}"' in form
+    assert form.count('type="submit"') == 1
+    settings = {"address": "https://git.test/app.git", "name": "shop", "pushing": "nobody"}
+    given = typed(**settings, approvals="2", scope="admin", command="npm ci")
+    refused = admin.post(place(repository), {**given, "cache": "../a.lock"})
+    assert refused.status_code == 422 and "Enter a path inside the repository" in text(refused)
+    for value in ('value="shop"', 'value="2"', "npm ci"):
+        assert value in text(refused), "what was typed elsewhere stays"
+    repository.refresh_from_db()
+    assert (repository.name, repository.prepare) == ("app", {})
+    assert not RepositoryProtection.objects.exists() and not AdministrativeAct.objects.exists()
+    assert admin.post(place(repository), given).status_code == 302
+    repository.refresh_from_db()
+    assert (repository.name, repository.pushing, repository.prepare) == (
+        "shop",
+        "nobody",
+        {"argv": ["npm", "ci"]},
+    )
+    assert RepositoryProtection.objects.get().rules["approvals"] == 2
+    acts = ["repository.changed", "repository.prepare", "repository.protected", "repository.tested"]
+    assert sorted(AdministrativeAct.objects.values_list("kind", flat=True)) == acts
+    admin.post(place(repository), given)
+    assert AdministrativeAct.objects.count() == len(acts) + 1, "saved again, only the connection is tested"
+
+
 def test_it_needs_the_permission_to_run_code(world: World, repository: Repository) -> None:
     Membership.objects.filter(user=world.admin).update(execute=False)
     admin = client_of(world.admin)
     assert admin.post(place(repository), typed(command="x")).status_code == 403
-    assert "You cannot change this" in admin.get(place(repository).removesuffix("prepare/")).content.decode()
+    assert "You cannot change this" in admin.get(place(repository)).content.decode()
 
 
 def test_an_administrator_of_the_installation_alone_allows_private_addresses(
@@ -118,7 +160,7 @@ def test_an_administrator_of_the_installation_alone_allows_private_addresses(
     """For the hosts that they saw: one that somebody else adds later is not among them."""
     question = "These hosts may have private addresses"
     given = typed(command="npm ci", hosts="packages.test", private="yes")
-    page = place(repository).removesuffix("prepare/")
+    page = place(repository)
     assert question not in admin.get(page).content.decode()
     admin.post(place(repository), given)
     repository.refresh_from_db()
@@ -172,15 +214,17 @@ def test_a_host_that_was_refused_is_allowed_from_its_task_by_one_click(
     assert "Allow files.test and retry" in page and 'name="allow" value="files.test"' in page
     assert page.index("The host files.test") < page.index("What the program said of it")
     assert "Allow files.test" not in text(client_of(world.operator).get(at(world, "task", task.name)))
-    answer = admin.post(f"{place(repository)}?task={task.name}", {"allow": "files.test"})
+    answer = admin.post(f"{place(repository)}prepare/?task={task.name}", {"allow": "files.test"})
     repository.refresh_from_db()
     assert repository.prepare["network"] == {"egress": ["packages.test", "files.test"]}
     retried = Task.objects.latest("pk")
     assert retried != task and answer.url == at(world, "task", retried.name)
     assert "may reach files.test" in text(admin.get(answer.url))
-    bad = admin.post(place(repository), {"allow": "no host"}, follow=True)
+    bad = admin.post(place(repository) + "prepare/", {"allow": "no host"}, follow=True)
     assert "no host is not the name of a host." in text(bad)
-    assert client_of(world.operator).post(place(repository), {"allow": "x.test"}).status_code == 403
+    assert (
+        client_of(world.operator).post(place(repository) + "prepare/", {"allow": "x.test"}).status_code == 403
+    )
 
 
 def test_a_private_address_is_allowed_from_the_task_by_an_administrator_of_the_installation(
@@ -190,14 +234,14 @@ def test_a_private_address_is_allowed_from_the_task_by_an_administrator_of_the_i
     address = at(world, "task", task.name)
     button, asked = "Allow the private address of packages.test and retry", {"inside": "packages.test"}
     assert button not in text(admin.get(address))
-    admin.post(place(repository), asked)
+    admin.post(place(repository) + "prepare/", asked)
     repository.refresh_from_db()
     assert "private" not in repository.prepare["network"], "it is not theirs to say"
     User.objects.filter(pk=world.admin.pk).update(is_staff=True)
     assert button in text(admin.get(address))
-    admin.post(f"{place(repository)}?task={task.name}", asked)
+    admin.post(f"{place(repository)}prepare/?task={task.name}", asked)
     repository.refresh_from_db()
     assert repository.prepare["network"]["private"] == ["packages.test"]
-    admin.post(place(repository), {"allow": "files.test"})
+    admin.post(place(repository) + "prepare/", {"allow": "files.test"})
     repository.refresh_from_db()
     assert repository.prepare["network"]["private"] == ["packages.test", "files.test"], "the tick was for all"

@@ -150,14 +150,15 @@ def test_the_files_of_the_repository_propose_its_environment_and_the_commands_of
     assert drawn["stations"][0]["work"]["argv"][:3] == ["pnpm", "exec", "vitest"], "New line knows it, too"
 
 
-def test_python_without_an_environment_says_whose_python_runs_its_tests(
+def test_files_of_python_alone_are_offered_an_environment_for_their_tests(
     world: World, admin: Client, runner: Any, tmp_path: Path
 ) -> None:
     origin = remote(tmp_path / "alone.git", {"app.py": b"x = 1\n", "test_app.py": b"def test_it(): pass\n"})
     allow(world.project.owner, origin.path)
     send(admin, world, do="connect", step="repository", address=str(origin.path), pushing="execute")
     shown = page(admin, world, step="template", agent="codemod")
-    assert "its tests run with the Python of the runner" in shown
+    assert ".venv/bin/python -m pip install pytest" in shown
+    assert ".venv/bin/python -B -m pytest" in shown, "which its tests use"
     assert "its folder may be written to; nothing was pushed" in shown, "a folder has no server that reports"
 
 
@@ -463,14 +464,15 @@ def test_an_environment_that_is_saved_for_a_task_leads_back_to_it(
     world: World, admin: Client, origin: RemoteRepository
 ) -> None:
     made, task = connected(world, origin), world.start(world.line(key="checks"))
-    address = at(world, "project-repository-prepare", made.pk)
-    page_address = at(world, "project-repository", made.pk)
+    address = at(world, "project-repository", made.pk)
     fields = {"command": "make deps", "cache": "", "hosts": "", "image": "", "services-TOTAL_FORMS": "0"}
     fields |= {"services-INITIAL_FORMS": "0"}
-    assert f"{address}?task={task.name}" in text(admin.get(f"{page_address}?task={task.name}"))
+    assert f"{address}?task={task.name}" in text(admin.get(f"{address}?task={task.name}"))
     assert admin.post(f"{address}?task={task.name}", fields).url == at(world, "task", task.name)
     for other in ("//example.com", "https://example.com", "../../admin"):
-        assert admin.post(address + "?" + urlencode({"task": other}), fields).url == page_address
+        assert admin.post(address + "?" + urlencode({"task": other}), fields).url == at(
+            world, "project-repositories"
+        )
 
 
 def test_home_leads_to_ones_own_repository_before_a_task_of_the_demo_ran(world: World, admin: Client) -> None:

@@ -72,7 +72,7 @@ def loosened(siege: Siege) -> None:
     everything = who.client.put("/api/owners/acme/protection", none, "application/json", headers=who.headers)
     assert everything.status_code == 403
     repository = Repository.objects.get()
-    page = f"/p/acme/{siege.world.project.key}/settings/repositories/{repository.pk}/protect/"
+    page = f"/p/acme/{siege.world.project.key}/settings/repositories/{repository.pk}/"
     for scope in ("owner", "all"):
         said = {"approvals": "0", "groups": "", "gates": "", "scope": scope}
         assert client_of(siege.mallory).post(page, said).status_code == 403
@@ -141,7 +141,7 @@ def test_the_door_for_all_repositories_does_not_exist_for_others(siege: Siege) -
         assert answer.status_code == 404
     assert put_repository(stranger, siege.origin, protection={"approvals": 1}).status_code == 404
     repository = Repository.objects.get()
-    page = f"/p/acme/{siege.world.project.key}/settings/repositories/{repository.pk}/protect/"
+    page = f"/p/acme/{siege.world.project.key}/settings/repositories/{repository.pk}/"
     assert client_of(siege.world.stranger).post(page, {"approvals": "1", "scope": "admin"}).status_code == 404
     assert client_of(siege.bob).post(page, {"approvals": "1", "scope": "admin"}).status_code == 403
 
@@ -273,10 +273,10 @@ def test_its_page_says_what_holds_and_what_was_typed_wrong(siege: Siege) -> None
     client, repository = client_of(siege.mallory), Repository.objects.get()
     place = f"/p/acme/{siege.world.project.key}/settings/repositories/{repository.pk}/"
     assert "the line alone says who approves" in client.get(place).content.decode()
-    faulty = client.post(place + "protect/", {"approvals": "2", "groups": "No Key", "scope": "admin"})
+    faulty = client.post(place, {"approvals": "2", "groups": "No Key", "scope": "admin"})
     assert faulty.status_code == 422 and "“Key”" in faulty.content.decode()
     said = {"approvals": "2", "groups": "security, legal", "gates": "review", "scope": "admin"}
-    assert client.post(place + "protect/", said).status_code == 302
+    assert client.post(place, said).status_code == 302
     shown = client.get(place).content.decode()
     assert "legal, security" in shown and 'value="legal security"' in shown
     assert "every project of" not in shown.lower(), "only who administers all projects may choose that"

@@ -147,19 +147,6 @@ def index(request: SignedInRequest, project: Project) -> HttpResponse:
     )
 
 
-@project_required("repositories")
-@costly_to_post
-@require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
-    """Setup leads here, and whoever came from there goes on there."""
-    project_repository = get_repository(project, repository)
-    form = RepositoryForm(request.POST or None, initial=initial_values(project_repository, request.user))
-    if request.method == "POST" and form.is_valid() and _change_repository(request, project_repository, form):
-        page = "project-setup" if request.GET.get("from") == "setup" else "project-repositories"
-        return redirect(page, project.owner.key, project.key)
-    return repository_page(request, project_repository, 422 if request.method == "POST" else 200, form=form)
-
-
 def initial_values(repository: Repository, person: User) -> dict[str, Any]:
     """A folder of the server is named by its path for administrators of the installation alone."""
     fields = {key: getattr(repository, key) for key in RepositoryForm.base_fields if key != "allow"}
@@ -169,7 +156,7 @@ def initial_values(repository: Repository, person: User) -> dict[str, Any]:
 def repository_page(
     request: SignedInRequest, repository: Repository, status: int, **forms: Any
 ) -> HttpResponse:
-    """The page with its three forms. `forms`: those in which something was typed."""
+    """The page, whose forms are saved together. `forms`: those in which something was typed."""
     project, place = repository.project, "/owners/{}/projects/{}/repositories/{}/hook"
     defaults = {
         "form": RepositoryForm(initial=initial_values(repository, request.user)),
@@ -304,28 +291,10 @@ def connect_repository(request: SignedInRequest, project: Project, form: Reposit
     except Forbidden as fault:
         raise PermissionDenied from fault
     except (Invalid, Conflict) as fault:
-        _add_refusal(form, fault)
+        add_refusal(form, fault)
         return None
     test_and_report(request, made)
     return made
-
-
-def _change_repository(request: SignedInRequest, repository: Repository, form: RepositoryForm) -> bool:
-    try:
-        repositories.change(
-            repository,
-            form.repository_settings,
-            by=request.user,
-            now=timezone.now(),
-            allow=form.allowed_folder,
-        )
-    except Forbidden as fault:
-        raise PermissionDenied from fault
-    except (Invalid, Conflict) as fault:
-        _add_refusal(form, fault)
-        return False
-    test_and_report(request, repository)
-    return True
 
 
 def test_and_report(request: SignedInRequest, repository: Repository) -> None:
@@ -335,7 +304,8 @@ def test_and_report(request: SignedInRequest, repository: Repository) -> None:
         messages.success(request, f"{repository.name} is connected")
 
 
-def _add_refusal(form: RepositoryForm, fault: Invalid | Conflict) -> None:
+def add_refusal(form: RepositoryForm, fault: Invalid | Conflict) -> None:
+    """Add the fault to its field."""
     if isinstance(fault, Conflict):
         form.add_error("name", fault.detail)
     elif isinstance(fault, FolderToAllow):
