@@ -388,13 +388,15 @@ def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...])
 
 
 def count_findings(outputs: list[str], is_partial: bool) -> str:
-    """Say what fixers count of findings: “12 findings before, 10 of them fixed.”; "" where none counts. `is_partial`:
-    they looked for some rules of the linter alone, so what was there before nobody counted."""
+    """Say what ruff counts, by its name, as another linter may count after it: “12 findings of ruff before, 10 of them
+    fixed.”; "" where it counts none. `is_partial`: it looked for some of the rules of another linter alone."""
     counts = [(int(total), int(fixed or 0)) for total, fixed in COUNTED.findall("\n".join(outputs))]
     before, fixed = sum(total for total, _ in counts), sum(fixed for _, fixed in counts)
     if is_partial:
-        return f" {plural(fixed, 'finding', 'findings')} fixed." if fixed else ""
-    return f" {plural(before, 'finding', 'findings')} before, {fixed} of them fixed." if before else ""
+        return f" {plural(fixed, 'finding', 'findings')} fixed by ruff." if fixed else ""
+    return (
+        f" {plural(before, 'finding', 'findings')} of ruff before, {fixed} of them fixed." if before else ""
+    )
 
 
 def calls_of(scripts: dict[str, str], name: str, visited: set[str]) -> Iterator[list[str]]:

@@ -25,7 +25,7 @@ async def test_codemod_fixes_what_the_folder_is_set_up_for(
     venv = str(Path(sys.executable).parent)
     outcome = await ran(replace(spec, env={**spec.env, "PATH": venv}), sink)
     assert (attempt.workspace / "a.py").read_text() == "import sys\n\nprint(sys.argv)\n"
-    summary = "It ran 2 commands and changed 1 file. 2 findings before, 2 of them fixed."
+    summary = "It ran 2 commands and changed 1 file. 2 findings of ruff before, 2 of them fixed."
     assert outcome["summary"] == f"Codemod is a program and no model. {summary}"
     assert outcome["facts"]["commands"] == {"run": 2, "failed": 0, "denied": 0, "last_exit_code": 0}
     assert outcome["facts"]["usage"] == {"tokens_in": 0, "tokens_out": 0, "price": "none"}
@@ -45,7 +45,7 @@ async def test_a_repository_that_lints_with_flake8_gets_what_flake8_finds_fixed_
         (folder / name).write_text(source)
     spec = program.spec("codemod")
     outcome = await ran(replace(spec, env={**spec.env, "PATH": str(Path(sys.executable).parent)}), sink)
-    assert outcome["summary"].endswith("changed 1 file. 1 finding fixed."), (
+    assert outcome["summary"].endswith("changed 1 file. 1 finding fixed by ruff."), (
         "of all that flake8 finds nobody counted"
     )
     assert (folder / "a.py").read_text() == source.replace("import os\n", "")
