@@ -98,6 +98,7 @@ deps =
     freezegun
     -r tests/needs.txt
     hypothesis >= 6.148.0
+    mock ; python_version >= "3.6"
     py38: toml
     {[base]deps}
 """
@@ -123,7 +124,8 @@ SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[fl
         ({"setup.py": "", "ruff.toml": "", "tox.ini": TOX_RUFF, "requirements.txt": ""},
          "-e . -r requirements.txt ruff", "-m ruff check --no-cache --exit-zero --output-format=sarif "
          "--output-file=lint.sarif src", ""),
-        ({"setup.py": "", "tox.ini": TOX}, "-e . -r tests/needs.txt freezegun 'hypothesis>=6.148.0'", "ruff", ""),
+        ({"setup.py": "", "tox.ini": TOX},
+         "-e . -r tests/needs.txt freezegun 'hypothesis>=6.148.0' 'mock; python_version >= \"3.6\"'", "ruff", ""),
         ({"requirements.txt": "", "requirements-dev.txt": "", "shop.py": ""},
          "-r requirements.txt -r requirements-dev.txt", "ruff", ""),
         ({"pyproject.toml": "[", "setup.cfg": "="}, "", "ruff", ""),

@@ -20,6 +20,7 @@ REQUIREMENTS = re.compile(
 EXTRA = re.compile(rf"""["']({FOR_TESTS})["']\s*[\]:]""")
 SIMPLE = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,-]+\])?")
 VERSIONED = re.compile(rf"{SIMPLE.pattern}(?:[<>=!~]=?=?[\w.*+!-]+(?:,[<>=!~]=?=?[\w.*+!-]+)*)?")
+MARKER = re.compile(r"[\w.\s<>=!~'\"()]*")
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,11 @@ def installed(names: Collection[str], texts: Mapping[str, str], tools: Iterable[
         # `-r tests/requirements.txt` as it is; conditions and substitutions of tox are left out
         path = re.fullmatch(r"\s*-r\s*([\w./-]+)\s*", line)
         lists += [path[1]] if path else []
-        package = re.sub(r"\s+", "", line)
-        packages += [package] if VERSIONED.fullmatch(package) else []
+        name, semicolon, marker = line.partition(";")
+        package = re.sub(r"\s+", "", name)
+        # Such as `; python_version >= "3.9"`, which pip reads
+        known = VERSIONED.fullmatch(package) and MARKER.fullmatch(marker)
+        packages += [f"{package}{semicolon}{marker.rstrip()}"] if known else []
     poetry = _table(project, "tool", "poetry", "group")
     for group in filter(GROUP.fullmatch, poetry):
         packages += filter(SIMPLE.fullmatch, _table(poetry, group, "dependencies"))
