@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 
-from pipelines.formats.schema_work import work_schema
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.basics.schema_parts import (
     ANYTHING,
@@ -27,6 +26,7 @@ from pipelines.routing.basics.schema_parts import (
 )
 from pipelines.routing.document import operators
 from pipelines.routing.document.evaluations import EVALUATORS
+from pipelines.routing.document.kinds import TABLE
 from pipelines.routing.document.model import LINE
 
 
@@ -107,3 +107,17 @@ def _path_test() -> Schema:
         **object_schema(("path", "op"), **members),
         "allOf": [*typed, {"if": free, "else": {"required": ["value"]}}],
     }
+
+
+# The JSON Schema of what a station's work says, by its kind.
+
+
+def work_schema() -> Schema:
+    strict = [
+        {
+            "if": {"properties": {"kind": {"const": kind.key}}, "required": ["kind"]},
+            "then": kind.record.schema(),
+        }
+        for kind in TABLE
+    ]
+    return {"type": "object", "properties": {"kind": SOME_TEXT}, "required": ["kind"], "allOf": strict}

@@ -13,9 +13,9 @@ from django.db import IntegrityError, transaction
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines import access, engine
+from pipelines.engine import ObservedPush
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
-from pipelines.lines import branch_pushes
 from pipelines.models import (
     ENDED,
     UNKNOWN,
@@ -34,10 +34,10 @@ from pipelines.queries import versions
 from pipelines.routing.document import line as routing
 from pipelines.work.hosts import table
 from pipelines.work.hosts.answers import link as link_of
-from pipelines.work.hosts.hooks import IssueEvent
+from pipelines.work.hosts.hooks import IssueEvent, PushEvent
 from pipelines.work.results.text import escaped
 from pipelines.work.transport.local.host_access import host_key, secret_of
-from pipelines.work.transport.local.pushes import find_people
+from pipelines.work.transport.local.pushes import find_members, find_people, joined_names
 
 RETENTION, FRESH = timedelta(days=8), timedelta(days=1)
 """For how long a delivery is remembered, and how old the change may be that one tells of: so nothing comes twice."""
@@ -89,7 +89,7 @@ def process_delivery(
         if HookReceipt.objects.filter(repository=repository, digest=digest).exists():
             raise Conflict("This delivery was taken already.")
         if push is not None and push.path.lower() == host_page[1].path.lower():
-            answer = HookAnswer(*branch_pushes.process_push(repository, push))
+            answer = HookAnswer(*process_push(repository, push))
         else:
             answer = _process_issues(
                 repository,
@@ -268,3 +268,33 @@ def _record(kind: str, trigger: IssueTrigger, by: User, now: datetime) -> None:
         on=trigger.on,
         value=trigger.value,
     )
+
+
+# A push to the branch of a task, as a host tells of it: a visit of the person who pushed (law §15).
+
+
+ANSWERS = {
+    "taken": "{task} goes on with what was pushed to {branch}.",
+    "known": "{task} knows this commit already.",
+    "ended": "{task} has ended.",
+    "side_by_side": "{task} works in branches side by side: what was pushed is looked at when it is delivered.",
+    "held": "{task} is on hold: what was pushed is looked at when it is delivered.",
+    "delivering": "{task} is being delivered.",
+    "nowhere": "{task} has no station that works on {branch}.",
+}
+
+
+def process_push(repository: Repository, push: PushEvent) -> tuple[str, Task | None]:
+    """Process a push; return what became of it, and the task that it concerns."""
+    tasks = Task.objects.filter(
+        visit_commits__repository=repository, visit_commits__branch=push.branch[:200]
+    ).exclude(status__in=ENDED)
+    task = tasks.distinct().order_by("-pk").first()
+    if task is None:
+        return "No task works on this branch.", None
+    # What commits name anybody can write: it counts only where the host's own word leads to nobody here.
+    by_host = find_members(task, push.logins, push.addresses)
+    people = by_host or find_members(task, (), push.authors)
+    who = escaped(joined_names(push.logins or push.addresses or push.authors))
+    answer = engine.record_push_visit(task.pk, ObservedPush(push.commit, who, people, by_host=bool(by_host)))
+    return ANSWERS[answer].format(task=task.name, branch=push.branch), task

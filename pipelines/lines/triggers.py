@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -9,19 +11,22 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
+from django.views.decorators.debug import sensitive_variables
 
 from pipelines import access
 from pipelines.engine.commands import inputs as forms
 from pipelines.errors import Conflict, Invalid, NotFound
-from pipelines.lines import webhooks
 from pipelines.lines.publishing import LineArchived
-from pipelines.models import Line, Trigger, TriggerDelivery, User, WebhookSecret
+from pipelines.models import Line, Trigger, TriggerDelivery, User, WebhookAddress, WebhookSecret
 from pipelines.ports import audit, clock
+from pipelines.ports.vault import keys
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
+from pipelines.work.hosts import standard_webhooks
 from pipelines.work.triggers import mapping
 from pipelines.work.triggers.kind import TriggerKind
+from pipelines.work.triggers.receiving import MAX_EXAMPLE
 from pipelines.work.triggers.signatures import SIGNATURES, STANDARD
 from pipelines.work.triggers.table import KINDS
 
@@ -59,8 +64,8 @@ def add(line: Line, kind: str, request: TriggerRequest, *, by: User) -> Trigger:
         trigger.next_at = KINDS[kind].next_at(options, now)
         trigger.save(force_insert=True)
         if KINDS[kind].has_address:
-            webhooks.connect(trigger, request.secret, by=by, now=now)
-            webhooks.set_example(trigger, request.example)
+            connect(trigger, request.secret, by=by, now=now)
+            set_example(trigger, request.example)
         _record("trigger.created", trigger, by, now, after=_recorded(trigger))
     return trigger
 
@@ -82,7 +87,7 @@ def change(trigger: Trigger, request: TriggerRequest, *, by: User) -> Trigger:
             stored.written_by = by
         stored.next_at = None if stored.paused_at else kind.next_at(options, now)
         stored.save()
-        webhooks.set_example(stored, request.example)
+        set_example(stored, request.example)
         _record("trigger.changed", stored, by, now, before=before, after=_recorded(stored))
     return stored
 
@@ -112,10 +117,10 @@ def rotate(trigger: Trigger, secret: str, *, at_once: bool, by: User) -> None:
     _open(trigger.line)
     if not KINDS[trigger.kind].has_address:
         raise Conflict("This trigger has no secret.")
-    webhooks.check_secret(secret, trigger.options["signature"])
+    check_secret(secret, trigger.options["signature"])
     with transaction.atomic():
         stored, now = _locked(trigger), clock.now()
-        webhooks.replace_secret(stored, secret, at_once=at_once, by=by, now=now)
+        replace_secret(stored, secret, at_once=at_once, by=by, now=now)
         _record("trigger.rotated", stored, by, now, at_once=at_once)
 
 
@@ -188,7 +193,7 @@ def _checked(
         problems += [replace(problem, path=f"options.{problem.path}") for problem in fault.problems]
     if kind.has_address and is_new:
         try:
-            webhooks.check_secret(request.secret, options.get("signature", ""))
+            check_secret(request.secret, options.get("signature", ""))
         except Invalid as fault:
             problems += fault.problems
     try:
@@ -236,3 +241,63 @@ def _record(what: str, trigger: Trigger, by: User, now: datetime, **data: Any) -
     line = trigger.line
     name = f"{line.name}: {words_of(trigger)}"
     audit.record(what, by=by, at=now, project=line.project, about=f"line:{line.pk}", name=name, **data)
+
+
+# Addresses and secrets of triggers that are called over HTTP: made with the trigger, shown once, rotated (law
+# §16).
+
+
+OVERLAP = timedelta(hours=24)
+"""For how long the old secret is valid after a change, so that nothing is lost until its sender has the new one."""
+MOST_VALID = 5
+SHORTEST_SECRET, LONGEST_SECRET = 16, 200
+HINT = 4
+
+
+@sensitive_variables("secret")
+def check_secret(secret: str, signature: str) -> None:
+    """Raises Invalid: nothing can be signed with it as the sender does."""
+    if not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET or not all("!" <= sign <= "~" for sign in secret):
+        message = (
+            f"Use {SHORTEST_SECRET} to {LONGEST_SECRET} letters, digits and signs of ASCII, without blanks."
+        )
+        raise Invalid.at("secret", message)
+    if signature == STANDARD or secret.startswith(standard_webhooks.PREFIX):
+        try:
+            base64.b64decode(secret.removeprefix(standard_webhooks.PREFIX), validate=True)
+        except ValueError as error:
+            raise Invalid.at("secret", "Enter whsec_ and Base64, as its sender shows it.") from error
+
+
+@sensitive_variables("secret")
+def connect(trigger: Trigger, secret: str, *, by: User, now: datetime) -> None:
+    """Give a new trigger its address and its first secret."""
+    WebhookAddress.objects.create(trigger=trigger, address=secrets.token_urlsafe(24))
+    _store(trigger, secret, by, now)
+
+
+@sensitive_variables("secret")
+def replace_secret(trigger: Trigger, secret: str, *, at_once: bool, by: User, now: datetime) -> None:
+    """Store a new secret; the one before it stays valid for OVERLAP, unless it ends `at_once`, with all before it.
+    Raises Conflict: too many are valid. The row of the trigger is locked by the caller."""
+    trigger.secrets.filter(valid_until__lte=now).delete()
+    if at_once:
+        trigger.secrets.all().delete()
+    elif trigger.secrets.count() >= MOST_VALID:
+        raise Conflict("Its secret was changed too often today. Let the old ones end at once, or wait.")
+    trigger.secrets.filter(valid_until=None).update(valid_until=now + OVERLAP)
+    _store(trigger, secret, by, now)
+
+
+def set_example(trigger: Trigger, text: str) -> None:
+    """Keep a body that somebody pasted as the example of the form."""
+    if text and len(text) <= MAX_EXAMPLE and "\0" not in text:
+        WebhookAddress.objects.filter(trigger=trigger).exclude(example=text).update(
+            example=text, example_of=""
+        )
+
+
+def _store(trigger: Trigger, secret: str, by: User, now: datetime) -> None:
+    WebhookSecret.objects.create(
+        trigger=trigger, content=keys.encrypt(secret), hint=secret[-HINT:], created_at=now, created_by=by
+    )

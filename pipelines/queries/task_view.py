@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from operator import attrgetter
@@ -12,6 +13,7 @@ from pipelines.models import (
     ENDED,
     Artifact,
     Decision,
+    Due,
     Event,
     GateVisit,
     Handoff,
@@ -34,14 +36,13 @@ from pipelines.queries.failure_causes import FailureCause, causes, last_cause
 from pipelines.queries.history import TimelineItem, history
 from pipelines.queries.join_waits import join_sentences
 from pipelines.queries.positions import PositionView
-from pipelines.queries.timed_waits import timed_wait_sentences
 from pipelines.queries.unanswered_questions import unanswered_sentences
 from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.queries.usage import Spending
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
-from pipelines.routing.sentences.waits import wait_sentence
+from pipelines.routing.sentences.waits import Sentence, wait_sentence
 
 AGENT = "agent"
 SHOWN_INPUT = 80
@@ -329,3 +330,18 @@ class TaskView:
 def _short(value: Any) -> str:
     text = value.get("name", "") if isinstance(value, dict) else str(value)
     return text if len(text) <= SHOWN_INPUT else text[: SHOWN_INPUT - 1] + "…"
+
+
+# Positions that wait for a time (`work.kind: wait`): until when, as a sentence.
+
+
+def timed_wait_sentences(last: Mapping[int, Job]) -> dict[int, Sentence]:
+    """{token id: sentence}. `last`: the last job of each token."""
+    waits = {job.pk: token for token, job in last.items() if job.kind == "wait" and job.state == "running"}
+    if not waits:
+        return {}
+    sentences = {}
+    for due in Due.objects.filter(job_id__in=waits, kind="wait"):
+        text = f"Waiting until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."
+        sentences[waits[due.job_id or 0]] = Sentence(text, "Continues automatically.")
+    return sentences

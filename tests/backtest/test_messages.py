@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.lines.backtest.cell_texts import MESSAGES, cell_words
+from pipelines.lines.backtest.backtest_result import MESSAGES, cell_words
 from pipelines.models import Decision, Task
 from pipelines.routing.analysis import redecide
 from pipelines.routing.analysis.redecide.effects import DecidedEffect

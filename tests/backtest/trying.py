@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.lines.backtest import BacktestResult, BacktestTask, Selection, back_test, of_document
-from pipelines.lines.backtest.cell_texts import cell_words
+from pipelines.lines.backtest.backtest_result import cell_words
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.routing.analysis.redecide.verdict import Redecision, redecide
 from pipelines.routing.document.line import read_line

@@ -8,8 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from pipelines.engine.commands.input_values import fault_of
-from pipelines.engine.commands.inputs import default_title
+from pipelines.engine.commands.inputs import default_title, fault_of
 from pipelines.errors import InputError
 from pipelines.routing.document.inputs import Input
 from pipelines.work import storage

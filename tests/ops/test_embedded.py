@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from config.embedded import account, binaries, layout, placement, processes, server
+from config.embedded import account, binaries, layout, processes, server
 from config.embedded.errors import LauncherError
 from tests.ops.processes import ServerUser, alive, living_in, on_linux
 from tests.waiting import LONG, until
@@ -245,7 +245,7 @@ def test_what_that_user_cannot_reach_is_copied_where_it_can(
         shutil.copytree(part, locked / part.relative_to(found.bundle[0].parent.parent), symlinks=True)
     monkeypatch.setenv("PG_BIN", str(locked / found.folder.relative_to(found.folder.parents[2])))
     shared = home.parent / "shared"
-    monkeypatch.setattr(placement, "SHARED", (shared,))
+    monkeypatch.setattr(server, "SHARED", (shared,))
     state = tmp_path / "state"
     state.mkdir()
     place = server.ensure(state, durable=False)

@@ -8,7 +8,7 @@ from pipelines.models import Status, Token
 from pipelines.queries import versions
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF, METADATA
-from pipelines.routing.simulate import sample_inputs
+from pipelines.routing.simulate import candidates
 from tests.playing.minimal import least_handoff
 from tests.playing.stage import NotPlayable, Stage
 
@@ -45,7 +45,7 @@ def _hand_over(stage: Stage, token: Token) -> None:
 
 def _supply(stage: Stage, token: Token, named: set[str]) -> None:
     fields = [field for field in metadata_inputs(_line(stage, token), token) if field.key in named]
-    given = {field.key: sample_inputs.sample_value(field) for field in fields}
+    given = {field.key: candidates.sample_value(field) for field in fields}
     unknown = next((field for field in fields if given[field.key] is None), None)
     if unknown is not None:
         what = "is a secret" if unknown.type == "secret" else "has to match a pattern"

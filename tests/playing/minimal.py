@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.handoffs import DEFAULT, handoff_faults
-from pipelines.routing.simulate.sample_inputs import TEXT
+from pipelines.routing.simulate.candidates import TEXT
 
 DEEPEST = 20
 _EMPTY: Mapping[str, Any] = {"boolean": True, "null": None}

@@ -32,7 +32,7 @@ from pipelines.models import (
 )
 from pipelines.queries import versions
 from pipelines.routing.document.inputs import Input
-from pipelines.routing.simulate import sample_inputs
+from pipelines.routing.simulate import candidates
 from pipelines.routing.simulate.expectations import ExpectationFailure, failed_expectations
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRecord
 from tests.playing.cast import Cast
@@ -115,7 +115,7 @@ def _play(version: LineVersion, script: Script) -> PlayedScript:
     now = timezone.now()
     cast = Cast(version.line.project, script.people, now)
     cast.hire(versions.parsed(version), script.agents)
-    cast.upload(sample_inputs.FILE)
+    cast.upload(candidates.FILE)
     task = _submitted(version, script, cast)
     stage = Stage(task, cast, task.created_at)
     stage.see_dues()
@@ -165,7 +165,7 @@ def _made_up(inputs: Iterable[Input], said: Mapping[str, Any]) -> dict[str, Any]
             f"the input {secret.label or secret.key} is a secret that has to be given: say in the scenario "
             "which stored one it is."
         )
-    values = {each.key: sample_inputs.sample_value(each) for each in missing}
+    values = {each.key: candidates.sample_value(each) for each in missing}
     bound = next((each for each in missing if values[each.key] is None and each.key not in said), None)
     if bound is not None:
         raise NotPlayable(

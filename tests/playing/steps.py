@@ -12,7 +12,7 @@ from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, T
 from pipelines.queries import versions
 from pipelines.routing.document.evaluations import WORDS, evaluation_key
 from pipelines.routing.document.preconditions import HANDOFF
-from pipelines.routing.simulate import sample_inputs
+from pipelines.routing.simulate import candidates
 from tests.playing.giving import give
 from tests.playing.script import ScriptStep
 from tests.playing.stage import CannotHappen, Stage
@@ -158,9 +158,7 @@ def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> 
         votes["reason"] = "As the script says."
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
     if said["decision"] == "approve":
-        votes["fields"] = {
-            each.key: sample_inputs.sample_value(each) for each in gate.fields if each.required
-        }
+        votes["fields"] = {each.key: candidates.sample_value(each) for each in gate.fields if each.required}
     who: list[str] = []
     for user in stage.cast.voters(by, policy.who):
         try:

@@ -15,7 +15,7 @@ from pipelines.lines.starters.catalogue import LINES as STARTERS_AT
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.models import Blob, Handoff, Upload
 from pipelines.routing.document.line import read_line
-from pipelines.routing.simulate import sample_inputs
+from pipelines.routing.simulate import candidates
 from pipelines.routing.simulate.scenario_generation import BOUND, generate_scenarios
 from tests.factories import World, document, station
 from tests.playing.play import PlayedScript, load, play, published
@@ -131,7 +131,7 @@ expect: {{status: {status}}}
 
 @pytest.mark.parametrize("missing", ["handoff", '"metadata:Ticket"'])
 def test_what_the_script_calls_missing_holds_the_task_until_it_is_there(world: World, missing: str) -> None:
-    file = json.dumps(dict(sample_inputs.FILE))
+    file = json.dumps(dict(candidates.FILE))
     for then, status in (("", "held"), ("- {reconsider: true}", "queued")):
         script = WITHHELD.format(file=file, missing=missing, then=then, status=status)
         (told,) = generated(world, {**MADE, "key": f"made-{status}"}, script)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from pipelines.routing.__main__ import report
 from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable_examination
-from pipelines.routing.analysis.lint.report import report
 from pipelines.routing.basics.problems import Problem
 from tests.routing.support import ruled
 

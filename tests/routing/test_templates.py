@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.go_time_format import format_time
+from pipelines.routing.document.template_variables import format_time
 from pipelines.routing.document.templates import (
     MAX_RENDERED,
     TemplateError,

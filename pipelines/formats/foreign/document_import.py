@@ -3,19 +3,18 @@ names is run, opened or fetched."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from pipelines.formats import native
 from pipelines.formats.foreign.alp import ALP
 from pipelines.formats.foreign.alp.reader import combine_files
 from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.formats.foreign.folder_archive import MOST_FILES, folder_error
-from pipelines.formats.foreign.json_comments import without_comments
 from pipelines.formats.foreign.known_systems import Recognition, recognise_system, systems
 from pipelines.formats.foreign.system import ForeignSystem
-from pipelines.formats.foreign.unknown_documents import CHOOSE, describe_non_document, describe_non_line
 from pipelines.formats.yamltext import TextError
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.plugins import PluginFault
@@ -158,3 +157,106 @@ def _convert(
 
 def _sorted_problems(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0)))
+
+
+# JSON with comments as JSON: each comment becomes blanks, so that lines and columns stay.
+
+
+_BEGIN: Final = re.compile(r'"|//|/\*')
+# Possessive (*+): a text without an end fails without going back over it.
+_QUOTED: Final = re.compile(r'(?:[^"\\]|\\.)*+"', re.DOTALL)
+_INK: Final = re.compile(r"\S")
+_ENDS: Final = {"//": "\n", "/*": "*/"}
+
+
+def without_comments(text: str) -> str:
+    """A text in quotes stays, whatever it holds; `//` to the end of the line and `/* */` go. One that does not end goes
+    on to the end of the text, and is looked for once."""
+    parts: list[str] = []
+    at = 0
+    while match := _BEGIN.search(text, at):
+        parts.append(text[at : match.start()])
+        if match[0] == '"':
+            quoted = _QUOTED.match(text, match.end())
+            at = quoted.end() if quoted else len(text)
+            parts.append(text[match.start() : at])
+            continue
+        end = text.find(_ENDS[match[0]], match.end())
+        at = len(text) if end < 0 else end + (2 if match[0] == "/*" else 0)
+        parts.append(_INK.sub(" ", text[match.start() : at]))
+    return "".join([*parts, text[at:]])
+
+
+# Explanations, in words, of what is no line and no document of any known system.
+
+
+CHOOSE: Final = "choose a document of a line: JSON or YAML, or a .zip of the folder .agentics"
+_CODE = (
+    r"(?:import\s[^\n]*\bfrom\s*['\"]|import\s+['\"]|export\s+(?:default|const|function|type|interface|async)\b"
+    r"|(?:const|let|var|function|interface)\s+\w+|use\s+\w+::|fn\s+\w+|pub\s+\w+\s|package\s+\w+\s*$"
+    r"|from\s+\S+\s+import\s|import\s+\w+\s*$|def\s+\w+\(|class\s+\w+\s*[({:])"
+)
+_REMARKS = r"\A\s*(?:(?:--|//)[^\n]*\n\s*|/\*(?:(?!\*/).)*\*/\s*)*"
+TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (
+        re.compile(
+            _REMARKS + r"(?:create|alter|drop|insert|update|delete|pragma|begin|select|with)\s+"
+            r"(?:table|index|into|or|unique|trigger|view|from|transaction|\w+\s+(?:set|as|from)|foreign_keys|\*)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        "this is SQL, and no document of a line",
+    ),
+    (
+        re.compile(_REMARKS + _CODE, re.DOTALL | re.MULTILINE),
+        "this is the source of a program, and no document of a line",
+    ),
+    (
+        re.compile(r"\A\s*<(?:!doctype|\?xml|html|svg|[a-z])", re.IGNORECASE),
+        "this is a page or XML, and no document of a line",
+    ),
+    (
+        re.compile(r"\A\s*(?:---\n(?:[^\n]*\n){1,40}?---\n\s*)?#{1,6} [^\n]+\n(?=\s*\n|[^\n]*$|[A-Z*>-])"),
+        "this is a text in Markdown, and no document of a line",
+    ),
+)
+"""By what it begins with."""
+KEYS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (("$schema", "properties"), "this is a JSON Schema, and no line"),
+    (("$schema", "$defs"), "this is a JSON Schema, and no line"),
+    (("openapi", "paths"), "this is a description of an API (OpenAPI), and no line"),
+    (
+        ("default_action", "rules"),
+        "this is a policy that says what a person approves (contenox), and no line",
+    ),
+    (("dependencies", "name"), "this describes a package of programs, and no line"),
+    (("devDependencies",), "this describes a package of programs, and no line"),
+    (("lockfileVersion",), "this describes a package of programs, and no line"),
+    (("automations",), "these are automations of ALP, and no line"),
+    (("tunables",), "these are tunables of ALP, and no line"),
+)
+"""By the keys that it has all of."""
+
+
+def describe_non_document(text: str) -> str | None:
+    """Return what a text is that is neither JSON nor YAML."""
+    # The beginning tells, and bounds what a pattern can cost.
+    return next((what for pattern, what in TEXTS if pattern.match(text[:20_000])), None)
+
+
+def describe_non_line(document: Any, text: str) -> str | None:
+    """Return what `text` is, which reads as `document`, and is no line: one has `gateline`, stations or a
+    key."""
+    what = describe_non_document(text)
+    if isinstance(document, Mapping):
+        if "gateline" in document or "stations" in document:
+            return None
+        of_keys = next((message for keys, message in KEYS if all(key in document for key in keys)), None)
+        if of_keys is None and "key" in document:
+            return None  # begun by hand: what is missing is said of a line
+        listed_keys = ", ".join(map(str, document))[:80]
+        return (
+            of_keys
+            or what
+            or _("this is no document of a system that is known: it has %(keys)s", keys=listed_keys)
+        )
+    return "this is a text, and no document of a line" if what is None and isinstance(document, str) else what

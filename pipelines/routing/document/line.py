@@ -15,11 +15,11 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.document_readers.names import Names
 from pipelines.routing.document.document_readers.reader import Problems, Reader
-from pipelines.routing.document.document_readers.work import read_work
 from pipelines.routing.document.ends import BUILT_IN_ENDS, End, end_label
-from pipelines.routing.document.fields.field import ReadContext
+from pipelines.routing.document.fields.field import NOWHERE, ReadContext
 from pipelines.routing.document.gates import WORDS, Approval, DuePolicy, Gate
 from pipelines.routing.document.inputs import Input
+from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import LAW, LINE, REVISION, ParsedLine
 from pipelines.routing.document.policy import DEFAULT_PRESET, PRESETS, Policy
 from pipelines.routing.document.requirements import Requirement
@@ -130,3 +130,16 @@ __all__ = [
     "digest",
     "read_line",
 ]
+
+
+# Work of a station, read by its kind.
+
+
+def read_work(reader: Reader) -> dict[str, Any]:
+    """The keys of the kinds that exist are checked; other kinds keep theirs as they are."""
+    kind = reader.text("kind", required=True, longest=64)
+    known = KINDS.get(kind)
+    if known is None:
+        return reader.given
+    known.record.read(reader, NOWHERE)
+    return reader.given
