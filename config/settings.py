@@ -91,7 +91,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "sign-in", "home", "sign-in"
 # django-allauth: sign-in, reset, second factors. People come by invitation; an address needs no confirmation.
 ACCOUNT_ADAPTER = "pipelines.web.account.adapter.AccountAdapter"
-ACCOUNT_FORMS = {"login": "pipelines.web.account.forms.SignInForm"}
+ACCOUNT_FORMS = {"login": "pipelines.web.account.sign_in.SignInForm"}
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"

@@ -19,10 +19,7 @@ from pipelines.models import GateVisit, Invitation
 from pipelines.ports import queue_tasks
 from reviews.channels import message_delivery
 from reviews.channels.channel import ChannelUnavailable
-from reviews.mail.digest import digest_mail
-from reviews.mail.invitation import invitation_mail
-from reviews.mail.notices import notice_mail
-from reviews.mail.notification import notification_mail
+from reviews.mail.notices import digest_mail, invitation_mail, notice_mail, notification_mail
 from reviews.mail.review_mail import compose
 from reviews.models import Digest, Mail, Notice, Notification, Posted
 from reviews.notifications.notification_queries import with_related

@@ -1,7 +1,7 @@
 from django.urls import path
 
-from reviews.channels import account_views as chats
 from reviews.channels import views as channels
+from reviews.channels import views as chats
 from reviews.decision import link_views
 from reviews.insights import page as insights
 from reviews.notifications import following

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
 from gateline import completion, lookup, output
 from gateline.client import Client
 from gateline.commands.lint import counts_text
-from gateline.drawing import TerminalDrawing
 from gateline.failures import UsageFailure
 from gateline.lookup import LinePlace
 from gateline.output import Json, escaped, say
@@ -78,3 +79,84 @@ def _print_drawing(server: Client, line: LinePlace, draft: bool, json: bool) -> 
     if lint["findings"]:
         say()
         say(f"  {counts_text(lint['counts'])}: gateline lint {escaped(line)}{' --draft' if draft else ''}")
+
+
+# A line drawn as text: its stations in order, below each its rules in the order in which they are tried, and
+# what lint proved of every rule.
+
+
+STANDINGS = {
+    "live": ("Live", "green"),
+    "partly shadowed": ("Partly shadowed", "dim"),
+    "dead": ("Never matches", "red"),
+    "unknown": ("Unknown", "dim"),
+}
+"""How each is said, as on the canvas."""
+BUILT_IN = {"@origin": "back to where it came from", "@blocked": "wait for a person"}
+
+
+@dataclass(frozen=True)
+class TerminalDrawing:
+    """`document` as JSON; `conditions`: of each rule in words, by its id; `lint`: what the server's lint answered."""
+
+    document: Mapping[str, Any]
+    conditions: Mapping[str, str]
+    lint: Mapping[str, Any]
+
+    def rows(self) -> Iterator[str]:
+        """Styled lines of text."""
+        standings = {row["station"]: row for row in self.lint["stations"]}
+        for number, station in enumerate(self.document["stations"], 1):
+            if number > 1:
+                yield "  [dim]│[/dim]"
+            yield from self._station_rows(
+                station, standings.get(station["key"], {"rules": [], "untaken": []})
+            )
+        ends = [
+            f"{escaped(end.get('name') or end['key'])} ({end['kind']})"
+            for end in self.document.get("ends", ())
+        ]
+        if ends:
+            yield ""
+            yield f"  [dim]Ends:[/dim] {', '.join(ends)}"
+
+    def _station_rows(self, station: Mapping[str, Any], analysis: Mapping[str, Any]) -> Iterator[str]:
+        kind = station["work"]["kind"]
+        gate = f"  ◇ {self._gate_name(station['gate'])}" if station.get("gate") else ""
+        yield f"  [bold]● {escaped(self._node_name(station['key']))}[/bold]  [dim]{escaped(kind)}[/dim]{gate}"
+        proved = {verdict["rule"]: verdict for verdict in analysis["rules"]}
+        for number, rule in enumerate(station.get("rules", ()), 1):
+            yield from self._rule_rows(number, rule, proved.get(rule["id"]))
+        for outcomes in analysis["untaken"]:
+            yield f"  [dim]│  – otherwise, {outcomes['outcomes']} → {escaped(outcomes['then'])}[/dim]"
+
+    def _rule_rows(
+        self, number: int, rule: Mapping[str, Any], proved: Mapping[str, Any] | None
+    ) -> Iterator[str]:
+        to = rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
+        gates = "".join(f" ◇ {self._gate_name(gate)} →" for gate in rule.get("gates", ()))
+        words = self.conditions.get(rule["id"]) or "always"
+        label = f"{escaped(rule['label'])}: " if rule.get("label") else ""
+        verdict, colour = STANDINGS[proved["standing"]] if proved else ("", "dim")
+        targets = " + ".join(escaped(self._node_name(key)) for key in to)
+        yield f"  [dim]│[/dim]  {number} {label}{escaped(words)} →{gates} {targets}   [{colour}]{verdict}[/{colour}]"
+        killers = (proved or {}).get("killers") or (proved or {}).get("shadowed_by") or ()
+        if killers:
+            yield f"  [dim]│    behind {', '.join(escaped(self._rule_name(rule_id)) for rule_id in killers)}[/dim]"
+
+    def _node_name(self, key: str) -> str:
+        every = [*self.document["stations"], *self.document.get("ends", ())]
+        return next((node.get("name") or key for node in every if node["key"] == key), BUILT_IN.get(key, key))
+
+    def _gate_name(self, key: str | Mapping[str, Any]) -> str:
+        if not isinstance(key, str):
+            return escaped(key.get("name") or key.get("key") or "gate")
+        names = (gate.get("name") for gate in self.document.get("gates", ()) if gate["key"] == key)
+        return escaped(next(names, "") or key)
+
+    def _rule_name(self, rule_id: str) -> str:
+        for station in self.document["stations"]:
+            for number, rule in enumerate(station.get("rules", ()), 1):
+                if rule["id"] == rule_id:
+                    return f"{station.get('name') or station['key']}, rule {number}"
+        return rule_id

@@ -1,13 +1,9 @@
 """Every model of this app, so that each can be named from here."""
 
-from pipelines.models.absences import Absence
-from pipelines.models.addresses import AddressMinute
 from pipelines.models.agents import Agent, AgentEvent
-from pipelines.models.audit import AdministrativeAct
 from pipelines.models.changes import SeenTree, ViewedFile
 from pipelines.models.comments import Comment
 from pipelines.models.deadlocks import Deadlock, Dependency
-from pipelines.models.drawings import Drawing
 from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
 from pipelines.models.gates import DUE_TIME, GateVisit, SampledDraw, Vote, Word
@@ -17,16 +13,22 @@ from pipelines.models.host_links import HookReceipt, HostLink, HostNotice, Issue
 from pipelines.models.invitations import Invitation
 from pipelines.models.line_migrations import Migration, MigrationEntry
 from pipelines.models.lines import (
+    Drawing,
     Line,
     LineEvent,
     LineVersion,
     PublishRequest,
+    Scenario,
+    StationTrial,
     VersionGate,
     VersionRule,
     VersionStation,
 )
 from pipelines.models.pauses import Pause
 from pipelines.models.people import (
+    Absence,
+    AddressMinute,
+    AdministrativeAct,
     ApiToken,
     Group,
     Membership,
@@ -47,7 +49,6 @@ from pipelines.models.repositories import (
     VisitCommit,
 )
 from pipelines.models.runners import RunnerResult, RunnerUpload
-from pipelines.models.scenarios import Scenario
 from pipelines.models.stored_values import StoredValue
 from pipelines.models.tasks import (
     ASKS,
@@ -65,7 +66,6 @@ from pipelines.models.tasks import (
     with_display_status,
 )
 from pipelines.models.timers import Due
-from pipelines.models.trials import StationTrial
 from pipelines.models.triggers import Trigger, TriggerDelivery, WebhookAddress, WebhookSecret
 from pipelines.models.work import (
     Artifact,

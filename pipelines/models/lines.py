@@ -1,4 +1,4 @@
-"""Lines, and the published versions that tasks are pinned to."""
+"""Lines, their versions, and what is stored beside them: scenarios, drawings, trials of a station."""
 
 from __future__ import annotations
 
@@ -211,3 +211,122 @@ class VersionGate(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+# Tests of a line: scripted walks that are kept with it, and belong to no version.
+
+
+class Scenario(models.Model):
+    """Scenario: a walk through a line, with what is expected of it (docs/testing.md)."""
+
+    class Source(models.TextChoices):
+        WRITTEN = "written", "Written"
+        RECORDED = "recorded", "Recorded"
+        GENERATED = "generated", "Generated"
+
+    line = models.ForeignKey(Line, models.CASCADE, related_name="scenarios")
+    key = models.CharField(max_length=64, validators=[slug])
+    name = models.CharField(max_length=200)
+    document = models.JSONField()
+    source = models.CharField(max_length=12, choices=Source.choices, default=Source.WRITTEN)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    at = models.DateTimeField(help_text="When it was made or last changed.")
+    runs = models.JSONField(
+        default=dict,
+        help_text="The last run against `draft` and against `live`, as pipelines/lines/scenarios.py keeps them.",
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["line", "key"], name="scenario_key_in_line")]
+        ordering = ["line", "key"]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+# Drawings of lines, stored: where parts stand, and the same as SVG.
+
+
+class Drawing(models.Model):
+    """Drawing of one picture, in a wide frame and in a narrow one; a picture of the same content has the same.
+
+    `project`: null for what ships with Gateline. `wide` and `narrow`: "" until it is drawn."""
+
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="drawings")
+    digest = models.CharField(max_length=64, help_text="Of the picture, and of the program that draws it.")
+    picture = models.JSONField(help_text="What the canvas draws (pipelines/web/lines/drawing.py).")
+    geometry = models.JSONField(default=dict, help_text="{wide, narrow}: {key, placed}")
+    wide = models.TextField(blank=True)
+    narrow = models.TextField(blank=True)
+    used_at = models.DateTimeField(help_text="When a page last asked for it, to the day.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "digest"], name="one_drawing_of_a_picture"),
+            models.UniqueConstraint(
+                fields=["digest"], condition=Q(project=None), name="one_shipped_drawing_of_a_picture"
+            ),
+        ]
+        indexes = [models.Index(fields=["used_at"], name="drawing_by_use")]
+
+    def __str__(self) -> str:
+        return self.digest[:12]
+
+
+# Runs of one station by itself, from the editor: no task has any part in them.
+
+
+class StationTrial(models.Model):
+    """Trial run of a station as it is drawn, with its inputs. Deleted an hour after it was requested.
+
+    `why`: how it ended without an outcome.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        CANCELLED = "cancelled", "Cancelled"
+
+    line = models.ForeignKey(Line, models.CASCADE, related_name="trials")
+    station = models.CharField(max_length=64)
+    document = models.JSONField(help_text="The line as it is drawn, stored or not.")
+    inputs = models.JSONField(default=dict)
+    context = models.JSONField(default=dict, help_text="What earlier stations are said to have handed on.")
+    # No foreign key: a trial has no hold on what belongs to a task.
+    source = models.BigIntegerField(
+        null=True, blank=True, help_text="The recorded run whose inputs and files it gets; empty: typed."
+    )
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    log = models.TextField(blank=True, help_text="Whole lines, each “seconds<TAB>text”; bounded.")
+    outcome = models.JSONField(null=True, blank=True)
+    why = models.CharField(max_length=40, blank=True, help_text="A key of pipelines.lines.trials.ENDED.")
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its worker last said that it goes on."
+    )
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["by"], condition=Q(state__in=["queued", "running"]), name="one_open_trial_per_person"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="done", outcome__isnull=False)
+                | (~Q(state="done") & Q(outcome__isnull=True)),
+                name="a_done_trial_has_an_outcome",
+            ),
+        ]
+        indexes = [models.Index(fields=["created_at"], name="trial_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.station} ({self.state})"

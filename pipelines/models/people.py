@@ -1,4 +1,4 @@
-"""People: the name space Owner › Project, its members and their credentials."""
+"""People: the name space Owner › Project, its members, their credentials and absences, and what administrators did."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 slug = RegexValidator(
     r"^[a-z0-9][a-z0-9_.-]{0,63}\Z",
@@ -260,3 +260,80 @@ class SignInLink(models.Model):
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
+
+
+# The record of administrative acts. Append-only: the database refuses to alter or delete a row (migration
+# 0031).
+
+
+class AdministrativeAct(models.Model):
+    """Record of who changed what about people, their permissions or their credentials."""
+
+    at = models.DateTimeField()
+    actor = models.CharField(max_length=200, help_text="person:7, or command for the shell")
+    kind = models.CharField(max_length=40, help_text="A key of pipelines.ports.audit.KINDS.")
+    project = models.ForeignKey(
+        Project, models.PROTECT, null=True, related_name="acts", help_text="Empty: of the installation."
+    )
+    about = models.CharField(max_length=200, blank=True, help_text="person:7, group:3, token:12 …")
+    name = models.CharField(max_length=300, blank=True, help_text="What it was called at that time.")
+    data = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [
+            models.Index(fields=["project", "-id"], name="act_of_project"),
+            models.Index(fields=["about", "-id"], name="act_about"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} {self.actor} {self.kind} {self.name}"
+
+
+# Absences of people, and who stands in for them at gates.
+
+
+class Absence(models.Model):
+    """Absence of a person until a time; another may decide in their place (law §6, Absence). `project`: None
+    for every project; an absence of one project counts there instead."""
+
+    user = models.ForeignKey(
+        # No index of its own: the unique constraint begins with it.
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        related_name="absences",
+        db_index=False,
+    )
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="absences")
+    stand_in = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="stands_in_for")
+    until = models.DateTimeField(help_text="From then on it counts no more.")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                # Nulls are alike, so that there is one absence for every project, too.
+                fields=["user", "project"],
+                name="one_absence_per_project",
+                nulls_distinct=False,
+            ),
+            models.CheckConstraint(condition=~Q(user=F("stand_in")), name="nobody_stands_in_for_themselves"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} → {self.stand_in}"
+
+
+# Requests of people who are not signed in, by address and minute (pipelines/web/shell/rate_limits.py).
+
+
+class AddressMinute(models.Model):
+    """Kept for minutes, in a table that is not logged: lost in a crash, and nothing is lost with it."""
+
+    address = models.CharField(max_length=64)
+    minute = models.DateTimeField()
+    requests = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["address", "minute"], name="one_count_a_minute")]
+        indexes = [models.Index(fields=["minute"], name="address_minutes")]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 
-from pipelines.models import Group, Project, User
+from pipelines.models import ENDED, Group, Line, Project, Task, User
 from pipelines.ports import audit
+from pipelines.queries import versions
 
 
 @transaction.atomic
@@ -44,3 +46,37 @@ def _record(kind: str, group: Group, by: User | None, now: datetime, **data: obj
     audit.record(
         kind, by=by, at=now, project=group.project, about=f"group:{group.pk}", name=group.key, **data
     )
+
+
+# Gates that ask for a person by name: they wait on when that person goes, since a published version never
+# changes.
+
+
+@dataclass(frozen=True, slots=True)
+class GateMention:
+    """Gate that names a person. `live`: new tasks come to it; `tasks`: how many that have not ended are on a
+    version that has it."""
+
+    line: Line
+    gate: str
+    live: bool
+    tasks: int
+
+
+def gate_mentions_of(user: User, project: Project) -> list[GateMention]:
+    """Return the gates that name this user, by line and gate, in the order of their names."""
+    lines = {line.pk: line for line in Line.objects.filter(project=project)}
+    open_tasks = Task.objects.filter(project=project).exclude(status__in=ENDED)
+    pinned = {(line.pk, line.live_id): 0 for line in lines.values() if line.live_id}
+    for version in open_tasks.values_list("line_id", "pinned_id"):
+        pinned[version] = pinned.get(version, 0) + 1
+    gate_mentions: dict[tuple[str, int, str], GateMention] = {}
+    for (line_id, version_id), tasks in pinned.items():
+        line = lines[line_id]
+        for gate in versions.by_id(version_id).gates:
+            if any(need.kind == "user" and need.name == user.username for need in gate.approval.who):
+                key = (line.name, line.pk, gate.name)
+                live = line.live_id == version_id
+                before = gate_mentions.get(key, GateMention(line, gate.name, live=False, tasks=0))
+                gate_mentions[key] = GateMention(line, gate.name, live or before.live, tasks + before.tasks)
+    return [gate_mentions[key] for key in sorted(gate_mentions)]

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
 
+from django import forms
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from pipelines.errors import NotFound
 from pipelines.models import Project
-from pipelines.ports import audit
+from pipelines.ports import audit, clock
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
-from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    crumbs,
+    project_breadcrumb,
+    project_required,
+    show,
+    sign_in_required,
+)
+from pipelines.work.hosts import standard_webhooks
+from reviews.channels import accounts
 from reviews.channels.channel import ChannelError, ChannelKind
-from reviews.channels.forms import ChannelForm
 from reviews.channels.interactions import request_address
 from reviews.channels.message_delivery import deliver, test_message
 from reviews.channels.table import BY_KEY, KINDS
+from reviews.channels.webhook import signature
 from reviews.models import ChannelConnection, ChannelMessage
 
 LETTERS = 20
@@ -146,3 +161,110 @@ def _record(request: SignedInRequest, kind: str, connection: ChannelConnection) 
 
 def _back(project: Project) -> HttpResponse:
     return redirect("project-channels", project.owner.key, project.key)
+
+
+# The form that connects a chat or a webhook.
+
+
+class ChannelForm(forms.Form):
+    kind = forms.ChoiceField(choices=[(kind.key, kind.label) for kind in KINDS])
+    name = forms.CharField(max_length=100)
+    address = forms.CharField(max_length=500, required=False)
+    room = forms.CharField(max_length=200, required=False)
+    secret = forms.CharField(max_length=500, required=False)
+    signing = forms.CharField(max_length=200, required=False)
+
+    def __init__(self, project: Project, data: Any = None) -> None:
+        super().__init__(data)
+        self._project = project
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"]).strip()
+        if ChannelConnection.objects.filter(project=self._project, name=name).exists():
+            raise forms.ValidationError("This project has a channel of this name.")
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        kind = BY_KEY.get(cleaned.get("kind", ""))
+        if kind is None:
+            return cleaned
+        cleaned["address"] = cleaned.get("address") or kind.address
+        if not _is_url(cleaned["address"]):
+            self.add_error("address", "Enter an address that begins with https:// or http://.")
+        if kind.rooms and not cleaned.get("room"):
+            self.add_error("room", "Enter the channel.")
+        if kind.makes_secret:
+            cleaned["secret"] = cleaned.get("secret") or standard_webhooks.new_secret()
+            try:
+                signature(cleaned["secret"], "", clock.now(), b"")
+            except ChannelError as problem:
+                self.add_error("secret", str(problem))
+        elif kind.secret_label and not cleaned.get("secret"):
+            self.add_error("secret", "Enter the token.")
+        if not kind.signing_help:
+            cleaned["signing"] = ""
+        elif not _printable(cleaned.get("signing", "")):
+            self.add_error(
+                "signing", "A signing secret has no spaces and only letters, digits and signs of ASCII."
+            )
+        if not kind.makes_secret and not _printable(cleaned.get("secret", "")):
+            # What no header takes would be told with the error.
+            self.add_error("secret", "A token has no spaces and only letters, digits and signs of ASCII.")
+        return cleaned
+
+
+def _printable(text: str) -> bool:
+    return all("!" <= sign <= "~" for sign in text)
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
+    except ValueError:
+        return False
+
+
+# Personal settings › Chats: who I am in the chats of my projects.
+
+
+@sign_in_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: SignedInRequest) -> HttpResponse:
+    """A POST (`connection`) makes a code, shown on this page and never again."""
+    code, chosen = "", request.POST.get("connection", "")
+    status = 200
+    if request.method == "POST":
+        try:
+            # PostgreSQL's bigint holds any number of 18 digits
+            code = accounts.create_code(
+                request.user, int(chosen) if chosen.isdecimal() and len(chosen) < 19 else 0
+            )
+        except NotFound:
+            status = 422
+    chat_accounts = request.user.chat_accounts.select_related("connection__project__owner")
+    return show(
+        request,
+        "account/chats.html",
+        section="account",
+        trail=crumbs(("Personal settings", reverse("account")), "Chats"),
+        status=status,
+        connections=accounts.connections(request.user)[:100],
+        mine=chat_accounts.order_by("-linked_at")[:100],
+        code=code,
+        chosen=chosen,
+        refused=status == 422,
+    )
+
+
+@sign_in_required
+@require_POST
+def unlink(request: SignedInRequest, account: int) -> HttpResponse:
+    try:
+        accounts.unlink(request.user, account)
+    except NotFound as problem:
+        raise Http404 from problem
+    messages.success(request, "Unlinked")
+    return redirect("account-chats")

@@ -1,20 +1,30 @@
-"""Mail about an escalation or a deadlock, composed from what is stored at the moment of sending."""
+"""Mails about what happened, composed from what is stored at the moment of sending: escalations and deadlocks, other
+notifications, the daily digest, and invitations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.mail import EmailMultiAlternatives
+from django.db.models import QuerySet
+from django.utils import timezone
 
-from pipelines.models import Deadlock, Escalation, Status
+from pipelines.models import Deadlock, Escalation, Invitation, Job, Status
+from pipelines.people.invitations import secret_of
 from pipelines.queries.addresses import absolute
+from pipelines.queries.failure_causes import last_cause
 from pipelines.queries.versions import parsed
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.sentences.escalations import action_words, deadlock_words, role_words, trigger_words
 from pipelines.routing.sentences.names import station_name
+from pipelines.web.shell.middleware import time_zone_of
 from pipelines.web.tasks.escalation_cards import escalation_card
 from reviews.mail.message import host, message
-from reviews.models import Notice
+from reviews.models import Digest, Notice, Notification, Posted
+from reviews.notifications.kinds import ended, waiting
+from reviews.notifications.notification_queries import NotificationView, visible_notifications, with_related
+from reviews.notifications.table import BY_KEY, KINDS
 
 
 def notice_mail(notice: Notice) -> EmailMultiAlternatives | None:
@@ -114,3 +124,108 @@ def _party(party: Mapping[str, Any]) -> str:
     status = dict(Status.choices).get(party["status"], party["status"])
     agent = [party["agent"]] if party.get("agent") else []
     return " · ".join(map(str, (party["name"], party["station"], status, *agent)))
+
+
+# Daily mail: what its reader has not read yet of what they want together.
+
+
+MOST = 100
+
+
+def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
+    """Return the mail to the address that the person has now. None if there is nothing in it any more."""
+    rows = _unread_notifications(digest)
+    notifications = [NotificationView(row) for row in rows[:MOST]]
+    if not (notifications and digest.user.is_active and digest.user.email):
+        return None
+    count = len(rows)
+    subject = plural("%(n)s notification", "%(n)s notifications", count) % {"n": count}
+    context = {
+        "groups": _by_kind(notifications),
+        "more": count - len(notifications),
+        "subject": subject,
+        "all": absolute("notifications"),
+        "settings": absolute("account-notifications"),
+    }
+    with timezone.override(time_zone_of(digest.user.time_zone)):
+        return message(
+            "digest",
+            context,
+            subject=f"Gateline digest: {subject}",
+            to=digest.user.email,
+            unique=f"{digest.token}@{host()}",
+        )
+
+
+def _unread_notifications(digest: Digest) -> list[Notification]:
+    """Return the unread notifications of a digest. What waits is included once; then its rows say so, whether
+    or not the mail arrives at the first try."""
+    waiting: QuerySet[Notification] = Notification.objects.filter(
+        user=digest.user, state=Posted.State.DIGEST, digest=None, created_at__lt=digest.due_at
+    )
+    waiting.update(digest=digest)
+    return list(
+        with_related(visible_notifications(digest.user).filter(digest=digest, read_at=None)).order_by(
+            "created_at", "pk"
+        )
+    )
+
+
+def _by_kind(
+    notifications: Iterable[NotificationView],
+) -> list[tuple[str, list[tuple[NotificationView, str]]]]:
+    """(label of the kind, its notifications with the address of each), the kinds in the order of the table."""
+    by_kind: dict[str, list[tuple[NotificationView, str]]] = {kind.key: [] for kind in KINDS}
+    for notification in notifications:
+        by_kind[notification.row.kind].append((notification, absolute("notification", notification.row.pk)))
+    return [(kind.label, by_kind[kind.key]) for kind in KINDS if by_kind[kind.key]]
+
+
+# The mail of an invitation, composed at the moment of sending: its link is made then and stored nowhere.
+
+
+def invitation_mail(invitation: Invitation) -> EmailMultiAlternatives:
+    project_name = invitation.project.name or invitation.project.key
+    context = {
+        "invitation": invitation,
+        "project_name": project_name,
+        "link": absolute("join", secret_of(invitation)),
+    }
+    text = f"{invitation.created_by} invited you to {project_name}"
+    # The key changes when it is renewed: that is another mail.
+    unique = f"invitation-{invitation.pk}-{invitation.expires_at.timestamp():.0f}@{host()}"
+    return message("invitation", context, subject=text, to=invitation.email, unique=unique)
+
+
+# The mail of one notification, composed at the moment of sending from what its kind says.
+
+
+FAILURES = frozenset({ended.FAILED.key, waiting.KIND.key})
+"""Kinds whose mail has the cause, where a run failed."""
+
+
+def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
+    """Return the mail to the address that the person has now. None for who has none, has left the project,
+    cannot sign in any more or has read it meanwhile, and for what is no news any more when the quiet hours
+    end."""
+    if (
+        not (row.user.is_active and row.user.email)
+        or not visible_notifications(row.user).filter(pk=row.pk).exists()
+    ):
+        return None
+    if row.read_at is not None or BY_KEY[row.kind].over(row):
+        return None
+    notification = NotificationView(row)
+    context = {
+        "each": notification,
+        "link": absolute("notification", row.pk),
+        "settings": absolute("account-notifications"),
+        "cause": last_cause(Job.objects.filter(task=row.task_id)) if row.kind in FAILURES else None,
+    }
+    return message(
+        "notification",
+        context,
+        subject=notification.wording.text,
+        to=row.user.email,
+        unique=f"{row.token}@{host()}",
+    )

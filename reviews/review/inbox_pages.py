@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import GateVisit, Job, Task, Token
+from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
 from pipelines.web.shell.forms import first_error, posted_metadata
 from pipelines.web.shell.page import (
@@ -28,12 +31,17 @@ from pipelines.web.shell.page import (
 )
 from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks.start import StartField, start_fields
+from pipelines.work import logs
+from pipelines.work.results.text import Masker
+from pipelines.work.transport.local.station_values import masker_of
 from reviews.inbox.item import Act, InboxKind, InboxViewer
 from reviews.inbox.kinds import BY_KEY, OfferedItem, count, needs, offer
 from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
 from reviews.inbox.panels import panels_of
+from reviews.review.detail import LOG_LINES, SHOWN_OUTPUT
 from reviews.review.list_pane import count_running, pane_context
-from reviews.review.task_work import TaskWork
+from reviews.review.reports import ToolReports
+from reviews.review.steps import PathStep, artifacts_of, steps_of
 
 WORKED = (Token, Job)
 """What belongs to whoever operates; the others ask whom they name."""
@@ -249,3 +257,49 @@ def _in_place(request: SignedInRequest) -> bool:
 def _back(request: SignedInRequest) -> str:
     query = request.GET.urlencode()
     return reverse("needs-me") + (f"?{query}" if query else "")
+
+
+# Subject of an inbox item that is no review: what stations of its task did, and what tools found.
+
+
+class TaskWork(ToolReports):
+    """Work of one task, so far."""
+
+    def __init__(self, task: Task, query: QueryDict | None = None) -> None:
+        line = versions.by_id(task.pinned_id)
+        super().__init__(line, steps_of(task, line), artifacts_of(task), query)
+        self.task = task
+
+    @property
+    def _masker(self) -> Masker:
+        return masker_of(self.task)
+
+    @property
+    def last(self) -> PathStep | None:
+        """Step that ran last."""
+        return self.steps[-1] if self.steps else None
+
+    @property
+    def job(self) -> Job | None:
+        return self.last.job if self.last else None
+
+    @property
+    def output(self) -> str:
+        """Output as JSON, cut where a page could not show it."""
+        return self._output[:SHOWN_OUTPUT]
+
+    @property
+    def output_cut(self) -> int:
+        """Characters of it that are not shown."""
+        return max(0, len(self._output) - SHOWN_OUTPUT)
+
+    @cached_property
+    def _output(self) -> str:
+        outcome = (self.job.outcome or {}) if self.job else {}
+        if outcome.get("output") in (None, {}, []):
+            return ""
+        return json.dumps(outcome["output"], ensure_ascii=False, indent=2)
+
+    @cached_property
+    def log(self) -> logs.LogPart | None:
+        return logs.tail(self.job, self.job.attempt, LOG_LINES) if self.job else None

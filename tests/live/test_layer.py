@@ -10,8 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from pipelines.web.live.layer import HINTS, MOST, RESYNC, PostgresLayer
-from pipelines.web.live.wire_format import MessageTooLarge, Parcel
+from pipelines.web.live.layer import HINTS, MOST, RESYNC, MessageTooLarge, Parcel, PostgresLayer
 from tests.waiting import LONG, eventually, let_others_run
 
 pytestmark = pytest.mark.django_db(transaction=True)

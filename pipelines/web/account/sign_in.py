@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.forms import LoginForm
 from allauth.account.views import LoginView
 from allauth.usersessions.models import UserSession
 from django.conf import settings
@@ -108,3 +109,13 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     """The sockets of this browser notice within seconds (pipelines.web.live.hint_repair)."""
     logout(request)
     return redirect("sign-in")
+
+
+# Forms of signing in.
+
+
+class SignInForm(LoginForm):
+    """Sign-in form with the field name that password managers have stored for this page."""
+
+    def add_prefix(self, field_name: str) -> str:
+        return "username" if field_name == "login" else super().add_prefix(field_name)

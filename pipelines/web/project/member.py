@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.errors import Forbidden
 from pipelines.models import Membership, Project, User
-from pipelines.people import accounts, authority, departures
+from pipelines.people import accounts, departures, members
 from pipelines.people import members as members_of
-from pipelines.people.gate_mentions import gate_mentions_of
+from pipelines.people.groups import gate_mentions_of
 from pipelines.queries.addresses import absolute, is_base_url_local
 from pipelines.web.project.roles import role_boxes
 from pipelines.web.shell import errors
@@ -87,7 +87,7 @@ def change_account(request: SignedInRequest, project: Project, member: int) -> H
     """Deactivate the account (`deactivate` in the form), or activate it again (`again`)."""
     membership = _member(project, member)
     has_action = "again" in request.POST or "deactivate" in request.POST
-    if not has_action or not authority.may_manage(request.user, membership.user):
+    if not has_action or not members.may_manage(request.user, membership.user):
         return errors.bad_request(request)
     now = timezone.now()
     if "again" in request.POST:
@@ -112,7 +112,7 @@ def reset_link(request: SignedInRequest, project: Project, member: int) -> HttpR
     if "link" not in request.POST:
         return errors.bad_request(request)
     try:
-        uid, key = authority.create_reset_key(membership.user, by=request.user, now=timezone.now())
+        uid, key = members.create_reset_key(membership.user, by=request.user, now=timezone.now())
     except Forbidden:
         return errors.bad_request(request)
     return _page(request, membership, reset_link=absolute("account_reset_password_from_key", uid, key))
@@ -141,7 +141,7 @@ def _page(request: SignedInRequest, membership: Membership, **more: Any) -> Http
         trail=crumbs(("Members", settings_), str(user)),
         member=membership,
         boxes=role_boxes(membership.roles),
-        manages=authority.may_manage(request.user, user),
+        manages=members.may_manage(request.user, user),
         by_provider=accounts.signs_in_by_provider(user),
         provider_name=settings.OIDC_NAME,
         opens_only_here=is_base_url_local(),

@@ -7,7 +7,7 @@ page says so and keeps the typed text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,15 +19,18 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines import engine
+from pipelines.engine import MovePlan
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.errors import Conflict, Invalid
-from pipelines.models import Job, Task
+from pipelines.models import Job, Status, Task
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.basics import wording
-from pipelines.routing.document.line import Input, Problem
+from pipelines.routing.basics.plural import plural
+from pipelines.routing.document.line import Input, ParsedLine, Problem
+from pipelines.routing.sentences.names import gate_name, place_name
 from pipelines.web.shell.forms import (
     METADATA,
     AnswerForm,
@@ -52,7 +55,6 @@ from pipelines.web.tasks.action_responses import (
     typed_text,
 )
 from pipelines.web.tasks.manual_report_form import read_report, report_fields
-from pipelines.web.tasks.move_words import plan_words
 from pipelines.web.tasks.start import input_values, start_fields
 from pipelines.work.transport.local.instructions import instructions
 
@@ -327,3 +329,47 @@ def _completion_page(
         results=RESULTS,
         before=before[-1] if before else None,
     )
+
+
+# The plan of a move by hand in sentences (law §17).
+
+
+def plan_words(line: ParsedLine, plan: MovePlan) -> list[tuple[str, str]]:
+    """Return what the move does: for each thing an icon and a sentence."""
+    return [*_left_behind(line, plan), *_entered(line, plan), *_cost(plan)]
+
+
+def _left_behind(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
+    if plan.work:
+        yield "x", f"Running work at {place_name(line, plan.work)} is stopped."
+    if plan.closes:
+        gates = _either([gate_name(line, gate) for gate in plan.closes], "and")
+        fallen = plural(" %(n)s vote no longer counts.", " %(n)s votes no longer count.", plan.votes)
+        yield "gate", f"The review at {gates} is closed." + (fallen % {"n": plan.votes} if plan.votes else "")
+
+
+def _entered(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
+    for station, status in plan.places:
+        name = place_name(line, station)
+        if status == Status.QUEUED:
+            yield "status-queued", f"{name} starts."
+        elif status != Status.AWAITING_REVIEW:
+            yield f"status-{status}", f"It then waits at {name}: {Status(status).label}."
+    if plan.end:
+        yield "flag", f"It ends: {place_name(line, plan.end)}."
+    if plan.gates:
+        gates = _either([gate_name(line, gate) for gate in plan.gates], "and")
+        yield "actor-people", f"People are asked at {gates}."
+    if plan.asks:
+        yield "arrow-right", f"From there it goes to {_either([place_name(line, key) for key in plan.asks])}."
+
+
+def _cost(plan: MovePlan) -> Iterator[tuple[str, str]]:
+    if plan.cap is not None:
+        yield "cost", f"It costs up to ${plan.cap:.2f} more; ${plan.spent:.2f} so far."
+    elif plan.spent:
+        yield "cost", f"It cost ${plan.spent:.2f} so far; one more run has no limit."
+
+
+def _either(names: Sequence[str], conjunction: str = "or") -> str:
+    return f" {conjunction} ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)

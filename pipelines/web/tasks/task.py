@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,33 +13,38 @@ from django.views.decorators.http import require_safe
 
 from pipelines.engine.commands import linked_tasks
 from pipelines.engine.commands.supply_preconditions import metadata_inputs
-from pipelines.models import ENDED, HostLink, Job, Project, Status, Task, Token
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.models import ENDED, Decision, HostLink, Job, Project, Purpose, Status, Task, Token
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import usage
+from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.failures import FailureReason, failure_reasons
-from pipelines.queries.observed_facts import LimitRow, facts_so_far, limits_of
+from pipelines.queries.observed_facts import FactRow, LimitRow, facts_so_far, limits_of
 from pipelines.queries.pauses import over_task
+from pipelines.queries.positions import PositionView
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
 from pipelines.queries.task_view import TaskView
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.queries.unresolved_findings import find_unresolved
+from pipelines.queries.usage import Spending
+from pipelines.queries.why import DecisionExplanation, explain_decision
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.guarantees import first_gate_guarantee
-from pipelines.web.lines.overview import RuleSummary, fallback_text, rule_summary
+from pipelines.web.lines.overview import RuleSummary, fallback_text, rule_summary, work_text
 from pipelines.web.shell.etags import HERE, conditional_response
 from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, task_required
 from pipelines.web.tasks.escalation_cards import open_deadlocks, open_escalations, trigger_choices
 from pipelines.web.tasks.start import StartField, start_fields
-from pipelines.web.tasks.station_drawer import drawer_of
-from pipelines.web.tasks.steps import preset_and_allowed, steps_view
+from pipelines.web.tasks.steps import StepsView, preset_and_allowed, steps_view
 from pipelines.web.tasks.tables import page_number
 from pipelines.web.tasks.task_path import endings_of, path_json
 from pipelines.web.tasks.task_tabs import main_job, tab_context
 from pipelines.work import logs
+from pipelines.work.logs import LogPart
 
 LIVE_TABS = ("steps", "log")
 TABS = (*LIVE_TABS, "changes", "outputs", "artifacts", "events")
@@ -305,3 +311,74 @@ def _download_response(pieces: Any, media: str, name: str) -> StreamingHttpRespo
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+# The drawer of one station of a task: its runs, what the last one did, what was observed, and why it went on.
+
+
+LINES = 60
+RUNS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StationRun:
+    job: Job
+    spending: Spending
+
+
+@dataclass(frozen=True, slots=True)
+class StationDrawer:
+    """`told`: the steps of the last run, of an agent; of others `piece`, the end of its log, where it writes one.
+    `run_key` names that run. `more`: how many runs are not listed."""
+
+    key: str
+    name: str
+    does: str
+    runs: Sequence[StationRun]
+    more: int
+    last: Job | None
+    told: StepsView | None
+    piece: LogPart | None
+    facts: Sequence[FactRow]
+    why: DecisionExplanation | None
+    movable: PositionView | None
+    made: PreparationProgress | None = None
+
+    @property
+    def run_key(self) -> str:
+        return f"{self.last.pk}.{self.last.attempt}" if self.last else ""
+
+
+def drawer_of(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
+    """Return the drawer of a station. Steps and log of the run `current_run`, already on the page, are not
+    read: they go on by themselves. Raises Http404: the line has no such station."""
+    station = view.line.stations_by_key.get(key)
+    if station is None:
+        raise Http404
+    jobs = [job for job in view.jobs if job.station == key and job.purpose == Purpose.STATION]
+    last = jobs[-1] if jobs else None
+    anew = last if last and f"{last.pk}.{last.attempt}" != current_run else None
+    steps = steps_view(anew, anew.attempt) if anew else None
+    writes = anew is not None and steps is None and anew.kind not in UNLEASED
+    piece = logs.tail(anew, anew.attempt, LINES) if anew and writes else None
+    decided = (
+        Decision.objects.filter(job_id=last.pk).order_by("-at", "-pk").select_related("pinned")
+        if last
+        else None
+    )
+    decision = decided.first() if decided is not None else None
+    places = [position for position in view.positions if position.token.station == key and position.movable]
+    return StationDrawer(
+        key,
+        station.name,
+        work_text(station),
+        [StationRun(job, usage.reported_spending(job.outcome)) for job in reversed(jobs[-RUNS:])],
+        max(0, len(jobs) - RUNS),
+        last,
+        steps,
+        piece,
+        facts_so_far(view.line, [last] if last else []),
+        explain_decision(decision, view.visits) if decision else None,
+        places[0] if places else None,
+        view.preparing.get(last.pk) if last else None,
+    )

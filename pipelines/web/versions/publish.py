@@ -28,7 +28,7 @@ from pipelines.web.lines.change_groups import author_names, legend
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import PublishForm
 from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
-from pipelines.web.versions import backtest, impact, publish_requests
+from pipelines.web.versions import backtest, impact, publish_parts
 from pipelines.web.versions.impact import mapping_of
 from pipelines.web.versions.publish_parts import render_part
 
@@ -233,7 +233,7 @@ def _page(
         newest=NEWEST,
         task_url=reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
         rail=True,
-        **publish_requests.request_context(stored, request.user),
+        **publish_parts.request_context(stored, request.user),
     )
 
 

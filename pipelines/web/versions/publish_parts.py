@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -14,14 +15,16 @@ from django.urls import reverse
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import four_eyes, line_migration, publish_review, publishing, version_comparison
-from pipelines.models import Line
+from pipelines.models import Line, PublishRequest, User
+from pipelines.queries.four_eyes import is_waiting, last_request, repositories_of
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.basics.problems import Problem
+from pipelines.routing.document import line as routing
 from pipelines.web.lines.change_groups import author_names, change_totals, group_changes
 from pipelines.web.lines.findings import FindingView, finding_views
 from pipelines.web.shell.page import Permissions
-from pipelines.web.versions import impact, publish_requests
+from pipelines.web.versions import impact
 from pipelines.web.versions.difference import difference_context as difference_context
 from pipelines.web.versions.publish_guarantees import guarantee_rows as guarantees_of
 
@@ -99,7 +102,7 @@ def _findings_context(request: HttpRequest, line: Line) -> dict[str, Any]:
         "digest": publish_review.findings_digest(examination),
         "forbidden": [] if allowed else executes,
         "same": not examination.errors and examination.line is not None and is_live,
-        **publish_requests.request_context(line, request.user, examination.line),
+        **request_context(line, request.user, examination.line),
     }
 
 
@@ -177,3 +180,24 @@ PARTS: dict[str, Callable[[HttpRequest, Line], dict[str, Any]]] = {
     "difference": _difference_context,
     "impact": _impact_context,
 }
+
+
+# Facts of the Publish page about publishing by four eyes.
+
+
+def request_context(
+    line: Line, user: User | AnonymousUser, document: routing.ParsedLine | None = None
+) -> dict[str, Any]:
+    """Return who asks for publishing the draft, why this person does not, and what was sent back last. `document`: the
+    draft, where it is one; then also the repositories that ask for it."""
+    last = last_request(line)
+    request = last if last and is_waiting(last, line) else None
+    refused = last if last and last.state == PublishRequest.State.SENT_BACK else None
+    repositories = repositories_of(line.project, document) if document else []
+    return {
+        "publish_request": request,
+        "publish_refused": refused,
+        "protected_by": repositories,
+        "asks_first": bool(repositories and four_eyes.publish_obstacle(line, request, user)),
+        "hindrance": four_eyes.publish_obstacle(line, request, user) if request else "",
+    }
