@@ -36,7 +36,7 @@ from pipelines.web.live.hint_repair import healer
 from pipelines.web.shell.errors import too_many
 from pipelines.web.shell.outage_errors import AWAY
 from pipelines.web.shell.page import is_local_request
-from pipelines.web.shell.rate_limits import PROBES, wrong_tokens
+from pipelines.web.shell.rate_limits import wrong_tokens
 from pipelines.web.statements import INSTALLATION_METRICS
 from pipelines.work.program.main import checkout_version
 from reviews.models.statements import UNDELIVERED
@@ -48,12 +48,6 @@ MOST_LABEL_SETS: Final = 50
 LONGEST_LABELS: Final = 100
 DURATION_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
-AREAS: Final = (
-    ("/api/v1/runner/", "runner"),
-    ("/api/runner/", "runner"),
-    ("/api/", "api"),
-    ("/static/", "static"),
-)
 REFUSED_READER: Final = "Send GATELINE_METRICS_TOKEN as “Authorization: Bearer …”.\n"
 
 Row = tuple[str, Sequence[str], float]
@@ -198,13 +192,6 @@ def _largest_label_sets(rows: Iterable[Row]) -> set[str]:
 
 def _shown(labels: str) -> str:
     return escape_hidden(labels)[:LONGEST_LABELS] if settings.METRICS_TOKEN else ""
-
-
-def area_of(path: str) -> str:
-    """Return the part of the product that a path without the prefix of BASE_URL belongs to."""
-    if path in PROBES:
-        return "probe"
-    return next((area for begin, area in AREAS if path.startswith(begin)), "page")
 
 
 @require_safe

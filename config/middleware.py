@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import re
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from django.core.handlers.asgi import ASGIRequest
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -14,10 +17,12 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware, re_accepts_gzip
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
+from structlog.contextvars import bind_contextvars
 
 from config import metrics
 from pipelines.web.shell import errors
 from pipelines.web.shell.outage_errors import is_database_unavailable, is_disk_full
+from pipelines.web.shell.rate_limits import PROBES
 
 View = Callable[[HttpRequest], HttpResponseBase]
 
@@ -94,14 +99,14 @@ class ObservedRequestMiddleware(MiddlewareMixin):
     """Gives a request its id, and counts its answer with the time until it began (docs/metrics.md)."""
 
     def process_request(self, request: HttpRequest) -> None:
-        request.id = errors.begin_request_id(request.headers.get(errors.REQUEST_ID_HEADER, ""))  # type: ignore[attr-defined]
+        request.id = begin_request_id(request.headers.get(REQUEST_ID_HEADER, ""))  # type: ignore[attr-defined]
         request.began = time.perf_counter()  # type: ignore[attr-defined]
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        area = metrics.area_of(request.path_info)
+        area = area_of(request.path_info)
         metrics.REQUESTS.labels(area, response.status_code).inc()
         metrics.DURATION.labels(area).observe(time.perf_counter() - request.began)  # type: ignore[attr-defined]
-        response.headers[errors.REQUEST_ID_HEADER] = request.id  # type: ignore[attr-defined]
+        response.headers[REQUEST_ID_HEADER] = request.id  # type: ignore[attr-defined]
         return response
 
 
@@ -169,3 +174,32 @@ def _gzipped(path: str, modified: str) -> bytes:
     """The file, compressed once for each process and each change of it."""
     # Without the time of day in it the same file makes the same bytes in each process
     return gzip.compress(Path(path).read_bytes(), mtime=0)
+
+
+AREAS: Final = (
+    ("/api/v1/runner/", "runner"),
+    ("/api/runner/", "runner"),
+    ("/api/", "api"),
+    ("/static/", "static"),
+)
+
+
+def area_of(path: str) -> str:
+    """Return the part of the product that a path without the prefix of BASE_URL belongs to."""
+    if path in PROBES:
+        return "probe"
+    return next((area for begin, area in AREAS if path.startswith(begin)), "page")
+
+
+REQUEST_ID_HEADER: Final = "X-Request-ID"
+VALID_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def begin_request_id(sent: str) -> str:
+    """Return the id of a request: in its answer, in every line that is logged while it is served, and in what it says
+    went wrong. `sent`: what a caller or a proxy sent as its own; what could not stand in a log as it is gets a new one
+    instead."""
+    request_id = sent if VALID_REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+    # Never unbound: Django logs what was refused after the last middleware, and the next request binds its own.
+    bind_contextvars(request_id=request_id)
+    return request_id

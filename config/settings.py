@@ -192,7 +192,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     # After the sign-in is known: who has one is not counted
-    "pipelines.web.shell.rate_limits.AnonymousLimit",
+    "pipelines.web.shell.middleware.AnonymousLimit",
     "pipelines.web.shell.middleware.SessionActivity",
     "pipelines.web.shell.middleware.AdminGuard",
     "pipelines.web.shell.middleware.ReaderTimeZone",

@@ -18,18 +18,18 @@ from pipelines.engine.commands.vote_request import CHOOSES, VoteRequest
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store
-from pipelines.engine.core.due_times import CLOCKS
+from pipelines.engine.core.due_times import CLOCKS, GATE_DUE
 from pipelines.engine.core.expected_times import LATE
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import WAIT, outcome_of_wait
 from pipelines.engine.core.values import ENGINE, Report
 from pipelines.engine.moves import effects, escalations, evaluations
 from pipelines.engine.moves.absences import deciders, stand_ins
-from pipelines.engine.moves.completion import GATE_DUE, SOON, finish_job
+from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.entitlement import people_of
 from pipelines.engine.moves.escalations import ACTIONS
 from pipelines.engine.moves.evaluations import UNTAKEN
-from pipelines.engine.moves.gates import due_time_after, policy_at
+from pipelines.engine.moves.gates import SOON, due_time_after, policy_at
 from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
 from pipelines.engine.statements import TAKE_DUE_TIME
 from pipelines.models import Due, Escalation, Event, GateVisit, Job, Task, User, Word

@@ -14,8 +14,7 @@ from pipelines.routing.decide.decisions import Move
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.conditions import condition_leaves, describe
-from pipelines.routing.sentences.consequences import consequence_text
-from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.routing.sentences.names import consequence_text, gate_name, station_name, target_name
 from pipelines.routing.simulate import choices
 from pipelines.routing.simulate.choices import SimulationChoice
 from pipelines.routing.simulate.outcome_form import path_parts

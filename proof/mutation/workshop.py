@@ -65,7 +65,7 @@ markers = ["soak: minutes"]
 pythonpath = ["."]
 """
 
-ONE_SMALL_MODULE = "pipelines.routing.basics.errors.*"
+ONE_SMALL_MODULE = "pipelines.routing.basics.bounds.*"
 """Tried first, for its by-products: mutmut writes all mutants, and which tests reach which function."""
 
 

@@ -19,8 +19,7 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.kinds.deliver import MERGE
 from pipelines.routing.document.line import Gate, ParsedLine
-from pipelines.routing.sentences.consequences import consequence_text
-from pipelines.routing.sentences.names import end_name, station_names
+from pipelines.routing.sentences.names import consequence_text, end_name, station_names
 
 VERBS = {
     Word.APPROVE: "Approve",

@@ -15,7 +15,7 @@ from pipelines.models import Line, Word
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER, DateRange
 from pipelines.queries.line_filter import choices, find_option, line_condition
-from pipelines.web.shell.scope import PageScope, date_range_of, scope_of
+from pipelines.web.shell.page import PageScope, date_range_of, scope_of
 from reviews.decision.review_access import Place, ReviewFilter
 from reviews.inbox.kinds import BY_KEY
 

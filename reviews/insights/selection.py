@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.dates import DateRange
-from pipelines.web.shell.scope import date_range_of
+from pipelines.web.shell.page import date_range_of
 
 Figures = TypeVar("Figures")
 PRESETS = {7: "7 days", 30: "30 days", 90: "90 days", 365: "12 months"}

@@ -26,10 +26,10 @@ from pipelines.web.shell.page import (
     SignedInRequest,
     crumbs,
     is_fragment_request,
+    scope_of,
     show,
     sign_in_required,
 )
-from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks.start import StartField, start_fields
 from pipelines.work import logs
 from pipelines.work.results.text import Masker

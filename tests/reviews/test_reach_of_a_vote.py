@@ -17,7 +17,7 @@ from tests.tracing import Trace, traced
 
 pytestmark = pytest.mark.django_db
 STATEMENTS = 22
-FILES = 92
+FILES = 70
 FUNCTIONS = 360
 
 

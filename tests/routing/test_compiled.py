@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
+from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, NotAnswered
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, forced_route
 from pipelines.routing.document.algebra import ConditionView

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonpath_rfc9535 import JSONPathEnvironment
 
-from pipelines.routing.basics.bounds import MAX_STEPS, EvaluationBudget
-from pipelines.routing.basics.errors import EvaluationFailed
+from pipelines.routing.basics.bounds import MAX_STEPS, EvaluationBudget, EvaluationFailed
 from pipelines.routing.document.paths import PathError, compile_path
 
 DATA = {

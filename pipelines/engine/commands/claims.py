@@ -10,11 +10,10 @@ from uuid import UUID, uuid4
 
 from pipelines.engine.commands.report import report
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.event_data import job_ref, token_state
 from pipelines.engine.core.expected_times import unwatch, watch
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.engine.core.values import ENGINE, Actor, Report
+from pipelines.engine.core.values import ENGINE, Actor, Report, job_ref, token_state
 from pipelines.engine.moves.job_creation import takes
 from pipelines.engine.moves.pausing import add_hold
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK

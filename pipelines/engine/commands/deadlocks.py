@@ -14,10 +14,9 @@ from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
-from pipelines.engine.core.event_data import job_ref
 from pipelines.engine.core.expected_times import is_late
 from pipelines.engine.core.transaction import run
-from pipelines.engine.core.values import ENGINE
+from pipelines.engine.core.values import ENGINE, job_ref
 from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.deadlock_records import new_record, open_record, party_of
@@ -27,7 +26,7 @@ from pipelines.errors import Conflict
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR, TIMEOUT
-from pipelines.routing.decide.holds import flatten_holds, nest_holds, pause_hold
+from pipelines.routing.decide.effects import flatten_holds, nest_holds, pause_hold
 from pipelines.routing.document.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")

@@ -19,7 +19,7 @@ from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task,
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import observers
 from pipelines.routing.decide.deadlocks import find_cycle
-from pipelines.routing.decide.holds import LOST, dependency_hold, flatten_holds, is_dependency, nest_holds
+from pipelines.routing.decide.effects import LOST, dependency_hold, flatten_holds, is_dependency, nest_holds
 
 MOST = 50
 

@@ -19,7 +19,7 @@ from pipelines.engine.moves import escalations
 from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import ENDED, Event, Job, Purpose, Task
 from pipelines.queries import versions
-from pipelines.routing.decide.steps.budgets import RETRY_LIMIT
+from pipelines.routing.decide.steps.targets import RETRY_LIMIT
 from pipelines.routing.document.ends import FEEDBACK
 
 REQUESTED = ("title", "requester_id", "requested_by", "requesters", "priority", "labels", "inputs")

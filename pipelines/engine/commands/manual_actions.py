@@ -12,10 +12,9 @@ from pipelines.engine.commands.report import report
 from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store
-from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import MANUAL
-from pipelines.engine.core.values import Actor, Report, ReportResult
+from pipelines.engine.core.values import Actor, Report, ReportResult, job_ref, merge_counts, token_state
 from pipelines.engine.moves import effects, evaluations
 from pipelines.engine.moves.completion import Ending, end, finish_job
 from pipelines.engine.moves.job_creation import open_job
@@ -26,7 +25,7 @@ from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token,
 from pipelines.ports import observers
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
-from pipelines.routing.decide.holds import flatten_holds, is_dependency, is_pause
+from pipelines.routing.decide.effects import flatten_holds, is_dependency, is_pause
 from pipelines.routing.decide.transitions import CANCELLED, TokenPlace, rerun_transition
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS, wait_for_checks

@@ -12,8 +12,7 @@ from typing import Any
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.due_times import ESCALATION_DUE, TASK_DUE, covering, is_paused
-from pipelines.engine.core.loading import PauseSpan
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import PauseSpan, run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.pausing import add_hold, hold, let_go
@@ -41,7 +40,7 @@ from pipelines.models import (
 )
 from pipelines.models.plumbing.compiled_queries import execute, fetch
 from pipelines.ports import audit, observers
-from pipelines.routing.decide.holds import PAUSED, Wait
+from pipelines.routing.decide.effects import PAUSED, Hold
 
 PAUSE, RESUME_PAUSED = "pause", "unpause"
 """Kinds of due times: at once, for each task of the scope; their key has the id of the pause, who did it, and of
@@ -192,7 +191,7 @@ def resume_task(batch: Batch, due: Due) -> None:
     task, pause_id, actor = batch.tasks[due.task_id], _pause_id(due), _actor(due)
     _overtake(batch, task)
 
-    def over(wait: Wait) -> bool:
+    def over(wait: Hold) -> bool:
         return wait.get(PAUSED) == pause_id
 
     for token in batch.living(task):

@@ -15,9 +15,8 @@ from pipelines.engine.commands import fence
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, judgement, situation
-from pipelines.engine.core.event_data import job_ref
 from pipelines.engine.core.transaction import run
-from pipelines.engine.core.values import Report, ReportResult
+from pipelines.engine.core.values import Report, ReportResult, job_ref
 from pipelines.engine.moves import effects, evaluations, pass_through
 from pipelines.engine.moves.completion import finish_job
 from pipelines.errors import Invalid

@@ -11,9 +11,8 @@ from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.due_times import TASK_DUE
-from pipelines.engine.core.event_data import job_ref, token_state
 from pipelines.engine.core.transaction import run
-from pipelines.engine.core.values import Actor
+from pipelines.engine.core.values import Actor, job_ref, token_state
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import NEXT_NUMBER
 from pipelines.errors import Conflict, InputError, Invalid

@@ -18,13 +18,11 @@ from pipelines.engine.commands.vote_request import (
 from pipelines.engine.core import sampling, sampling_fallback
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_task_facts, decide_and_store
-from pipelines.engine.core.event_data import merge_counts
 from pipelines.engine.core.transaction import run
-from pipelines.engine.core.values import VoteResult
+from pipelines.engine.core.values import VoteResult, merge_counts
 from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.absences import Seat
 from pipelines.engine.moves.chat_votes import Chat
-from pipelines.engine.moves.completion import close_visit, drop_times
 from pipelines.engine.moves.entitlement import (
     decides_alone,
     person_from_rows,
@@ -35,6 +33,8 @@ from pipelines.engine.moves.entitlement import (
 )
 from pipelines.engine.moves.gates import (
     asked_with,
+    close_visit,
+    drop_times,
     find_visit,
     policy_at,
     store_visit_decision,
@@ -194,10 +194,11 @@ def decide_visit(
     drop_times(batch, task, visit)
     escalations.close_for_visit(batch, task, visit, request.actor)
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
-    if request.user and request.word == Word.APPROVE:
-        sampling.forget_request(gate, task)
-    elif request.user and sampling.was_drawn(gate, task):
-        sampling_fallback.fall_back(task, [gate], sampling_fallback.REFUSED, batch.now)
+    if gate.sample is not None and request.user:
+        if request.word == Word.APPROVE:
+            sampling.forget_request(gate, task)
+        elif sampling.was_drawn(gate, task):
+            sampling_fallback.fall_back(task, [gate], sampling_fallback.REFUSED, batch.now)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
     variables = (
         _store_filled_variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}

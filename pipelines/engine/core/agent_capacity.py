@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Count
 
-from pipelines.engine.core.loading import LockedTasks
+from pipelines.engine.core.transaction import LockedTasks
 from pipelines.engine.statements import WAKE_WAITING
 from pipelines.models import Agent, Deadlock, Job, Status, Task
 from pipelines.models.plumbing.compiled_queries import execute

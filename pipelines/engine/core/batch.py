@@ -12,14 +12,13 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
-from django.db import transaction
+from django.db.transaction import on_commit
 
-from pipelines.engine.core import due_times, loading
+from pipelines.engine.core import due_times, transaction
 from pipelines.engine.core.agent_capacity import Agents
-from pipelines.engine.core.event_data import token_state
 from pipelines.engine.core.lease_transfers import LeaseTransfer, transfer_statement
-from pipelines.engine.core.loading import Loaded, PauseSpan
-from pipelines.engine.core.values import Actor
+from pipelines.engine.core.transaction import Loaded, PauseSpan
+from pipelines.engine.core.values import Actor, token_state
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send
@@ -118,18 +117,18 @@ class Batch:
 
     @classmethod
     def of_tasks(cls, *ids: int) -> Batch:
-        return cls(loading.of_tasks(ids))
+        return cls(transaction.of_tasks(ids))
 
     @classmethod
     def of_task_with(cls, pk: int, *besides: BoundQuery[Any]) -> tuple[Batch, list[list[Any]]]:
         """Return the batch of a task and the answers to further questions, in the same round trip and after
         the lock."""
-        loaded = loading.of_tasks([pk], besides)
+        loaded = transaction.of_tasks([pk], besides)
         return cls(loaded), loaded.besides
 
     @classmethod
     def of_jobs(cls, ids: Iterable[int]) -> Batch:
-        return cls(loading.of_jobs(list(ids)))
+        return cls(transaction.of_jobs(list(ids)))
 
     def _know_token(self, token: Token) -> None:
         self.tokens[token.id] = token
@@ -160,7 +159,7 @@ class Batch:
     @cached_property
     def awaited(self) -> frozenset[int]:
         """Tasks whose end somebody may wait for. Who begins to wait locks them first."""
-        return loading.awaited(self.tasks)
+        return transaction.awaited(self.tasks)
 
     # What happens
 
@@ -173,7 +172,7 @@ class Batch:
         # From the sequence before the row is written: events and leases of the move name the job by it
         for job_id in self._job_ids:
             return job_id
-        self._job_ids = loading.more_job_ids(loading.MORE * len(self.tasks))
+        self._job_ids = transaction.more_job_ids(transaction.MORE * len(self.tasks))
         return next(self._job_ids)
 
     def add_job(self, job: Job) -> None:
@@ -371,7 +370,7 @@ class Batch:
         if self._events:
             # A push that fails must not look like a move that failed: it is only a hint.
             hints = self._hints()
-            transaction.on_commit(lambda: observers.publish_hints(hints), robust=True)
+            on_commit(lambda: observers.publish_hints(hints), robust=True)
 
     def _update_statements(self) -> Iterator[Statement]:
         """Yield one update statement for each table with changed rows, and those that grant or hand on leases."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from pipelines.engine.core.loading import LockedTasks, PauseSpan
+from pipelines.engine.core.transaction import LockedTasks, PauseSpan
 from pipelines.engine.statements import PAUSE_DEADLINES
 from pipelines.models import ENDED, Due, GateVisit, Job
 from pipelines.models.plumbing.compiled_queries import execute

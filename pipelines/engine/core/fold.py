@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pipelines.engine.core.event_data import TOKEN_FIELDS
+from pipelines.engine.core.values import TOKEN_FIELDS
 from pipelines.models import Event, Task, Token
 from pipelines.routing.decide.effects import ENDS, add_counts, task_status
 from pipelines.routing.decide.transitions import COUNTERS

@@ -83,8 +83,7 @@ def remember_drawn(task: Task, draws: Mapping[str, str]) -> None:
 
 def forget_request(gate: Gate, task: Task) -> None:
     """Let what asks the same draw anew, now that somebody approved it."""
-    if gate.sample is not None:
-        SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).delete()
+    SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).delete()
 
 
 def was_drawn(gate: Gate | None, task: Task) -> bool:

@@ -13,7 +13,6 @@ from pipelines.engine.core.due_times import WAIT
 from pipelines.models import Due, Job, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.durations import parse_seconds
-from pipelines.routing.document.kinds import is_done_by_people, is_unattended
 from pipelines.routing.document.line import Station
 from pipelines.routing.document.templates import TemplateError, render
 
@@ -25,11 +24,6 @@ LONGEST = 100 * 365 * 86400.0
 
 class NotATime(ValueError):
     """Error: `until` does not give a time. The message says why and becomes the outcome's summary."""
-
-
-def kind_of(station: Station) -> str:
-    """The kind of the station's jobs: work of a person is `manual`, whatever kind the line names."""
-    return MANUAL if is_done_by_people(station) else WAIT if is_unattended(station) else station.kind
 
 
 def start_unassigned(batch: Batch, task: Task, job: Job) -> None:

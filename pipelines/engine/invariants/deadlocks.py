@@ -14,7 +14,7 @@ from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, T
 from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.routing.decide.deadlocks import TIMEOUT
-from pipelines.routing.decide.holds import flatten_holds, is_dependency
+from pipelines.routing.decide.effects import flatten_holds, is_dependency
 
 EVENT_KINDS = ("deadlock.found", "deadlock.resolved")
 

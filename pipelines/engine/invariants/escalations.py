@@ -22,7 +22,7 @@ from pipelines.models import (
 )
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.decide.holds import BLOCK, flatten_holds
+from pipelines.routing.decide.effects import BLOCK, flatten_holds
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 
 Ids = Sequence[int] | None

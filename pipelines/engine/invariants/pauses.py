@@ -8,7 +8,7 @@ from pipelines.engine.commands.pauses import RESUME_PAUSED
 from pipelines.engine.invariants.record_reading import task_records
 from pipelines.models import Pause, Status
 from pipelines.ports.observers import Violation
-from pipelines.routing.decide.holds import PAUSED, flatten_holds
+from pipelines.routing.decide.effects import PAUSED, flatten_holds
 
 
 def pauses_let_go(task_ids: Sequence[int] | None) -> Iterable[Violation]:

@@ -13,9 +13,8 @@ from typing import Any
 
 import structlog
 
-from pipelines.engine.core.event_data import merge_counts, token_state
 from pipelines.engine.core.transaction import run
-from pipelines.engine.core.values import Actor
+from pipelines.engine.core.values import Actor, merge_counts, token_state
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import (
     WHY,

@@ -9,11 +9,14 @@ from typing import Any
 from pipelines.engine.core.decision_context import DecisionContext, counts, decide_and_store
 from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
 from pipelines.engine.core.unassigned import UNLEASED, kind_of, start_unassigned, undo_start
+from pipelines.engine.core.unassigned import UNLEASED, begin, unbegin
+from pipelines.engine.core.values import job_ref, merge_counts, token_state
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import WHY, MigrationBatch
 from pipelines.engine.moves import effects
-from pipelines.engine.moves.completion import close_visit, finish_job
-from pipelines.engine.moves.job_creation import open_job
+from pipelines.engine.moves.completion import finish_job
+from pipelines.engine.moves.gates import close_visit
+from pipelines.engine.moves.job_creation import kind_of, open_job
 from pipelines.models import Job, LineVersion, Purpose, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.queries import versions

@@ -12,9 +12,8 @@ from functools import partial
 from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store
-from pipelines.engine.core.event_data import merge_counts, token_state
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.engine.core.values import Actor
+from pipelines.engine.core.values import Actor, merge_counts, token_state
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migrate import in_batches
 from pipelines.engine.migration.migration_batch import MigrateResult, MigrationBatch, open_migration_batch

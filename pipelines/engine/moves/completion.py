@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.due_times import GATE_DUE
-from pipelines.engine.core.event_data import token_state
-from pipelines.engine.core.values import Actor
+from pipelines.engine.core.values import Actor, token_state
 from pipelines.engine.moves import escalations
 from pipelines.engine.moves import releases as waiting
-from pipelines.models import ENDED, Decision, GateVisit, Job, Status, Task, Token
+from pipelines.engine.moves.gates import close_visit
+from pipelines.models import ENDED, Decision, Job, Status, Task, Token
 from pipelines.ports import observers, queue
 from pipelines.ports.queue_tasks import FOLLOW_UP
 from pipelines.ports.terms import QUICK
@@ -20,9 +19,6 @@ from pipelines.routing.decide.effects import task_status
 from pipelines.routing.decide.transitions import TokenEnd
 
 Who = Actor | str
-
-SOON = ":soon"
-"""Ends the key of the due time at which people are reminded before a gate is due."""
 
 
 @dataclass(frozen=True)
@@ -69,26 +65,6 @@ def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None
     if job.lease_key:
         batch.drop_lease(job)
     batch.agents.free_place(batch.tasks[job.task_id], job)
-
-
-def drop_times(batch: Batch, task: Task, visit: GateVisit) -> None:
-    """Drop the due times of a visit that is over."""
-    for key in (str(visit.pk), f"{visit.pk}{SOON}"):
-        batch.drop_due(GATE_DUE, task, key)
-
-
-def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str) -> None:
-    """Close a gate visit without a decision."""
-    visit.state, visit.decided_at = GateVisit.State.CLOSED, batch.now
-    # One that was opened in this transaction is written at its end.
-    if not visit._state.adding:
-        visit.save(update_fields=["state", "decided_at"])
-    drop_times(batch, task, visit)
-    escalations.close_for_visit(batch, task, visit, actor)
-    batch.event(
-        task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)
-    )
-    batch.emit(observers.GateClosed(visit.pk, task.pk, why, batch.now))
 
 
 def _end(batch: Batch, token: Token, ended: TokenEnd) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
-from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
 from pipelines.engine.core.handoffs import added_by_hand, name_of, worker_of
-from pipelines.engine.core.values import Actor
+from pipelines.engine.core.values import Actor, job_ref, merge_counts, token_state
 from pipelines.engine.moves import escalations, evaluations, gates, joins
 from pipelines.engine.moves.completion import Ending, end
 from pipelines.engine.moves.job_creation import open_job

@@ -20,7 +20,7 @@ from pipelines.errors import Conflict
 from pipelines.models import Agent, Escalation, GateVisit, Incident, Status, Task, Token, User
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.decide.holds import pause_hold, review_roles
+from pipelines.routing.decide.effects import pause_hold, review_roles
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.decide.transitions import CONTRADICTION
 from pipelines.routing.document.escalations import REVIEW

@@ -13,8 +13,7 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_task_facts
-from pipelines.engine.core.event_data import job_ref, token_state
-from pipelines.engine.core.values import Actor
+from pipelines.engine.core.values import Actor, job_ref, token_state
 from pipelines.engine.moves.job_creation import open_question
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Decision, Job, Purpose, Status, Task, Token

@@ -13,10 +13,12 @@ from uuid import UUID
 from django.db.models import BigIntegerField, QuerySet, Subquery, UUIDField
 
 from pipelines.engine.core import payload, sampling
+from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
+from pipelines.engine.core.due_times import GATE_DUE
+from pipelines.engine.core.values import Actor
 from pipelines.engine.core.working_time import WorkingTime
-from pipelines.engine.moves import producers
-from pipelines.engine.moves.completion import GATE_DUE, SOON
+from pipelines.engine.moves import escalations, producers
 from pipelines.engine.moves.entitlement import has_several_members
 from pipelines.engine.moves.waiting import stay
 from pipelines.engine.statements import DECIDE, LOG_DIGEST
@@ -30,6 +32,9 @@ from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, with_
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import Stay, gate_question
 from pipelines.routing.document.line import Approval, DuePolicy, ParsedLine
+
+SOON = ":soon"
+"""Ends the key of the due time at which people are reminded before a gate is due."""
 
 
 def policy_at(visit: GateVisit, line: ParsedLine) -> Approval:
@@ -263,3 +268,23 @@ def store_visit_decision(visit: GateVisit, decided: Mapping[str, Any], token_ver
         for name, value in decided.items():
             setattr(visit, name, value)
     return bool(updated)
+
+
+def drop_times(batch: Batch, task: Task, visit: GateVisit) -> None:
+    """Drop the due times of a visit that is over."""
+    for key in (str(visit.pk), f"{visit.pk}{SOON}"):
+        batch.drop_due(GATE_DUE, task, key)
+
+
+def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Actor | str, why: str) -> None:
+    """Close a gate visit without a decision."""
+    visit.state, visit.decided_at = GateVisit.State.CLOSED, batch.now
+    # One that was opened in this transaction is written at its end.
+    if not visit._state.adding:
+        visit.save(update_fields=["state", "decided_at"])
+    drop_times(batch, task, visit)
+    escalations.close_for_visit(batch, task, visit, actor)
+    batch.event(
+        task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)
+    )
+    batch.emit(observers.GateClosed(visit.pk, task.pk, why, batch.now))

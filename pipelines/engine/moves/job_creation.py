@@ -11,14 +11,16 @@ from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
 from pipelines.engine.core.lease_transfers import LeaseTransfer
 from pipelines.engine.core.unassigned import UNLEASED, kind_of, start_unassigned
+from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT, begin
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, queued_work, versions
-from pipelines.routing.decide.holds import BLOCK, Wait, dependency_hold, nest_holds, pause_hold
-from pipelines.routing.document.kinds import IMAGES
+from pipelines.routing.decide.effects import BLOCK, Hold, dependency_hold, nest_holds, pause_hold
+from pipelines.routing.document.kinds import IMAGES, is_done_by_people, is_unattended
+from pipelines.routing.document.line import Station
 
 
 def open_job(
@@ -71,7 +73,7 @@ def open_job(
     return job
 
 
-def _holds(batch: Batch, task: Task, station: str) -> Wait:
+def _holds(batch: Batch, task: Task, station: str) -> Hold:
     """The `wait` for work that would start now: dependencies that are not completed, and open escalations whose action
     `block` is in force, and pauses; empty if nothing holds it."""
     others = batch.unmet.get(task.pk)
@@ -79,7 +81,7 @@ def _holds(batch: Batch, task: Task, station: str) -> Wait:
     return nest_holds([*([dependency_hold(others)] if others else []), *_blocks(task), *pauses])
 
 
-def _blocks(task: Task) -> list[Wait]:
+def _blocks(task: Task) -> list[Hold]:
     """No query if no escalation is open."""
     if not task.escalations:
         return []
@@ -148,3 +150,8 @@ def takes(claim: Claim, task: Task, job: Job) -> bool:
     # Last, since it looks up the repository of the task
     line = versions.by_id(job.pinned_id)
     return not environments.required_offers(task.project_id, line, line.station(job.station), task.inputs)
+
+
+def kind_of(station: Station) -> str:
+    """The kind of the station's jobs: work of a person is `manual`, whatever kind the line names."""
+    return MANUAL if is_done_by_people(station) else WAIT if is_unattended(station) else station.kind

@@ -9,8 +9,7 @@ from functools import cached_property
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, parallel_stations
-from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
-from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.core.values import ENGINE, Actor, job_ref, merge_counts, token_state
 from pipelines.engine.moves import deadlock_records, escalations
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import CONTEXT_WRITES, TOKENS_OF_TASK

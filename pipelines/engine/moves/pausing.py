@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.event_data import job_ref
 from pipelines.engine.core.expected_times import unwatch, watch
 from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_start
-from pipelines.engine.core.values import Actor
+from pipelines.engine.core.values import Actor, job_ref
 from pipelines.models import Job, Status, Task, Token
-from pipelines.routing.decide.holds import Wait, flatten_holds, nest_holds
+from pipelines.routing.decide.effects import Hold, flatten_holds, nest_holds
 
 WORKING = (Status.QUEUED, Status.RUNNING)
 
@@ -27,7 +26,7 @@ def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, *
     return True
 
 
-def add_hold(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: Wait) -> None:
+def add_hold(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: Hold) -> None:
     """Add a hold to a position that may already be held: it continues when both are released."""
     job = batch.open_job_of(token)
     if job is None:
@@ -39,7 +38,7 @@ def add_hold(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: W
         _tell(batch, task, token, job, "token.waits", actor, "pause")
 
 
-def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: Wait) -> None:
+def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: Hold) -> None:
     """Hold the token and its job; `wait` shows what releases it."""
     if job.state == Job.State.RUNNING:
         if job.kind in UNLEASED:
@@ -58,7 +57,7 @@ def let_go(
     task: Task,
     token: Token,
     actor: Actor | str,
-    over: Callable[[Wait], bool],
+    over: Callable[[Hold], bool],
     *,
     feedback: str = "",
     trigger: str = "resume",
@@ -88,7 +87,7 @@ def let_go(
     _tell(batch, task, token, job, "token.released", actor, trigger)
 
 
-def paused_by_test(pk: object) -> Callable[[Wait], bool]:
+def paused_by_test(pk: object) -> Callable[[Hold], bool]:
     return lambda wait: wait.get("paused_by") == str(pk)
 
 

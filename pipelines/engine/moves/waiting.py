@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext
-from pipelines.engine.core.event_data import token_state
+from pipelines.engine.core.values import token_state
 from pipelines.models import Status
 from pipelines.ports import observers
 from pipelines.routing.decide.effects import without_empty

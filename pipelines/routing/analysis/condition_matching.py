@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
+from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, NotAnswered
 from pipelines.routing.decide.decide import first_route
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute

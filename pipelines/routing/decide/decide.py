@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.decisions import Decision, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.decisions import Decision, Finish, Move, Stuck, Trace, Wait
 from pipelines.routing.decide.outcome_judgement import undecisive_facts
 from pipelines.routing.decide.situation import Situation, check_situation
 from pipelines.routing.decide.steps import gates
@@ -24,7 +24,6 @@ from pipelines.routing.decide.steps.routing_context import (
 from pipelines.routing.decide.steps.rule_matching import RuleMatch, first_match
 from pipelines.routing.decide.steps.signals import follow_signal
 from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, find_obstacle
-from pipelines.routing.decide.trace import Trace
 from pipelines.routing.decide.variable_composition import compose_variables
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed

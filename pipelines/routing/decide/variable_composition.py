@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.errors import EvaluationFailed
+from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.compose_strategies import ComposeFailed, merge
 from pipelines.routing.document.rules import Compose

@@ -11,8 +11,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.errors import NotAnswered, OutputUnreadable
+from pipelines.routing.basics.bounds import EvaluationBudget, NotAnswered, OutputUnreadable
 from pipelines.routing.basics.values import node_count, number_in
 from pipelines.routing.document import operators
 from pipelines.routing.document.evaluations import Evaluation, EvaluationAnswer

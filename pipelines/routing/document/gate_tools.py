@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
+from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, NotAnswered
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import MISSING, to_integer

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.routing.decide.holds import BLOCK, nest_holds, pause_hold, review_roles
+from pipelines.routing.decide.effects import BLOCK, nest_holds, pause_hold, review_roles
 from pipelines.routing.document.escalations import REVIEW, EscalationRule
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.state import HELD, READY, SimulatedEscalation, SimulatedTask

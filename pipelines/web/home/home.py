@@ -37,8 +37,14 @@ from pipelines.queries.home import home as read_home
 from pipelines.queries.task_branch import DeliveryReceipt
 from pipelines.queries.task_view import TaskView
 from pipelines.web.lines.drawing import LineDrawing, drawing_of_version
-from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, sign_in_required
-from pipelines.web.shell.scope import scope_of
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    crumbs,
+    is_fragment_request,
+    scope_of,
+    show,
+    sign_in_required,
+)
 from pipelines.web.tasks.task import delivery_receipts
 from pipelines.web.tasks.task_path import endings_of, path_json
 

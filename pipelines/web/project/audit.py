@@ -17,8 +17,13 @@ from pipelines.queries import actor_names
 from pipelines.queries.audit import ActFilter, acts, exported
 from pipelines.queries.dates import DateRange
 from pipelines.web.shell.ndjson import ndjson_response
-from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
-from pipelines.web.shell.scope import date_range_of
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    date_range_of,
+    project_breadcrumb,
+    project_required,
+    show,
+)
 
 ON_A_PAGE = 50
 

@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import re
 import sys
-import uuid
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from structlog.contextvars import bind_contextvars, get_contextvars
+from structlog.contextvars import get_contextvars
 
 from pipelines.web.shell.navigation import is_htmx_request, return_path
 from pipelines.web.shell.outage_errors import (
@@ -151,18 +149,6 @@ def _refusal_message(exception: Exception | None) -> str:
     """Return the message of a view that refused; never the text of any other exception."""
     text = str(exception) if exception else ""
     return text if text and len(text) < 500 else ""
-
-
-REQUEST_ID_HEADER: Final = "X-Request-ID"
-VALID_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
-
-def begin_request_id(sent: str) -> str:
-    """Return the id of a request that sent this text as its own."""
-    request_id = sent if VALID_REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
-    # Never unbound: Django logs what was refused after the last middleware, and the next request binds its own.
-    bind_contextvars(request_id=request_id)
-    return request_id
 
 
 def current_request_id() -> str:

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from pipelines.people import accounts
 from pipelines.routing.basics.hidden_characters import escape_hidden_page
-from pipelines.web.shell import errors
+from pipelines.web.shell import errors, rate_limits
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -140,3 +140,43 @@ class AdminGuard:
         if accounts.needs_password(request.user):
             return redirect("password-set")
         return redirect("mfa_index") if accounts.needs_second_factor(request.user) else None
+
+
+class AnonymousLimit:
+    """Answers 429 with `Retry-After` beyond `ANONYMOUS_PER_MINUTE`. Assets never come here; who is signed in, and calls
+    of the API with a token that is in force, are not counted. The minute slides: the one before counts by what of it is
+    left."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+        self._limit = rate_limits.RateLimiter("", "ANONYMOUS_PER_MINUTE")
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        # Whoever watches over the server asks often, from one address, and is never signed in
+        if request.path_info in rate_limits.PROBES:
+            return self.get_response(request)
+        if "Authorization" in request.headers and errors.is_api_request(request):
+            return self._respond_to_token(request)
+        seconds = 0 if request.user.is_authenticated else self._limit.count_and_retry_after(request)
+        return errors.too_many(request, seconds) if seconds else self.get_response(request)
+
+    def _respond_to_token(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer an API request that has a token. Whether the token is valid is left to the operation, so that
+        it
+
+        is looked up only once, unless the address has used up its pages.
+        """
+        seconds = self._limit.retry_after(request)
+        if seconds and not _has_valid_token(request):
+            return errors.too_many(request, seconds)
+        response = self.get_response(request)
+        # Set where an operation has taken the token
+        if hasattr(request, "auth") or _has_valid_token(request):
+            return response
+        seconds = self._limit.count_and_retry_after(request)
+        return errors.too_many(request, seconds) if seconds else response
+
+
+def _has_valid_token(request: HttpRequest) -> bool:
+    scheme, _blank, secret = request.headers["Authorization"].partition(" ")
+    return scheme.lower() == "bearer" and accounts.find_token(secret, timezone.now()) is not None

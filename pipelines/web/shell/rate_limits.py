@@ -14,11 +14,8 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils import timezone
 
 from pipelines.models.plumbing.compiled_queries import execute, fetch
-from pipelines.people import accounts
-from pipelines.web.shell import errors
 from pipelines.web.statements import COUNT_REQUEST, SWEEP_MINUTES
 
 View = Callable[[HttpRequest], HttpResponseBase]
@@ -70,46 +67,6 @@ class RateLimiter:
 # A right token or link always works: a wrong one that somebody else sends from the same address locks nobody out.
 wrong_tokens = RateLimiter("token ", "GUESSES_PER_MINUTE")
 wrong_invitations = RateLimiter("join ", "GUESSES_PER_MINUTE")
-
-
-class AnonymousLimit:
-    """Answers 429 with `Retry-After` beyond `ANONYMOUS_PER_MINUTE`. Assets never come here; who is signed in, and calls
-    of the API with a token that is in force, are not counted. The minute slides: the one before counts by what of it is
-    left."""
-
-    def __init__(self, get_response: View) -> None:
-        self.get_response = get_response
-        self._limit = RateLimiter("", "ANONYMOUS_PER_MINUTE")
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        # Whoever watches over the server asks often, from one address, and is never signed in
-        if request.path_info in PROBES:
-            return self.get_response(request)
-        if errors.is_api_request(request) and "Authorization" in request.headers:
-            return self._respond_to_token(request)
-        seconds = 0 if request.user.is_authenticated else self._limit.count_and_retry_after(request)
-        return errors.too_many(request, seconds) if seconds else self.get_response(request)
-
-    def _respond_to_token(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer an API request that has a token. Whether the token is valid is left to the operation, so that
-        it
-
-        is looked up only once, unless the address has used up its pages.
-        """
-        seconds = self._limit.retry_after(request)
-        if seconds and not _has_valid_token(request):
-            return errors.too_many(request, seconds)
-        response = self.get_response(request)
-        # Set where an operation has taken the token
-        if hasattr(request, "auth") or _has_valid_token(request):
-            return response
-        seconds = self._limit.count_and_retry_after(request)
-        return errors.too_many(request, seconds) if seconds else response
-
-
-def _has_valid_token(request: HttpRequest) -> bool:
-    scheme, _blank, secret = request.headers["Authorization"].partition(" ")
-    return scheme.lower() == "bearer" and accounts.find_token(secret, timezone.now()) is not None
 
 
 def count_request(address: str) -> tuple[int, float, int]:

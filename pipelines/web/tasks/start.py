@@ -33,10 +33,10 @@ from pipelines.web.shell.page import (
     crumbs,
     project_breadcrumb,
     project_required,
+    scope_of,
     show,
     sign_in_required,
 )
-from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks import uploads
 
 # fields that every task has

@@ -17,17 +17,19 @@ from pipelines.queries.tasks import SORTS, TaskFilter, search_page
 from pipelines.templatetags.small import at_task
 from pipelines.web.shell.page import (
     Crumb,
+    PageScope,
     SignedInRequest,
     crumbs,
+    date_range_of,
     is_fragment_request,
     line_required,
     project_breadcrumb,
     project_required,
     replace_url,
+    scope_of,
     show,
     sign_in_required,
 )
-from pipelines.web.shell.scope import PageScope, date_range_of, scope_of
 
 FIELDS = ("q", "status", "line", "priority", "requester", "late", "sort")
 STATUSES = ("open", "waiting", "ended", *(value for value, _word in DISPLAYED))

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.errors import EvaluationFailed
+from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import ConditionView, OutputTest

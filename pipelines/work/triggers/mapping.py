@@ -10,8 +10,7 @@ from pipelines.engine.commands.inputs import TITLE
 from pipelines.engine.commands.typed_values import typed_value
 from pipelines.errors import Invalid
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.errors import EvaluationFailed
+from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import as_sentence
 from pipelines.routing.document.inputs import Input

@@ -17,9 +17,8 @@ from pipelines.routing.analysis.satisfiability.situations import Witness
 from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.basics.outcome import DerivedOutcome
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Decision, Wait
+from pipelines.routing.decide.decisions import Decision, TestedRules, Wait
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.decide.trace import TestedRules
 from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.document.rules import Rule
 from tests.routing.interpreter import decide as second_reading

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.routing.analysis.redecide.recorded_decision import decide_again
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.decide.trace import TestedRules, Trace, TraceEntry
+from pipelines.routing.decide.decisions import TestedRules, Trace, TraceEntry
 from pipelines.routing.document.model import ParsedLine
 
 Json = Mapping[str, Any]

@@ -12,15 +12,13 @@ from typing import Any
 
 from pipelines.routing.analysis.satisfiability.effort import spend
 from pipelines.routing.analysis.satisfiability.search_failures import Unknown
-from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
+from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, NotAnswered
 from pipelines.routing.basics.outcome import FORCED
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Decision, Wait
+from pipelines.routing.decide.decisions import Decision, TestedRules, Wait
 from pipelines.routing.decide.situation import Situation, read_situation
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
-from pipelines.routing.decide.trace import TestedRules
 from pipelines.routing.document.algebra import holds
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule

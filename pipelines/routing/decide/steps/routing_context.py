@@ -10,9 +10,9 @@ from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.outcome import FORCED, DerivedOutcome, derive
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.check_fields import facts_of, read_field
+from pipelines.routing.decide.decisions import TestedRules, TraceEntry
 from pipelines.routing.decide.outcome_judgement import OutcomeJudgement, judge_outcome
 from pipelines.routing.decide.situation import Facts, Situation
-from pipelines.routing.decide.trace import TestedRules, TraceEntry
 from pipelines.routing.document.algebra import ConditionView
 from pipelines.routing.document.checks import CheckResult
 from pipelines.routing.document.evaluations import EvaluationAnswer, answers_by_key

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
-from pipelines.routing.decide.decisions import Ask, Decision, Stuck, Wait
+from pipelines.routing.basics.bounds import EvaluationFailed, NotAnswered
+from pipelines.routing.decide.decisions import Ask, Decision, Stuck, TestedRules, TraceEntry, Wait
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
-from pipelines.routing.decide.trace import TestedRules, TraceEntry
 from pipelines.routing.document.rules import Rule
 
 

@@ -89,7 +89,7 @@ class Kind:
     """What keeps it from being published, besides what its keys say."""
 
     done_by: Literal["worker", "person", "clock", "elsewhere"] = WORKER
-    asks_a_person: Callable[[Work], bool] = never
+    asks_a_person: Callable[[Work], bool] | None = None
     """Whether this work of a worker's kind is done by a person after all."""
     form: Callable[[Station], tuple[Input, ...]] = no_form
     """What a person fills in who does it."""
@@ -162,7 +162,7 @@ class Kind:
         return self.done_by == ELSEWHERE
 
     def is_done_by_people(self, work: Work) -> bool:
-        return self.done_by == PERSON or self.asks_a_person(work)
+        return self.done_by == PERSON or (self.asks_a_person is not None and self.asks_a_person(work))
 
     def publishing_problems(self, line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
         """Yield the problems that a station has to fix before it can be published."""
