@@ -29,6 +29,7 @@ def prepare(say: Callable[[str], None], show: Callable[[str], None]) -> User | N
     _move_workspaces(say)
     with exclusive_start():
         _migrate(show)
+        # A start that is cut off must not leave an administrator without the demo
         with transaction.atomic():
             if not get_user_model().objects.exists():
                 _create_first_user(show)

@@ -142,6 +142,7 @@ class StoredFigures(Collector):
     def _read(self) -> list[Row] | None:
         """Return the rows; None while the database is away."""
         with self._lock:
+            # Anybody who may read them may read them often: the database is asked seldom
             if time.monotonic() >= self._until:
                 parameters = {"alive": ALIVE_SECONDS, "version": checkout_version()}
                 try:

@@ -92,6 +92,7 @@ class SingleThreadHandler(ASGIHandler):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         path = str(scope["path"]).removeprefix(scope.get("root_path", ""))
+        # Runners call often and much alike: several calls are answered by one transaction
         if scope["method"] == "POST" and path.startswith(RUNNERS):
             await self._answer_a_runner(path, scope, receive, send)
             return

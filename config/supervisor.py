@@ -93,6 +93,7 @@ class ProcessSupervisor:
     def _restart_if_ended(self, child: Child) -> None:
         now = time.monotonic()
         if child.process is not None and child.process.poll() is not None:
+            # Only a process that ends soon after its start is in trouble by itself
             child.failures = child.failures + 1 if now - child.started < QUICK else 0
             child.due = now + min(0.1 * 2**child.failures, LONGEST_PAUSE) if child.failures else now
             self.say(

@@ -78,6 +78,7 @@ class ArchiveWriter:
             self._tar.addfile(member, io.BytesIO(text))
             self._tar.close()
             self._stream.flush()
+            # A backup that the machine forgets in the next second is none
             os.fsync(self._stream.fileno())
 
 

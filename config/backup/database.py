@@ -74,6 +74,7 @@ def dump(path: Path) -> None:
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None and process.stderr is not None
+        # A low level: higher ones take long for a little less
         with gzip.open(path, "xb", compresslevel=4) as file:
             shutil.copyfileobj(process.stdout, file, 1 << 20)
         words = process.stderr.read()

@@ -49,6 +49,7 @@ def choose(existing: Path) -> Account:
     """
     if os.geteuid() != 0:
         return _entry(os.geteuid(), switch=False)
+    # The data is its owner's: another user could not read it
     if existing.exists() and existing.stat().st_uid != 0:
         return _entry(existing.stat().st_uid, switch=True)
     user_name = os.environ.get("GATELINE_POSTGRES_USER")

@@ -24,6 +24,7 @@ def keep(home: Path, *, durable: bool) -> None:
     """Returns when nobody uses the server any more; it is stopped then."""
     place = layout.of(home)
     while place.record.exists():
+        # Nobody starts, or comes to share, between the look and what follows from it
         with exclusive(place.start_lock):
             if is_unused(place):
                 return server.stop(place)

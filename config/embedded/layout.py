@@ -118,6 +118,7 @@ def make_home(home: Path) -> None:
             f"The state folder {home} cannot be made: {error.strerror}.", "Name another one in GATELINE_HOME."
         ) from error
     lock = home / "postgres-start.lock"
+    # Said in words: PostgreSQL would only say that it may not open a file
     if not os.access(home, os.W_OK | os.X_OK) or (lock.exists() and not os.access(lock, os.W_OK)):
         raise LauncherError(
             f"The state folder {home} belongs to another user.",

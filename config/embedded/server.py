@@ -65,6 +65,7 @@ def ensure(home: Path, *, durable: bool) -> Layout:
         _initialise(place, account, server_binaries, durable)
     socket = layout.socket_folder(place.base, account)
     layout.write_record(place, socket=str(socket), user=account.name, durable=durable)
+    # It may be up already, and only not ready yet
     if not pid_of(place):
         _clean_up_killed(place.data, socket)
         _start(place, account, server_binaries, socket, durable)

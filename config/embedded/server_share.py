@@ -62,6 +62,7 @@ def is_unused(place: layout.Layout) -> bool:
     """Return whether no process has a share. Called under the start lock, so that none can come in between."""
     probe = os.open(place.users_lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
+        # Every user holds it shared: who gets it alone knows that there is none
         fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False

@@ -62,6 +62,7 @@ def _generate() -> None:
     )
     if completed.returncode:
         raise StepFailed("Generating the types of the line document", completed.stderr, AGAIN)
+    # The stamp last: without it a run that was cut off begins again
     GENERATED.mkdir(exist_ok=True)
     (GENERATED / "line.d.ts").write_text(completed.stdout)
     (GENERATED / ".gateline-stamp").write_text(sources_digest)

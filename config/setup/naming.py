@@ -89,6 +89,7 @@ def _sources(rooms: tuple[str, ...], pattern: str) -> Iterator[tuple[Path, str]]
         for path in (ROOT / room).rglob(pattern)
         if not NOT_OURS.intersection(path.relative_to(ROOT).parts)
     ]
+    # What somebody works on stands first among the examples
     for path in sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True):
         yield path.relative_to(ROOT), path.read_text("utf-8")
 

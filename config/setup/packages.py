@@ -113,6 +113,7 @@ def _ensure_uv() -> None:
         "--only-binary",
         ":all:",
     ]
+    # It installs everything else, so that it is held by hashes as well
     command += ["--require-hashes", "-r", ROOT / "requirements-uv.lock"]
     _run("Installing uv", command, env=environment())
     stamp.write_text(inputs)

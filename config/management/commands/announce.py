@@ -60,6 +60,7 @@ class Command(BaseCommand):
         address = os.environ.get("BASE_URL") or f"http://127.0.0.1:{port}/"
         if newcomer is None:
             return f"Gateline runs at {address} (Ctrl-C stops it)"
+        # A link signs in whoever opens it, and the database may be used from other machines (house §5)
         if not settings.SIGN_IN_LINKS:
             return f"Gateline runs at {address} · set the administrator's password: manage.py changepassword admin"
         isolation = (

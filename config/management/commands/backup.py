@@ -28,6 +28,7 @@ class Command(printing.Command):
             raise CommandError(f"{file} is there already. Name a new file.")
         if database.is_empty():
             raise CommandError("There is nothing to back up: the database is empty.")
+        # Under another name, so that a file of this name is always whole
         part = file.with_name(f"{file.name}.part")
         part.unlink(missing_ok=True)
         try:

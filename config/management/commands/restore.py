@@ -82,6 +82,7 @@ def check_archive(manifest: dict[str, Any]) -> None:
             f"The backup is of PostgreSQL {manifest['postgresql']}, and this is {version}: restore into a newer one."
         )
     archived, here = manifest["keys_of_environment"], state.fingerprints()
+    # With other keys nothing of what is encrypted or signed could be read
     if names := [name for name in state.KEYS if here.get(name) != archived.get(name)]:
         raise CommandError(
             f"Set {', '.join(names)} as where the backup was made: to the same value, or not at all."

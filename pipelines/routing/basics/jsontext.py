@@ -120,6 +120,7 @@ def _encode(value: Any, layout: _Layout, level: int) -> Iterator[str]:
     elif isinstance(value, (list, tuple)) and value:
         yield from _collection("[", "]", (("", member) for member in value), layout, level)
     elif isinstance(value, Decimal):
+        # JSON has no word for infinity, nor for what is no number
         if not value.is_finite():
             raise ValueError(f"{value} is not JSON")
         yield str(value)

@@ -135,6 +135,7 @@ def is_larger(value: Any, most: int) -> bool:
     """Return whether a value has more than `most` nodes. Visits no more than that, level by level, at any
     depth."""
     level, node_count = [value], 1
+    # By levels, without recursion: the value comes from outside, and may be nested as deeply as it likes
     while level and node_count <= most:
         below: list[Any] = []
         for node in level:
@@ -220,6 +221,7 @@ def _fault(value: Any, trail: list[str | int]) -> str:
         return fault_in_text(value)
     if is_a is not dict and is_a is not list:
         return _fault_in_leaf(value)
+    # Before Python's own limit, which would end the process of a reader in a traceback
     if len(trail) >= MAX_DEPTH:
         return _("nested deeper than %(most)s", most=MAX_DEPTH)
     members = value.items() if is_a is dict else enumerate(value)

@@ -78,6 +78,7 @@ def _eval(condition: EvalTest) -> Test:
 
         return in_range
     holds = operators.COMMON[condition.op].holds
+    # Equality is for any value; order is for numbers alone (law §3)
     if condition.op not in operators.ORDERED:
         return lambda view: holds(view.eval, value)
 
@@ -104,6 +105,7 @@ def _output(condition: OutputTest) -> Test:
     holds, operand = _operator_test(condition), condition.prepared
 
     def test(view: ConditionView) -> bool:
+        # Looked at here, so that an output which can be read costs no call
         if view.unreadable or view.unreadable_keys:
             condition.refuse_unreadable(view)
         view.steps.spend()

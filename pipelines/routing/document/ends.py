@@ -61,6 +61,7 @@ def _check(reader: Reader, around: ReadContext) -> None:
     key, kind = reader.values["key"], reader.values["kind"]
     if reader.values["follow_up"] and kind == "cancelled":
         reader.note("follow_up", "nothing follows what was cancelled", "leave the key out")
+    # A rule may lead there without its declaration: the kind is that of the law
     if reader.has("kind") and BUILT_IN_ENDS.get(key, kind) != kind:
         reader.note(
             "kind",

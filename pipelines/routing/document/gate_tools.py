@@ -262,6 +262,7 @@ def judge_run(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
     trouble, code = outcome.get("failure_type"), outcome.get("exit_code")
     if trouble in TROUBLES:
         return FAIL, str(trouble)
+    # What a failing program wrote is not looked at
     if code not in tool.outcome.success_on:
         return FAIL, f"exit code {code}"
     view = _view(outcome, code)

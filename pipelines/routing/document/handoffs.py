@@ -76,6 +76,7 @@ def schema_violations(document: Any, schema: Mapping[str, Any], at: str) -> tupl
     """Return the faults of the document; their paths begin with `at`. The schema is usable, see
     `schema_faults`."""
     text = jsontext.dumps(document)
+    # A validator takes longer the larger a document is, and this one comes from a station
     if len(text) > LARGEST:
         return (Problem(at, _("is longer than %(most)s characters", most=LARGEST)),)
     validator = _validator(jsontext.dumps(schema))
@@ -116,6 +117,7 @@ def _unsupported(schema: Any, path: str) -> Iterator[Problem]:
         where = join(path, key)
         if key == "$ref" and not str(member).startswith("#"):
             yield Problem(where, "refers to another document", "write it out under $defs")
+        # Their patterns would be matched by `re`, which backtracks without bound
         elif key in ("patternProperties", "$dynamicRef"):
             yield Problem(where, "is not supported here")
         elif key == "pattern" and isinstance(member, str):

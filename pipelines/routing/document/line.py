@@ -36,6 +36,7 @@ def read_line(document: Any, *, keep_faulty_rules: bool = False, revision: int =
     """
     plain = dict(document) if isinstance(document, Mapping) else document
     try:
+        # At once for all of it: what no column can hold would fail far from here
         check_storable(plain, "")
     except Malformed as error:
         raise DocumentError([Problem(error.path, error.message)]) from None

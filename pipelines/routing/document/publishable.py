@@ -83,6 +83,7 @@ def _stations(line: ParsedLine) -> Iterator[Problem]:
         yield from _work(line, station, f"{path}.work")
         for r, rule in enumerate(station.rules):
             yield from _rule(line, rule, f"{path}.rules[{r}]")
+        # A draft may be without them; a task would be stuck there
         if not station.rules and line.policy.no_rules == "refuse":
             people = _(
                 "%(station)s has no rules, and this line needs them at every station",

@@ -90,6 +90,7 @@ class RequirementRecord(Record[Requirement]):
             check_reference(reader, kind, name, around.names.stations, "station")
         everyone, count = self._count(reader, kind)
         reader.note_unknown_keys()
+        # The agent that works there, so that a decision finds its owner
         agents = around.names.agents.get(name) if kind == OWNER else None
         return Requirement(kind, name, count, everyone, agents[0] if agents else "")
 

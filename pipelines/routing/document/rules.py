@@ -160,6 +160,7 @@ def _read_fork(values: list[Any], path: str, around: ReadContext, own: Problems)
                 join(path, index),
                 _("a fork leads to stations of the line, not to %(shown)s", shown=target_name),
             )
+        # Two branches at one station could not be told apart at a join
         elif value in values[:index]:
             twice = quoted_name(around.names.stations, value)
             own.note(join(path, index), _("the fork leads to %(value)s twice", value=twice))

@@ -56,6 +56,7 @@ def render(text: str, scope: Mapping[str, Any]) -> str:
     for match in _placeholders(text):
         parts += [text[end : match.start()], _placeholder_value(match, text, scope)]
         length += len(parts[-2]) + len(parts[-1])
+        # While it grows: a short template may name a large value many times
         if length > MAX_RENDERED:
             raise TemplateError(_("the rendered text is longer than %(most)s characters", most=MAX_RENDERED))
         end = match.end()

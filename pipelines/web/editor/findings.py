@@ -200,6 +200,7 @@ def _liveness_reason(study: StationAnalysis, numbers: Mapping[str, int], livenes
             "Never matches: rules %(rules)s already take everything.",
             len(rules),
         ) % {"rules": ", ".join(rules)}
+    # By their numbers: the canvas shows no ids
     shadows = [str(numbers[shadow.by]) for shadow in study.shadows(liveness.rule)]
     if liveness.status == SHADOWED and shadows:
         return plural(

@@ -268,6 +268,7 @@ def folder_snapshot(folder: Path) -> dict[str, FileSnapshot]:
         except OSError:
             continue
         text = None
+        # Large and binary files are compared by their digest alone
         if len(data) <= min(LARGEST, room) and b"\0" not in data:
             text, room = data.decode("utf-8", "replace"), room - len(data)
         snapshot[path] = FileSnapshot(hashlib.sha256(data).hexdigest(), text)

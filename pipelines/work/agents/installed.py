@@ -117,6 +117,7 @@ def _printed(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) 
     """Return what a program prints. It gets no more of this process than where programs are: nothing that it could
     tell anybody."""
     with tempfile.TemporaryDirectory(prefix="gateline-version-", ignore_cleanup_errors=True) as home:
+        # Programs of any origin are asked for their version: none may call home, or find a sign-in
         env = {"PATH": os.pathsep.join(path), "HOME": home, **OFFLINE, **more}
         try:
             done = subprocess.run(

@@ -81,6 +81,7 @@ class LentSignIn:
                 continue
             if after == before:
                 continue
+            # A station must not leave an account of its own in the user's folder
             if not is_renewal(before, after):
                 message = "left something else in place of its sign-in, which was dropped."
             elif not _replace_if_unchanged(self.folder / name, before, after):

@@ -122,6 +122,7 @@ def take_back(preset: Preset, home: Path, lent: Sequence[str]) -> None:
     """Remove the files, and every other file of this HOME that holds a part of them."""
     assert preset.sign_in is not None
     place = home / preset.sign_in.folder
+    # A station may have put a link there, to have another folder read
     renewed = tokens(preset, place) if not place.is_symlink() else ()
     for name in preset.sign_in.files:
         _remove(place / name)

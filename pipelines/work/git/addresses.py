@@ -40,8 +40,10 @@ def parsed(text: str, folders: ServerFolders) -> RepositoryAddress:
     """:raises GitRefused: what is wrong with it, and what would be taken"""
     if not text.strip() or text != text.strip() or not text.isprintable() or len(text) > LONGEST:
         raise GitRefused("An address is one line of visible characters, without spaces around it.")
+    # A program that gets it as an argument would read an option
     if text.startswith("-"):
         raise GitRefused("An address cannot begin with a dash.")
+    # `ext::` and the like run a command
     if TRANSPORT.match(text):
         raise GitRefused("Addresses of the form transport::address are not taken. Use https or ssh.")
     if "://" in text:

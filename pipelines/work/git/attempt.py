@@ -279,6 +279,7 @@ def _commit(
 def _pack(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, tuple[str, int]]:
     """Pack everything from the known commits to the head into one file."""
     store = mirror.repository.object_store
+    # Only what the other side has for sure may be left out
     have = {ObjectID(object_id.encode()) for object_id in known if object_id and mirror.has(object_id)}
     count, data = store.generate_pack_data(have, {ObjectID(head.encode())})
     with file.open("xb") as target:

@@ -69,6 +69,7 @@ def shallow_commits(mirror: Mirror, head: str) -> set[ObjectID]:
     """Return those of the last commits whose parents do not come along."""
     store, known, here = mirror.repository.object_store, set[ObjectID](), [ObjectID(head.encode())]
     edge: set[ObjectID] = set()
+    # A bound: a station looks at a few commits, and histories have hundreds of thousands
     while here and len(known) < HISTORY:
         sha = here.pop(0)
         git_object = store[sha]

@@ -41,6 +41,7 @@ def store_base_contents(
         digest = sha256(data).hexdigest()
         mode = 0o755 if leaf[0] == PROGRAM else 0o644
         before[path] = {"path": path, "mode": mode, "digest": digest, "size": len(data)}
+        # The same content once, and what is too large is told without its bytes
         if digest not in blobs and len(data) <= min(MOST_FILE, room):
             with (folder / digest).open("xb") as file:
                 file.write(data)

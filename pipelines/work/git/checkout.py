@@ -47,6 +47,7 @@ def nodes(
 
     :raises GitRefused: they are too many (a few objects can make billions), or one cannot be a path here"""
     for count, node in enumerate(_nodes(store, tree, refuse), start=1):
+        # Counted on the way: trees may name each other so that a few objects make billions of paths
         if count > MOST_FILES:
             raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
         yield node

@@ -27,6 +27,7 @@ def refusing_damage(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        # Not the repository's fault, and another attempt elsewhere may succeed
         if is_full(error):
             raise
         raise GitRefused(f"{what}: {error.strerror or error}.") from error

@@ -155,6 +155,7 @@ def tree_to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
     if not state.head:
         raise GitRefused("No station has worked in the repository yet.", NOTHING_DONE)
     tree = checkout.tree_of(store, state.head)
+    # An empty commit on the branch would look like work that was done
     if tree == checkout.tree_of(store, state.base):
         raise GitRefused("Nothing was changed, so there is nothing to deliver.", NOTHING_DONE)
     return tree

@@ -33,6 +33,7 @@ def git_facts(
     the two texts of a file both begin and end with, as removed and as added."""
     paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
     inserted = deleted = 0
+    # One budget for all files: many small ones would else take as long as one made to be slow
     budget, digest = StepBudget(MOST_STEPS), hashlib.sha256()
     for path in paths:
         old, new = _data(store, before.get(path)), _data(store, after.get(path))

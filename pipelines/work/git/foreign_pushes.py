@@ -96,6 +96,7 @@ def take_over_push(
     if not main:
         raise GitRefused(f"The repository has no branch {state.base_branch} any more.")
     mirror.fetch_commits(remote, [now, main], report)
+    # Their commits stand on what they branched from, which the base may have left since
     shared = find_merge_base(mirror.repository, [ObjectID(sha.encode()) for sha in (now, main)])
     if not shared:
         raise GitRefused(

@@ -43,6 +43,7 @@ def read_condition(value: Any, path: str, problems: Problems, places: Collection
         )
         return FALLBACK
     form = forms[0]
+    # Two forms in one condition would leave open which of them counts
     companions = ("answer",) if form in WORDS else ()
     _refuse_others(value, (form, *companions), path, problems)
     if form in WORDS:
@@ -148,6 +149,7 @@ def _read_path_test(
     operand = reader.raw("value")
     of = reader.choice("of", ("some", "every", "count"), "some")
     reader.note_unknown_keys()
+    # A faulty test is read as one that never matters: its problem refuses the document
     before = len(problems)
     compiled = _path(where, reader) if where else None
     prepared = _operand(op, operand, reader)

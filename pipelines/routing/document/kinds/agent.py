@@ -111,6 +111,7 @@ def _agent_problems(line: ParsedLine, station: Station, path: str) -> Iterator[P
     if preset.needs_model and not str(work.get("model") or "").strip():
         message = _("%(agent)s has to be told its model", agent=preset.name)
         yield Problem(f"{path}.model", message, "like provider/model")
+    # It would start, wait for its model, and fail at the first visit
     if preset.hosts and work.get("network", NONE) == NONE:
         message = _("%(agent)s cannot reach its model without the network", agent=preset.name)
         yield Problem(f"{path}.network", message, "set Network to Listed hosts, or to Open")

@@ -50,12 +50,14 @@ class Trials:
         is worse. `what` tells the changes of one station apart. A change that would take too long to try
         is no remedy."""
         known = RememberedAnalysis(self.subject.analysis(station))
+        # A page waits for it: only so many changes are tried in one request
         if _run_trial.cache_info().misses >= self._ends:
             return False
         line = self.subject.line
         before = _run_trial(_TrialQuestion(known, (), line, station.key))
         changed = replace(station, rules=change(station.rules))
         after = _run_trial(_TrialQuestion(known, what, _with_station(line, changed), station.key))
+        # A remedy that moves a finding elsewhere is none
         worse = after.names - (before.names - {_finding_name(gone)})
         living = before.dead - after.dead
         return not worse and all(self.may_use_rule(station, r) for r in changed.rules if r.id in living)

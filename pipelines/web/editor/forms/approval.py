@@ -73,6 +73,7 @@ def approver_rows(fragment: Fragment, setting: FormSetting) -> list[FormField | 
             RequirementKindField(at=(*at, "kind"), label="Asked is a", options=kinds, firsts=firsts),
             control(REQUIREMENT, at, kind, ChoiceField, options=names[kind], free=True, needed=True),
         ]
+        # Of one person there is nothing to count
         if kind not in ONE_PERSON:
             fields.append(control(REQUIREMENT, at, "count", AmountField))
         return fields

@@ -50,6 +50,7 @@ def group_kind(group: Any) -> str:
 def check_fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> list[FormField | Rows]:
     """None where the checks are no group: then they are shown as they are."""
     group = fragment_paths.get(fragment, at)
+    # What the fields cannot show they must not write either
     if group is not MISSING and not group_kind(group):
         return []
     words = [

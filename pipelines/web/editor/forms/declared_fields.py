@@ -127,6 +127,7 @@ def control(record: Record[Any], at: Place, key: str, make: Make | None = None, 
         "rows": declared.rows,
         "code": declared.code,
     }
+    # What is declared empty must not hide what the control has by itself
     stated = {name: value for name, value in presentation.items() if value}
     return fill(declared, make or usual, **{"at": (*at, key), "label": declared.label, **stated, **more})
 

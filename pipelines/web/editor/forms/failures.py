@@ -108,6 +108,7 @@ def _notification_problems(fragment: Fragment, ends: dict[str, str]) -> Iterator
                 fragment_paths.path_name((*at, "told")), f"has to be a text of at most {MAX_ROLE} characters"
             )
         if "max_retries" not in rule:
+            # Either field mends it, so that both say it
             for name in ("told", "max_retries"):
                 message = "nobody can be told where there is no limit"
                 yield Problem(fragment_paths.path_name((*at, name)), message, "say at most how often")

@@ -178,6 +178,7 @@ def _form_answer(
     problems: dict[str, list[Problem]] = {}
     for problem in (*form.problems.faults, *form.problems.later):
         name = field_of_problem(problem.path, known)
+        # What was typed and refused is not what the fragment holds: its problems are of the older value
         if name not in rejected:
             problems.setdefault(name, []).append(problem)
     problems.update({name: wrong.get(name, []) for name in rejected})

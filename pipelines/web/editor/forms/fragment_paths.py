@@ -60,6 +60,7 @@ def innermost_change(before: Any, after: Any) -> tuple[Place, Any]:
         steps = [index for index, member in enumerate(before) if member != after[index]]
     else:
         return (), after
+    # Several places changed: what holds them all is replaced
     if len(steps) != 1:
         return (), after
     step = steps[0]

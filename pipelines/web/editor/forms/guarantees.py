@@ -80,6 +80,7 @@ def _draft_guarantee(member: Any) -> Guarantee | None:
     """Return the guarantee with “…” for the parts that are still missing."""
     form = guarantee_form(member)
 
+    # A draft may have any value there, and a title is still shown
     def part_value(part: str, key: str) -> Any:
         inner = member.get(part)
         return _value_or_ellipsis(inner.get(key) if type(inner) is dict else None)

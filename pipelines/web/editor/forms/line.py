@@ -104,6 +104,7 @@ def _forbidden_pair_rows(setting: FormSetting) -> Rows:
 
     def title(member: Any, index: int) -> str:
         pair = type(member) is list and len(member) == 2
+        # A station that is gone is shown by its key: there is no name left
         names = (str(known.get(str(key), key)) for key in member) if pair else ()
         return " ∥ ".join(names) or f"Pair {index + 1}"
 

@@ -89,6 +89,7 @@ class Claude(Stream):
         usage, turn = dict_or_empty(message.get("usage")), text(message.get("id"))
         tokens_in = sum(count(usage.get(name)) for name in INPUT)
         made = count(usage.get("output_tokens"))
+        # Only what came since the last part is added, or each part would count all before it again
         before = self._turn if self._turn[0] == turn else ("", 0, 0)
         self._turn = (turn, tokens_in, made)
         self.usage.tokens_in += max(tokens_in - before[1], 0)

@@ -44,6 +44,7 @@ class Gemini(Stream):
         if line.get("role") != "assistant":
             return True
         words = text(line.get("content"))
+        # Pieces of one message: as messages of their own the last piece would be the claim
         if self._speaking and line.get("delta") is True and self.steps[-1].kind == StepKind.TEXT:
             cut = self.claim_cut or len(self._words) + len(words) > LONGEST_DETAIL
             self._words = (self._words + words)[:LONGEST_DETAIL]

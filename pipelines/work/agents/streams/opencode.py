@@ -57,6 +57,7 @@ class OpenCode(Stream):
         error = text(state.get("error"))
         failed = state.get("status") == "error"
         how = StepState.DONE
+        # Its own rules denied the call, which is no fault of the command
         if failed and REFUSED.search(error):
             how = StepState.DENIED
         elif failed or (kind == StepKind.COMMAND and code):
