@@ -86,10 +86,8 @@ def forget_request(gate: Gate, task: Task) -> None:
     SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).delete()
 
 
-def was_drawn(gate: Gate | None, task: Task) -> bool:
+def was_drawn(gate: Gate, task: Task) -> bool:
     """Return whether what this task asks for was drawn at the gate, and nobody has approved it yet."""
-    if gate is None or gate.sample is None:
-        return False
     return SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).exists()
 
 

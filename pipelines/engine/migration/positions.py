@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext, counts, decide_and_store
-from pipelines.engine.core.event_data import job_ref, merge_counts, token_state
-from pipelines.engine.core.unassigned import UNLEASED, kind_of, start_unassigned, undo_start
-from pipelines.engine.core.unassigned import UNLEASED, begin, unbegin
+from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_start
 from pipelines.engine.core.values import job_ref, merge_counts, token_state
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import WHY, MigrationBatch

@@ -10,8 +10,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
 from pipelines.engine.core.lease_transfers import LeaseTransfer
-from pipelines.engine.core.unassigned import UNLEASED, kind_of, start_unassigned
-from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT, begin
+from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT, start_unassigned
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
