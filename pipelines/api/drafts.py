@@ -114,6 +114,7 @@ def read(request: Request, line: Line, since: int | None = None, alone: bool = F
         mayEdit=access.can(request.auth, "design", line.project),
         differs=draft_differs(line),
     )
+    # Whoever has this number already has the document
     if not alone and since != line.draft_number:
         response.document, response.text = line.draft, line.draft_text
         response.findings = findings_of(line.draft, line.project)
@@ -132,6 +133,7 @@ def put(request: Request, project: Project, line: str, based_on: int | None = No
     existing = project.lines.filter(key=line).first()
     if existing is None:
         return LineOut.of(publishing.create_line(project, line, _document_name(text) or line, text, user))
+    # Without it a script would overwrite what somebody drew meanwhile
     if based_on is None:
         raise Conflict(f"Say which draft this was based on: ?based_on={existing.draft_number}.")
     return LineOut.of(publishing.save_draft(existing, text, user, based_on))
@@ -176,6 +178,7 @@ def save_edit(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
         },
         "differs": draft_differs(saved),
     }
+    # Sent only where others changed it as well
     merged: Mapping[str, Any] = {} if is_same_value(saved.draft, edit.document) else {"document": saved.draft}
     return SavedOut(**fields, **merged)
 

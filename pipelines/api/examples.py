@@ -68,6 +68,7 @@ def _example_value(schema: Any, schemas: Mapping[str, Any], name: str = "", dept
             for key, field in [*fields, *([("line.yaml", more)] if more else [])]
         }
     if kind == "array":
+        # A schema may contain itself
         count = max(1 if depth < DEEPEST else 0, schema.get("minItems", 0))
         return [_example_value(schema.get("items", {}), schemas, name, depth + 1)] * count
     if kind in {"integer", "number"}:

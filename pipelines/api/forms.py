@@ -88,6 +88,7 @@ def _save_answer(request: Request, line: Line, payload: FormIn, form_answer: For
     if payload.save is None or (form_answer.refused and not payload.peek):
         return None
     try:
+        # The page reads typed text by itself: where it came to something else, the person is asked
         if payloads.checked_digest(payload.save.expected) != payloads.digest(form_answer.fragment):
             return None
         saved = save_edit(line, payload.save.edit, person_of(request.auth))

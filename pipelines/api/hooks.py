@@ -60,6 +60,7 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswe
             raise issue_tasks.UnsignedDelivery
         delivery = issue_tasks.process_delivery(repository, _headers(request), request.body, timezone.now())
     except issue_tasks.UnsignedDelivery as unsigned:
+        # A signature is guessed by trying: each wrong one counts against its address
         _slow_down(request)
         why = "The signature is missing or wrong. Compare the secret of the webhook with that of the repository."
         raise HttpError(401, why) from unsigned

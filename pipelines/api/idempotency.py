@@ -56,6 +56,7 @@ def _answer_recorded(
     actor: str, key: str, digest: str, work: Callable[[], BaseModel], status: int
 ) -> HttpResponse:
     execute(DELETE_EXPIRED_ANSWERS, [HOURS, AT_ONCE])
+    # The key first: of two equal requests at once the second waits here for the answer of the first
     inserted = fetch(RECORD_KEY, [actor, key, digest])
     if not inserted:
         return _repeated_response(RecordedAnswer.objects.get(actor=actor, key=key), digest)

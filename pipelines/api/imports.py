@@ -117,6 +117,7 @@ def _imported_document(line: Line, sent: ImportIn) -> dict[str, Any]:
     opened = document_import.import_document(sent.text)
     document = {**opened.document, "key": line.key}
     problems = native.locate(opened.text, _reading_problems(document))
+    # A text that is not drawn may still be mended: its problems are answered
     if not is_drawable(document):
         raise DocumentError(problems or _undrawable_problems())
     return {

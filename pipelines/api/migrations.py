@@ -144,6 +144,7 @@ def _entries(made: Migration) -> list[EntryOut]:
             positions=each.tokens,
             at=each.at,
         )
+        # Documents of versions may be large, and only their numbers are shown
         for each in rows.defer("was__document", "to__document")
     ]
 

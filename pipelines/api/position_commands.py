@@ -136,6 +136,7 @@ class PositionCommand(Generic[Payload]):
         ]
         if not fitting:
             raise Conflict(self.otherwise)
+        # Branches run at once: which of them is meant is never guessed
         if len(fitting) > 1:
             names = ", ".join(f"{position.token.pk} ({position.token.station})" for position in fitting)
             raise Invalid.at(

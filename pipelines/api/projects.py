@@ -123,6 +123,7 @@ def change(request: Request, project: Project, payload: ProjectChange) -> Projec
         projects.archive(project, payload.archived, by=by)
     if payload.second_factor is not None:
         projects.require_second_factor(project, payload.second_factor, by=by)
+    # Null takes the limit away, and absent leaves it
     if "month_cost_usd" in payload.model_fields_set:
         projects.limit_cost(project, payload.month_cost_usd, by=by)
     if payload.working_time is not None:

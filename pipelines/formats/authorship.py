@@ -33,6 +33,7 @@ def updated_authorship(
     authors_by_path = {path: dict(hands) for path, hands in before.items()}
     for change in changes(old, new):
         path = change.path
+        # What was below it is gone, or new: earlier hands are no longer its authors
         if change.what in ("added", "removed"):
             authors_by_path = {at: hands for at, hands in authors_by_path.items() if not _is_below(at, path)}
         authors_by_path.setdefault(path, {})[hand.person] = [hand.number, hand.at]

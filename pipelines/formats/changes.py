@@ -139,6 +139,7 @@ def _member_changes(
     steps: tuple[Step, ...], old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[DocumentChange]:
     common = set(old) & set(new)
+    # Order among those that both have: what was added or removed moves nothing
     if keys_in(list(old), common) != keys_in(list(new), common):
         yield _change((*steps, ORDER), list(old), list(new))
     for place, (key, now) in enumerate(new.items(), start=1):

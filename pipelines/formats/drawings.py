@@ -43,12 +43,14 @@ def checked_svg(svg: str, picture: Mapping[str, Any]) -> str:
     if len(svg) > MAX_LENGTH:
         raise NotTheDrawing(f"The drawing is longer than {MAX_LENGTH} characters.")
     try:
+        # Drawn by a program outside of this one: nothing in it is believed
         root: Element = fromstring(svg, forbid_dtd=True)
     except (ParseError, DefusedXmlException) as error:
         raise NotTheDrawing(f"The drawing is no SVG: {error}") from None
     for element in root.iter():
         _check_inert(element)
     _check_parts(root, picture)
+    # Written anew, so that nothing is passed on that the parser read otherwise than a browser would
     return tostring(root, encoding="unicode")
 
 

@@ -151,6 +151,7 @@ def delete(line: Line, pk: uuid.UUID, user: User, now: datetime) -> None:
     """
     with transaction.atomic():
         row = _get_own_comment(line, pk, user)
+        # The row stays, since answers hang below it
         row.text, row.deleted_at = "", now
         _save_change(row, "text", "deleted_at")
 

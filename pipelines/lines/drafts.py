@@ -96,6 +96,7 @@ def _store_draft(
 ) -> Line:
     if not renamed:
         return publishing.save_draft(line, document, user, number)
+    # Comments and scenarios follow the new names with the draft, or not at all
     with transaction.atomic():
         saved = publishing.save_draft(line, document, user, number)
         keys = _key_changes(renamed, set(_part_keys(saved.draft)))

@@ -103,6 +103,7 @@ def _request(project_id: int | None, digest: str, picture: Mapping[str, Any]) ->
     now = time.monotonic()
     if now - _requested.get((project_id, digest), -RETRY_SECONDS) < RETRY_SECONDS:
         return
+    # Else the table would grow as long as the process lives
     for key in [key for key, at in _requested.items() if now - at >= RETRY_SECONDS]:
         _requested.pop(key, None)
     _requested[project_id, digest] = now
@@ -112,5 +113,6 @@ def _request(project_id: int | None, digest: str, picture: Mapping[str, Any]) ->
             digest=digest,
             defaults={"picture": picture, "used_at": timezone.now()},
         )
+        # Another process may have drawn it since
         if not row.wide and not row.geometry:
             queue.enqueue(DRAW, DRAWINGS, {"drawing_id": row.pk})

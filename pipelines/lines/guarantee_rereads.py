@@ -23,6 +23,7 @@ def reread_next(now: datetime) -> int:
     waiting = Line.objects.filter(
         live__revision__lt=REVISION, archived_at=None, live__document__has_key="guarantees"
     )
+    # One at a time, since proving may take seconds: this is called again until none is left
     line = waiting.exclude(Exists(known)).select_related("live", "project").order_by("pk").first()
     if line is None or line.live is None:
         return 0

@@ -244,6 +244,7 @@ def add(
                 repository=repository, line=line, on=on, value=clean_value, made_by=by, created_at=now
             )
             _record("trigger.added", made, by, now)
+    # Of two people who add the same at once the constraint refuses the second
     except IntegrityError as conflict:
         raise Conflict("That starts a task of this line already.") from conflict
     return made

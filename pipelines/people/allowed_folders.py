@@ -68,6 +68,7 @@ def allow(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
 
 def record_prepared_folder(owner: Owner, path: str, *, now: datetime) -> None:
     """Record a repository that Gateline made for this owner. Callers name only what they made."""
+    # As it is compared later: by what a link leads to, and by the inode of that
     folder = os.path.realpath(path)
     status = os.stat(folder)
     AllowedFolder.objects.update_or_create(

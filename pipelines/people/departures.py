@@ -72,6 +72,7 @@ def _transfer_agents(project: Project, user: User, heir: User | None, by: User |
     if not agents:
         return
     if heir is None:
+        # An agent without anybody who answers for it would go on working
         raise NeedsHeir
     if (
         heir.pk == user.pk

@@ -126,6 +126,7 @@ def change_environment(
     installation leave private addresses allowed for the hosts for which they are. Raises Invalid."""
     definition = prepare_text.to_preparation()
     allowed = definition.hosts if prepare_text.private else ()
+    # Others may keep what was allowed, and add nothing to it
     if not may_see_paths(by):
         allowed = Preparation.of_dict(repository.prepare).private
     made = replace(definition, private=tuple(host for host in definition.hosts if host in allowed)).to_dict()

@@ -94,6 +94,7 @@ def close_admin_invitations(project: Project, user: User, *, by: User | None, no
     other open link of the project, because the list showed them those links.
     """
     open_links = Invitation.objects.filter(project=project, accepted_at=None, revoked_at=None)
+    # In one order, so that two who leave at once do not wait for each other
     for invitation in open_links.select_for_update(of=("self",)).select_related("project").order_by("pk"):
         if invitation.created_by_id == user.pk:
             _revoke(invitation, by, now)

@@ -74,11 +74,13 @@ def _apply_change(
     previous = member.roles
     before = {"roles": previous, "execute": member.execute}
     after = {"roles": list(roles), "execute": execute}
+    # A form that was saved as it was is no act
     if before == after:
         return member
     member.roles, member.execute = list(roles), execute
     member.save(update_fields=["roles", "execute"])
     _record("member.changed", member, by, now, before=before, after=after)
+    # Otherwise a link that they saw would let them back in
     if Role.ADMIN in previous and Role.ADMIN not in roles:
         invitations.close_admin_invitations(member.project, member.user, by=by, now=now)
     if set(previous) != set(roles):

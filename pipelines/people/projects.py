@@ -128,6 +128,7 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
     owner = access.owners_to_create_in(by).filter(key=owner_key).first()
     if owner is None:
         raise Invalid.at("owner", "is not an owner in whose projects you have the role Admin")
+    # Under another owner the protections of this one would no longer hold
     protected = RepositoryProtection.objects.filter(owner=project.owner_id).exists()
     if protected and not access.can_in_owner(by, "repositories", project.owner):
         raise Forbidden(

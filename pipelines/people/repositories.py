@@ -77,6 +77,7 @@ class RepositorySettings:
             raise Invalid.at("default_branch", "This is not a valid name for a branch.")
         if self.pushing not in Repository.Pushing.values:
             raise Invalid.at("pushing", "Choose one of the options.")
+        # By its name alone: a secret is chosen here, and never typed or shown
         known = value_lookup.ValueScope(project.owner_id, project.pk).names(SECRET)
         for field in ("credential", "host_credential", "hook_secret"):
             secret_name = getattr(self, field)

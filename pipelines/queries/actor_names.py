@@ -30,6 +30,7 @@ def names(actors: Iterable[str]) -> dict[str, ActorLabel]:
     names_by_actor = {"engine": ENGINE, "engine:": ENGINE}
     people = User.objects.filter(pk__in=_numbers(ids_by_kind.get("person", ())))
     names_by_actor |= {f"person:{user.pk}": ActorLabel("person", str(user)) for user in people}
+    # An actor is a text of the event: what is no number names no row
     tokens = ApiToken.objects.filter(pk__in=_numbers(ids_by_kind.get("machine", ())))
     names_by_actor |= {f"machine:{token.pk}": ActorLabel("machine", token.name) for token in tokens}
     workers = Worker.objects.filter(pk__in=ids_by_kind.get("worker", ()))

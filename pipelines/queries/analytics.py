@@ -150,6 +150,7 @@ def build_insights(
     having = _versions_with_rule(line, version)
     stations = [
         _station(parsed, key, counts, spent.get((line.pk, key), NO_TIMES), having)
+        # Stations that only other versions have come last
         for key in dict.fromkeys((*parsed.stations_by_key, *counts.outcomes))
     ]
     total: Counter[str] = Counter()

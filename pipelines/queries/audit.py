@@ -47,6 +47,7 @@ def exported(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
     """Yield each act as a flat object, for a file."""
     names: dict[str, actor_names.ActorLabel] = {}
     for act in rows.iterator(chunk_size=500):
+        # Few people do most of it: each is looked up once
         if act.actor not in names:
             names |= actor_names.names([act.actor])
         yield {

@@ -332,6 +332,7 @@ def _columns(line: Line, board_places: BoardPlaces, cards: Sequence[Card]) -> li
     )
     for card in cards:
         key = f"gate:{card.gate}" if card.gate else f"station:{card.token.station}"
+        # A task of an earlier version may be where the live one has nothing
         if key not in columns:
             columns[key] = _of_earlier(key, versions.by_id(card.task.pinned_id))
         columns[key].cards.append(card)
@@ -378,6 +379,7 @@ def _complete_cards(columns: Sequence[Column]) -> None:
     lines = log_tails.last_lines(
         [card.job.pk for card in cards if card.job and card.status == Status.RUNNING]
     )
+    # At once for all columns: the statements do not grow with the cards
     lines |= errors(card.job for card in cards if card.job and card.status == Status.STUCK)
     votes = Counter(approvals_of(visits=[card.visit.pk for card in cards if card.visit]))
     for card in cards:

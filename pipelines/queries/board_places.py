@@ -106,6 +106,7 @@ def _limits(line: Line) -> dict[str, list[Any]]:
         (version, station.key, station.limits.expected)
         for version in running.order_by().values_list("pinned_id", flat=True).distinct()
         for station in versions.by_id(version).stations
+        # Without it no position there is ever late
         if station.limits.expected
     ]
     return {

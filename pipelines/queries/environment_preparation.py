@@ -71,6 +71,7 @@ def running_preparations(
     preparations = {job.pk: PreparationProgress(job) for job in jobs if line.workspace and _may(job, now)}
     if not preparations:
         return {}
+    # Nearly all logs say it at their beginning: only of the others more is read
     _read(preparations, range(FIRST_CHUNKS))
     _read(
         {

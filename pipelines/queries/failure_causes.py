@@ -207,6 +207,7 @@ def _texts(line: str) -> Iterator[str]:
         event = None
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
         yield line
+    # What went well is no cause of a failure
     elif event.get("ok") is not True:
         for text in _nested_texts(event, DEEPEST):
             yield from filter(None, map(str.rstrip, text.splitlines()))

@@ -298,6 +298,7 @@ VOTED = {
 
 def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> TimelineItem | None:
     """Waiting at a gate is shown by the gate's opening."""
+    # The opening of the gate says it already
     if wait.get("gates"):
         return None
     question = question_of(wait)
@@ -337,6 +338,7 @@ def _fill_gate_openings(line: ParsedLine, items: list[TimelineItem], events: Seq
     wait_events: dict[int, Event] = {}
     for event in events:
         if event.kind == "token.waits":
+            # The wait comes before the gates it opens, and names the rule
             waits[event.token_id] = event
         elif event.kind == "gate.opened" and event.token_id in waits:
             wait_events[event.seq] = waits[event.token_id]

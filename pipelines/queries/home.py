@@ -258,6 +258,7 @@ def troubled_positions(
     alive = Token.objects.filter(bad, task__project__in=list(projects), forked=False).exclude(
         status__in=ENDED
     )
+    # Those stand in another panel of the same page
     rows = alive.exclude(task__in=but).select_related("task__project__owner", "task__line")
     rows = rows.annotate(gate_due=Subquery(overdue_visits.order_by("due_at").values("due_at")[:1]))
     tokens = list(rows.defer(*(f"task__{name}" for name in HEAVY)).order_by("changed_at")[:MAX_ROWS])

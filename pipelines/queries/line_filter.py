@@ -38,6 +38,7 @@ def labelled_options(lines: Sequence[tuple[Project, Line]], *, several: bool) ->
     return [
         (
             value_of(project, line, several=True),
+            # Two projects may have lines of one name: then the owner tells them apart
             name if often[name] == 1 else f"{line.name} · {project}",
         )
         for name, (project, line) in zip(names, lines, strict=True)

@@ -58,6 +58,7 @@ class PositionView:
         )
         unbegun = self.job is not None and self.job.state == Job.State.QUEUED
         keys = [station.key for station in line.stations]
+        # To stay is “again”, which stands above them
         keys.remove(self.token.station) if self.token.station in keys else None
         again = [] if unbegun else [("", f"{self.station} again")]
         return [*again, *skip, *((key, station_name(line, key)) for key in keys)]

@@ -102,6 +102,7 @@ def _committed(visit: GateVisit) -> str:
     """
     way: list[int] = []
     here: int | None = visit.token_id
+    # What was committed in the branches from which this one was forked counts as well
     while here is not None:
         way.append(here)
         here = Token.objects.values_list("parent_id", flat=True).get(pk=here)

@@ -38,6 +38,7 @@ def output_paths(line: Line, station: str) -> list[tuple[str, str]]:
     examples: dict[str, str] = {}
     for output in outputs:
         for path, example in _paths(output):
+            # The newest output comes first: its example stays
             examples.setdefault(path, example)
     return list(examples.items())[:MOST]
 

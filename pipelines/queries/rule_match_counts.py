@@ -94,6 +94,7 @@ def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches
     rules = [rule for rule in line.station(station).rules if rule.fault is None]
     matches = StationMatches({rule.id: RuleMatches() for rule in rules})
     open_line = without_gate(line, station)
+    # A bound on tests, not on outcomes: a station may have many rules
     for recorded in _recorded(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
         try:
             rule_answers = match_rules(open_line, recorded.situation, rules)
@@ -123,6 +124,7 @@ def _record_matched_rule(
         elif rule_answer.answer == ConditionAnswer.MATCHES:
             matched_rule = rule_answer.rule.id
             rule_matches.takes += 1
+        # A rule above may match or not, so that nobody knows what takes it
         elif rule_answer.answer != ConditionAnswer.NO and not matched_rule:
             return
     matches.untaken += not matched_rule

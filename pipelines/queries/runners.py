@@ -54,6 +54,7 @@ class RunnerRow:
     def state(self) -> tuple[str, str]:
         """Tone and word."""
         if self.token and self.token.expires_at <= self.now:
+            # Said first: whatever else it does, no call of it is answered
             return "danger", "Token expired"
         if self.worker is None:
             return "neutral", "Never started"

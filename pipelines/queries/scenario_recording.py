@@ -94,6 +94,7 @@ def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[
             record = take_step(line, walk, step)
         except StepRefused as why:
             return tuple(steps), f"The next step cannot be simulated: {why}."
+        # From where walk and task differ, what follows would be invented
         other = _difference_text(line, happened, record)
         if other:
             return tuple(steps), other

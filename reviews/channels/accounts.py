@@ -35,6 +35,7 @@ def create_code(user: User, connection: int) -> str:
     ChatCode.objects.update_or_create(
         connection=stored_connection,
         user=user,
+        # The digest alone: whoever reads the table can link no account
         defaults={"digest": _digest(code), "expires_at": Now() + VALID},
     )
     return code

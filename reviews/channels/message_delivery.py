@@ -47,6 +47,7 @@ def send(message_id: int) -> None:
             "visit__asked_by__pinned",
             "visit__decided_by",
         )
+        # The queue may hand it out twice
         message = messages.filter(pk=message_id).exclude(state=ChannelMessage.State.SENT).first()
         if message is not None:
             _send(message)
@@ -67,6 +68,7 @@ def _send(message: ChannelMessage) -> None:
         ref = deliver(message.connection, review_message)
     except ChannelError as problem:
         row.update(state=ChannelMessage.State.FAILED, error=str(problem)[:500], attempts=F("attempts") + 1)
+        # This may pass, and the queue tries it again; any other error would only come again
         if isinstance(problem, ChannelUnavailable):
             raise
         return
@@ -178,6 +180,7 @@ def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> di
     if BY_KEY[connection.kind].gives_back:
         try:
             fields["signature"] = mattermost_calls.signature(connection, value)
+        # What comes back could not be checked, so that there is no button
         except keys.SecretUnreadable:
             return {}
         fields["answers_at"] = interactions.request_address(connection)

@@ -137,6 +137,7 @@ def resend(request: SignedInRequest, project: Project, message: int) -> HttpResp
         pk=message, connection__project=project, state=ChannelMessage.State.FAILED
     )
     with transaction.atomic():
+        # One conditional UPDATE: of two clicks one sends it
         if not failed.update(state=ChannelMessage.State.QUEUED, error=""):
             raise Http404
         enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": message})

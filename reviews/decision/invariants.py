@@ -95,6 +95,7 @@ def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN).select_related("task", "job", "asked_by")
     if task_ids is not None:
         visits = visits.filter(task_id__in=task_ids)
+    # No more than that: for each person the engine is asked about each of them
     sample = list(visits.prefetch_related("votes").order_by("opened_at", "pk")[:SAMPLE])
     projects = sorted({visit.task.project_id for visit in sample})
     if not sample:

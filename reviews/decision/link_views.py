@@ -51,12 +51,14 @@ def confirm(request: HttpRequest) -> HttpResponse:
     token = request.COOKIES.get(COOKIE, "")
     try:
         link = mail_link.find_link(token)
+        # Whoever is signed in here must not decide as somebody else
         if request.user.is_authenticated and request.user.pk != link.user_id:
             raise MailLinkRefused("another", visit=link.visit)
         if request.method == "POST":
             link = mail_link.approve(token, timezone.now())
             link.visit.refresh_from_db()
             answer = _page(request, {"done": True, **_about(link.visit)})
+            # Its link is used up
             answer.delete_cookie(COOKIE, path=reverse("mail-link"))
             return answer
         return _page(request, _confirm_context(link))

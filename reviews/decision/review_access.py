@@ -63,6 +63,7 @@ Place = tuple[datetime, UUID]
 def update_places(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
     """Follow the gate visits that opened, were decided or closed in this batch."""
     over = [event.visit_id for event in batch if isinstance(event, GateDecided | GateClosed)]
+    # A visit may be opened and decided within one batch
     still_open = [visit for visit in opened if visit.state == GateVisit.State.OPEN]
     if still_open:
         bulk_rows.insert_rows([row for visit in still_open for row in places_of(visit)])

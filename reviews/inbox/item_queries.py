@@ -86,6 +86,7 @@ def _within(viewer: InboxViewer) -> ReviewFilter:
 def _has_kind(viewer: InboxViewer, kind: str) -> bool:
     """Return whether anybody may have an item of this kind: `reply`, `position`, `manual`, `escalation` or
     `deadlock`."""
+    # All kinds by one statement, since most people have none of most of them
     if viewer.present is None:
         [there] = fetch(
             PRESENT_KINDS,
@@ -133,6 +134,7 @@ def count_items(viewer: InboxViewer, most: int) -> int:
     alarms: list[Escalation | Deadlock] = []
     alarms += _escalations(viewer)[:most] if _has_kind(viewer, "escalation") else ()
     alarms += _deadlocks(viewer)[:most] if _has_kind(viewer, "deadlock") else ()
+    # Whom an escalation asks is only known when its row is read
     return gates + tokens + jobs + sum(_answers_for(viewer, row) for row in alarms)
 
 

@@ -55,6 +55,7 @@ def panels_of(user: User, viewer: InboxViewer, offered_items: Sequence[OfferedIt
 
     of the other panels.
     """
+    # A task that needs them stands there already, with its button
     listed = {offered.need.task.pk for offered in offered_items}
     late = [offered for offered in offered_items if offered.need.due_at and offered.need.due_at < now]
     following = next(

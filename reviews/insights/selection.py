@@ -97,6 +97,7 @@ class InsightsSelection:
         by_line, by_bucket, by_part = {}, {}, {}
         for bucket, line, *rest in rows:
             part, value = tuple(rest[:parts]), figures(*rest[parts:])
+            # GROUPING SETS leave null what a row is not split by
             if any(key is not None for key in part):
                 by_part[line, *part] = value
             elif bucket is not None:
@@ -114,6 +115,7 @@ def period_of(request: HttpRequest) -> Period:
     if dates:
         until = dates.until or max(today, dates.since or today)
         since = dates.since or until - timedelta(days=DEFAULT_DAYS - 1)
+        # Two dates are a period in whichever order they were typed
         since, until = min(since, until), max(since, until)
         return Period(max(since, until - timedelta(days=MAX_DAYS - 1)), until)
     wish = request.GET.get("days", "")

@@ -138,6 +138,7 @@ class Sheet:
         writer.writerow([self.first, *([("Published" if self.chart else "Line")] if noted else []), *heads])
         for row in (*self.rows, *([self.total] if self.total else [])):
             names = [row.label, *([row.note] if noted else [])]
+            # A spreadsheet would take a text that begins with “=” for a formula
             writer.writerow([_safe(value) for value in (*names, *row.values)])
         return text.getvalue()
 

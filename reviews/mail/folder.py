@@ -73,6 +73,7 @@ def listing() -> list[Letter]:
 
 def read(name: str) -> Letter | None:
     """Return the message of this file name; None if there is none, or if the name could lead out of the folder."""
+    # The name comes from the address, and must not lead out of the folder
     if not NAME.match(name):
         return None
     path = _path() / name

@@ -37,6 +37,7 @@ def post_mails(batch_context: ConsequenceBatch, written: Sequence[Written]) -> N
     task_mails = list(_request_mails(batch_context))
     mails = [mail for _task_id, mail in task_mails]
     there = [batch_context.members(task_id, mail.address) for task_id, mail in task_mails]
+    # Whoever the gate names anyway gets one mail, not a second one by choice (house §3 I12)
     addressed = {(mail.visit_id, mail.address.lower()) for mail in mails}
     for recipient, mail in _subscribed_mails(written):
         if (mail.visit_id, mail.address.lower()) not in addressed:
@@ -133,6 +134,7 @@ def _send_time(
         for recipient in people
         if recipient.mail_choice(kind.key, kind.mail) in now
     ]
+    # Somebody is known at the address, and nobody there wants it
     if people and not ends:
         return False, None
     waits = [end for end in ends if end is not None]

@@ -31,6 +31,7 @@ def notice_mail(notice: Notice) -> EmailMultiAlternatives | None:
     """Return the mail of a notice; what comes later about the same stands in the thread of the first. None
     where it waited until it was resolved."""
     about = Deadlock if notice.kind == Notice.NoticeKind.DEADLOCK else Escalation
+    # It waited for quiet hours to end, and was settled meanwhile
     if not about.objects.filter(pk=notice.about, state="open").exists():
         return None
     task = notice.task

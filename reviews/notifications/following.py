@@ -47,6 +47,7 @@ def _followed_object(request: SignedInRequest, project: Project) -> dict[str, An
     if form_data.get("task"):
         return {"task": access.find_task(*here, form_data["task"]), "line": None, "station": ""}
     line, station = form_data.get("line", ""), form_data.get("station", "")
+    # PostgreSQL takes no NUL in a text
     of = access.get_line(*here, line) if "\0" not in line else None
     if of is None or (station and not _has_station(of, station)):
         raise NotFound

@@ -45,6 +45,7 @@ def _register(project: Project, key: str, values: Mapping[str, Any], actor: Acto
         raise Conflict("An agent with this key already exists.")
     record_agent_event(agent, actor, "added", **{name: _json_value(getattr(agent, name)) for name in FIELDS})
     _tell_owner(agent, actor)
+    # Tokens may be held because nobody of this name was registered
     wake(project.pk, key)
     return agent
 
@@ -56,6 +57,7 @@ def change_agent(agent_id: int, values: Mapping[str, Any], *, actor: Actor) -> A
 
 def _change(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Agent:
     agent = lock_agent(agent_id)
+    # A form that was saved as it was makes no event
     changed = {name: value for name, value in values.items() if getattr(agent, name) != value}
     if changed:
         for name, value in changed.items():

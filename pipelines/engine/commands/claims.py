@@ -40,6 +40,7 @@ def start_all(job_ids: Collection[int], claim: Claim) -> list[Job]:
 def _start(job_ids: Collection[int], claim: Claim) -> list[Job]:
     batch = Batch.of_jobs(job_ids)
     jobs = [batch.jobs[job_id] for job_id in job_ids if job_id in batch.jobs]
+    # They were chosen without a lock: under it each is looked at again
     begun = [job for job in jobs if _try_start(batch, job, claim)]
     for job in begun:
         job.lease_key = uuid4()

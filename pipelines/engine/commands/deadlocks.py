@@ -60,6 +60,7 @@ def record_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     it is already recorded and unresolved."""
     open_ones = Deadlock.objects.filter(tasks=task.pk, kind=CIRCULAR, state=Deadlock.State.OPEN)
     recorded = [set(record.tasks.values_list("pk", flat=True)) for record in open_ones]
+    # A circle within one that is recorded is the same deadlock
     if not circle or any({each.pk for each in circle} <= each for each in recorded):
         return
     deadlock = new_record(task, CIRCULAR)
@@ -102,6 +103,7 @@ def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, o
     Invalid (path `word` or `reason`), Conflict (already resolved)."""
     answer = DeadlockAnswer(user, word, payload.checked_text(reason, "reason").strip(), output)
     if output is not None:
+        # It becomes the outcome of a station, which is refused what cannot be stored
         payload.checked_digest({"output": output}, "outcome")
     return run(partial(_resolve, deadlock_id, answer))
 
@@ -180,7 +182,9 @@ def _rerun_with_reason(
 ) -> None:
     if deadlock.kind == CIRCULAR:
         parties = [party["task"] for party in deadlock.parties]
+        # Those of the circle alone: it may wait for other tasks besides
         Dependency.objects.filter(task=task, on__in=parties).delete()
+        # By a due time: this batch read the dependencies before they were deleted
         batch.set_due(DEPENDENCY, task, batch.now, key=str(deadlock.pk))
         _answer_question(batch, task, answer)
     for member, token in paused:
@@ -233,6 +237,7 @@ def _escalate(
     for member, token in paused:
         job = batch.open_job_of(token)
         if job and member.pk == task.pk:
+            # What else holds it goes on holding it
             others = [wait for wait in flatten_holds(token.wait) if not paused_by_test(deadlock.pk)(wait)]
             hold(
                 batch,

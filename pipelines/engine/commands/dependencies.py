@@ -125,6 +125,7 @@ def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names:
     if token.status in WORKING:
         hold(batch, task, token, job, actor, dependency_hold(names))
     elif token.status == Status.HELD:
+        # Those are said anew: some of them may be completed by now
         others = [wait for wait in flatten_holds(token.wait) if not is_dependency(wait)]
         hold(batch, task, token, job, actor, nest_holds([*others, dependency_hold(names)]))
     if LOST in dependency_hold(names):
@@ -150,6 +151,7 @@ def graph(project_id: int) -> defaultdict[str, set[str]]:
     edges: defaultdict[str, set[str]] = defaultdict(set)
     for waits, on in rows.exclude(on__status__in=ENDED).values_list("task_id", "on_id"):
         edges[str(waits)].add(str(on))
+    # Whoever asks another task waits for it as well, so that both kinds may make one circle
     for waits, on in deadlocks.question_edges(project_id):
         edges[str(waits)].add(str(on))
     return edges

@@ -58,6 +58,7 @@ def export_tasks(
     rows = tasks.select_related("project").order_by("project_id", "number")
     changed = rows.filter(changed_at__gte=since) if since else rows
     stream = changed.iterator(chunk_size=AT_ONCE)
+    # A project may have more events than there is memory
     while chunk := list(islice(stream, AT_ONCE)):
         yield from export_chunk(chunk, since=since, transitions=transitions)
 

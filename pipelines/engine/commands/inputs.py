@@ -154,6 +154,7 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
         fault = "is not a file that was uploaded to this project"
         if upload := measured.get(digest):
             filled[key] = {"name": name, "digest": digest, "size": upload.blob.size}
+            # As it was measured at the upload: of its own size a client may say anything
             fault = size_fault(field, upload.blob.size) or content_fault(field, name, upload.content)
         problems += [Problem(f"{at}.{key}", fault, field.help)] if fault else []
     return problems

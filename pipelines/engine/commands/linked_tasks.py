@@ -42,6 +42,7 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     old = existing(Task.objects.select_related("project", "line", "pinned").filter(pk=task_id))
     if old.status not in ENDED:
         raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
+    # Files are not copied but named by their content: what has expired cannot be inherited
     gone = expired_files(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:
         raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")

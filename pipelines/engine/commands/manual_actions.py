@@ -40,6 +40,7 @@ def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, 
     Conflict."""
     job = existing(Job.objects.filter(pk=job_id, kind=MANUAL))
     filled = _filled(job, outcome)
+    # As any outcome: the fence refuses it if the job was reported or the task moved meanwhile
     result = report([Report(job_id, job.attempt, None, filled, str(Actor.person(user)), token_version)])[0]
     if result.status == "invalid":
         raise Invalid.at(result.path, result.detail)
@@ -88,6 +89,7 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
     else:
         if not text.strip():
             raise Invalid.at("text", "is missing or blank", "Enter what the station needs to know.")
+        # Before it runs again, which forgets what it waited for
         question = str(token.wait.get("question") or "")
         release_circles(batch, task, user, text)
         run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
@@ -111,6 +113,7 @@ def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str
     if job:
         finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
     answered_evaluation = {**evaluation, "answer": fact, **({"text": text} if text else {})}
+    # With the version: the same token may be asked again, and a cause makes one decision (house §3 I4)
     cause = f"answer:{token.pk}.{token.version}"
     turn, situation = evaluations.situation_with_answer(batch, token, actor, cause, answered_evaluation)
     effects.apply(turn, decide_and_store(turn, situation))
@@ -240,8 +243,10 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = locked(token_id, token_version, (Status.HELD,))
     if not batch.open_job_of(token) or "paused_by" in token.wait:
         raise Conflict("Nobody put this task on hold. See what it waits for.")
+    # The pause would stay in force over it, and hold it again
     if all(map(is_pause, flatten_holds(token.wait))):
         raise Conflict("It is paused. Resume what is paused.")
+    # What it waits for would hold it again as soon as it begins
     if any(map(is_dependency, flatten_holds(token.wait))):
         wait_no_longer(batch, task)
     let_go(batch, task, token, Actor.person(user), _may_be_released, trigger="release")

@@ -238,6 +238,7 @@ def _broken(task: Task, token: Token, request: MoveRequest) -> list[tuple[str, s
     line, target = versions.by_id(task.pinned_id), request.to or token.station
     if target in (SUCCESS, token.station) or target not in line.stations_by_key:
         return []
+    # Without a promise nothing of the past is asked
     past = _past(task, token) if line.guarantees else MovedPast()
     broken = [
         (guarantee.id, line_guarantee_sentence(line, guarantee)) for guarantee in unkept(line, target, past)
@@ -289,6 +290,7 @@ def _consented(task: Task, request: MoveRequest, broken: Sequence[tuple[str, str
         raise Invalid.at("accepts", f"Confirm what this move breaks: {promises}.", "The plan names each.")
     if not broken:
         return
+    # A program has no roles, so that it breaks no promise
     person = person_of(task.project_id, request.user) if request.user else None
     if person is None or Role.ADMIN not in person.roles:
         raise Forbidden(

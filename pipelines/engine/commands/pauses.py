@@ -96,6 +96,7 @@ def _pause(scope: PauseScope, user: User, reason: str, stops: bool) -> Pause:
         since=at,
     )
     _record("work.paused", scope, user, at, reason=reason, stops=stops)
+    # The tasks follow by due times of their own, each under its own lock (law §17)
     _wake(scope, PAUSE, at, row.pk, user)
     return row
 

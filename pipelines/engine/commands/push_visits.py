@@ -96,6 +96,7 @@ def _is_known_push(task: Task, push: ObservedPush) -> bool:
         elif push.by_host or not recorded_push.by_host:
             recorded_push.people.add(*push.people)
         return True
+    # A host tells of what we pushed as of anybody's
     ours = VisitCommit.objects.filter(task=task, head=push.commit, job__state=Job.State.DONE)
     delivered = Delivery.objects.filter(Q(commit=push.commit) | Q(head=push.commit), task=task)
     return ours.exists() or delivered.exists()

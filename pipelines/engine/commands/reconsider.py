@@ -56,6 +56,7 @@ def reconsidered_situation(
     """
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
+    # With the version of the token, so that the same reason may come again (house §3 I4)
     cause = f"{why}:{token.pk}.{token.version}"
     turn = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
     situation = {

@@ -58,6 +58,7 @@ def report(reports: Sequence[Report]) -> list[ReportResult]:
 
 def _chunk(chunk: Sequence[Report]) -> list[ReportResult]:
     passing_through = settings.PASS_THROUGH
+    # Alone there is no other member to protect from its error
     if len(chunk) == 1 and not passing_through:
         return run(partial(_record_together, chunk))
     try:
@@ -198,6 +199,7 @@ def record(batch: Batch, member: CheckedReport) -> ReportResult:
     finish_job(batch, job, _witnessed(member, job), job_report.by)
     _store_list_fields(job, member.outcome)
     job.report_digest = member.digest
+    # Of one attempt: a cause makes at most one decision (house §3 I4)
     cause = f"report:{job.pk}.{job.attempt}"
     batch.event(
         task,

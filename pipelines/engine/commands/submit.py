@@ -54,6 +54,7 @@ def submit(
     project that this one follows up (AEEF E13). Raises `InputError` with every problem."""
     line = versions.parsed(version)
     due, unread = _moment(due_at)
+    # Collected before any is raised, so that a form shows them all
     problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
     try:
         of = version.line.project
@@ -217,6 +218,7 @@ def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **m
     token = Token.objects.create(
         task=task, station=start, version=0, entered_at=task.created_at, changed_at=task.created_at
     )
+    # Together, so that they are locked in the order of their ids (house §2)
     batch = Batch.of_tasks(task.pk, *(other.pk for other in others))
     task, token = batch.tasks[task.pk], batch.tokens[token.pk]
     job = open_job(batch, task, token)

@@ -123,6 +123,7 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
         and decides_alone(seat.person, task, visit, policy)
     )
     cast = _cast(batch, task, visit, request, seat, _self_approval_data(alone))
+    # Counted at once: it may be the one that decides
     votes.append(cast)
     decides = _settled(task, visit, policy, votes)
     answer = decide_visit(batch, task, token, visit, request, votes, together) if decides else {}
@@ -191,6 +192,7 @@ def decide_visit(
     were asked with it, if they are known."""
     _store_decision(batch, visit, request)
     approvals = [] if request.word != Word.APPROVE else _approvals(visit, votes)
+    # What is decided is due no longer, and an escalation of it has its answer
     drop_times(batch, task, visit)
     escalations.close_for_visit(batch, task, visit, request.actor)
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)

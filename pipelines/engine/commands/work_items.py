@@ -38,6 +38,7 @@ def work_items(tasks: QuerySet[Task]) -> Iterator[Item]:
 
 def _items(tasks: Sequence[Task]) -> Iterator[Item]:
     ids = [task.pk for task in tasks]
+    # One statement for each table, however many tasks there are
     living = _by_task(Token.objects.filter(task__in=ids, forked=False, ended_at=None).order_by("pk"))
     visits = _by_task(_jobs(ids))
     escalations = _by_task(
@@ -127,6 +128,7 @@ def _result(job: Job, following: Job | None, raised: Sequence[Escalation]) -> st
     if job.ended_at is None:
         return None
     verdict = getattr(job, "verdict", None)
+    # Up to the next visit: what was escalated later belongs to that one
     until = following.created_at if following else None
     escalated = any(
         escalation.token_id == job.token_id

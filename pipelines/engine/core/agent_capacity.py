@@ -50,6 +50,7 @@ class Agents:
             state = "suspended"
         elif not agent.has_contract(self.batch.now):
             state = "no_contract"
+        # Without a limit nothing has to be counted
         if agent.capacity is None:
             return {"state": state}
         return {"state": state, "free": max(0, agent.capacity - self._count_open(name))}
@@ -97,6 +98,7 @@ class Agents:
 
         `opened`: jobs of this batch, which are offered already.
         """
+        # Sorted, so that two moves which free the same agents write in one order
         for project, key in sorted(self._freed):
             wake(project, key, opened)
 
@@ -128,6 +130,7 @@ class Agents:
         rows = Agent.objects.filter(project__in=projects, key__in=keys).order_by("pk")
         # FOR NO KEY UPDATE, so that rows which refer to an agent can be written meanwhile
         by_name = {(agent.project_id, agent.key): agent for agent in rows.select_for_update(no_key=True)}
+        # Without those of this batch: they are counted in memory (`_count_open`), where they may have changed
         counted = (
             Job.objects.filter(agent__in=keys, task__project__in=projects)
             .exclude(state=Job.State.DONE)

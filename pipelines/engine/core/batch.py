@@ -143,10 +143,12 @@ class Batch:
     def living(self, task: Task) -> list[Token]:
         """The task's tokens that have not ended, forked ones included, oldest first."""
         living = [token for token in self._tokens_of.get(task.id, ()) if token.status not in ENDED]
+        # Nearly every task is at one place
         return sorted(living, key=BY_ID) if len(living) > 1 else living
 
     def open_job_of(self, token: Token) -> Job | None:
         """The token's job that is queued or running."""
+        # There is at most one (house §3 I7)
         for job in self._jobs_of.get(token.id, ()):
             if job.state != Job.State.DONE:
                 return job
@@ -361,6 +363,7 @@ class Batch:
         # Also where none is new: the move may have ended what a stored one waits for
         if self._new_dues or self._over or self.dues:
             due_times.write(self, self._new_dues, self._over)
+        # Inside the transaction: what they write is there with the move, or not at all (house §1)
         observers.emit(*self.consequences)
         tickets: dict[str, list[int]] = {}
         for token in self._tickets:

@@ -183,6 +183,7 @@ def past_of(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) ->
     todo = [token]
     while todo:
         pk = todo.pop()
+        # Branches that were joined have one fork above them: this is a graph, and no chain
         if pk in token_ids:
             continue
         token_ids.add(pk)
@@ -206,6 +207,7 @@ def current_facts(turn: DecisionContext) -> dict[str, Any]:
 
     the token brought along.
     """
+    # A query for lines that read it, and for no other
     words = {"words": last_words(turn.task)} if turn.judging_line.reads_gate_words else {}
     return {**current_task_facts(turn), **words}
 
@@ -299,6 +301,7 @@ def decide_and_store(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
         revision=turn.judging_line.revision,
         cause=turn.cause,
         station=turn.token.station,
+        # All of it, so that the same decision can be made again (house §3 I9)
         situation=facts,
         trace=compact_entries(answer.trace),
         answer=answer.to_stored_dict(),

@@ -43,6 +43,7 @@ def _is_over(batch: LockedTasks, due: Due) -> bool:
     if due.token_id is None:
         return False
     token = batch.tokens.get(due.token_id)
+    # Entered since then: it is at another station, or at this one once more
     return token is None or token.status in ENDED or token.forked or token.entered_at > due.set_at
 
 
@@ -55,6 +56,7 @@ def covering(batch: LockedTasks, due: Due, pauses: Collection[PauseSpan]) -> lis
     """Return those of the pauses of its task that stop this clock."""
     if due.kind not in CLOCKS or not pauses:
         return []
+    # A pause of the whole task covers it wherever it is
     station = _station(batch, due) if any(pause.station for pause in pauses) else None
     return [pause for pause in pauses if pause.covers(station)]
 

@@ -75,6 +75,7 @@ def with_join_effects(
     branches = [
         b for branch in branches_of(living) for b in _branches_after(branch, at[branch.id], line, mapping)
     ]
+    # One merge may make the next one possible, as in a move
     while True:
         merge = due_merge(line, branches)
         if merge is None:

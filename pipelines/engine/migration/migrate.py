@@ -92,6 +92,7 @@ def _migrate_chunk(chunk: Sequence[TaskMigration], *, actor: Actor) -> list[Migr
 
 def _migrate_task(this: MigrationBatch, member: TaskMigration) -> MigrateResult:
     task, entry = this.batch.tasks.get(member.task_id), this.entries.get(member.entry_id or 0)
+    # The queue may hand out the same chunk twice: what is recorded is not done again
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
     why = _refusal(this, task, member)
@@ -122,6 +123,7 @@ def _refusal(this: MigrationBatch, task: Task | None, member: TaskMigration) -> 
 
 def _unfit(member: TaskMigration, plan: Planned) -> MigrateResult | None:
     """Return what prevents the migration, apart from the task itself."""
+    # A person agreed to what was shown, and to nothing else
     if member.expected is not None and plan.to_list() != [dict(effect) for effect in member.expected]:
         return MigrateResult(member.task_id, "changed", "This task changed after the impact was shown.", plan)
     if plan.unmapped_stations:

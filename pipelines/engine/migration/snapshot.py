@@ -181,6 +181,7 @@ class MigrationSnapshot:
             if self._aborts(token, effect, line):
                 effects = self._all_end(task, effect)
                 break
+        # At the end: what is still to arrive depends on what becomes of every branch
         if any(token.waits_at_join for token in self.positions_of(task)):
             effects = joins.with_join_effects(self._living[task.pk], effects, line, mapping)
         return Planned(tuple(effects), self._is_unchanged(task, to, mapping, effects), back)

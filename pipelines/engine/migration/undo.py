@@ -58,6 +58,7 @@ def _undo_chunk(chunk: Sequence[MigrationUndo], *, actor: Actor) -> list[Migrate
 
 def _undo_task(this: MigrationBatch, member: MigrationUndo, undoes: MigrationEntry | None) -> MigrateResult:
     task, entry = this.batch.tasks.get(member.task_id), this.entries.get(member.entry_id or 0)
+    # The queue may hand out the same chunk twice: what is recorded is not done again
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
     why = _why_not(this, task, undoes)
@@ -76,6 +77,7 @@ def _why_not(this: MigrationBatch, task: Task | None, undoes: MigrationEntry | N
         return "This task was not migrated."
     if task.status in ENDED:
         return "This task has ended; terminal is final."
+    # What happened since would be overwritten
     since = Event.objects.filter(task=task, seq__gt=undoes.seq).exclude(kind__in=HARMLESS)
     if since.exists():
         return "This task has moved since."

@@ -38,6 +38,7 @@ def end(batch: Batch, task: Task, token: Token, how: Ending) -> None:
     if how.ended.everything:
         closed = batch.living(task)
         for living_token in closed:
+            # Before the token ends: by its status its open visits are found
             close_work(batch, task, living_token, how.actor, why=how.ended.kind)
             _end(batch, living_token, how.ended)
     else:
@@ -51,6 +52,7 @@ def close_work(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> 
     job = batch.open_job_of(token)
     if job:
         finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
+    # Only these have open visits (house §3 I6): the others need no query
     if token.status == Status.AWAITING_REVIEW:
         for visit in batch.open_visits(token):
             close_visit(batch, task, visit, actor, why)
@@ -62,8 +64,10 @@ def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None
     job.state, job.outcome, job.ended_at, job.reported_by = Job.State.DONE, outcome, batch.now, by[:200]
     job.result = str(outcome.get("result") or "")
     batch.mark_job_changed(job)
+    # Work of people and of the clock has none
     if job.lease_key:
         batch.drop_lease(job)
+    # law §8: the place is free as soon as the job is over, for whoever waits for the agent
     batch.agents.free_place(batch.tasks[job.task_id], job)
 
 
@@ -105,10 +109,12 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
     """The event of the end; and when no position is left, the task's own."""
     over = not batch.living(task)
     if over:
+        # The root ends with the last position, and the task as the root
         root = next(closed_token for closed_token in closed if closed_token.parent_id is None)
         task.status, task.end, task.error, task.reason = root.status, root.end, root.error, how.ended.reason
         task.ended_at = batch.now
         batch.mark_task_changed(task)
+        # Nothing of a task that has ended stays open (house §3 I8), and nobody waits for it any longer
         escalations.close_all(batch, task, how.actor)
         waiting.release_waiting(batch, task, how.actor)
     batch.event(

@@ -40,6 +40,7 @@ def open_record(
     record.agents = sorted({party["agent"] for party in record.parties if party["agent"]})
     record.handoffs = _handoffs(batch, tasks)
     record.found_at = batch.now
+    # Its id was made before it: without a word of this Django would try to update it first
     record.save(force_insert=True)
     record.tasks.set(tasks)
     for task in tasks.values():
@@ -53,6 +54,7 @@ def open_record(
             role=record.role,
             suggestion=record.suggestion,
         )
+    # Whoever was told of the escalation needs no second message about the same
     known = set(notified)
     to = tuple(
         address for address in roles.addresses(record.task.project_id, record.role) if address not in known

@@ -74,6 +74,7 @@ def _step(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
     # Read before the token stands elsewhere
     source, [entry] = token.station, entries
     place_token(batch, token, entry)
+    # Before the event, which names the job: the events alone give the rows back (house §3 I2)
     job = _enter(turn, token, entry)
     data |= _store_handoff(turn, source, entry.station, job)
     batch.mark_token_changed(token)
@@ -126,6 +127,7 @@ def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
     to = tuple(entry.station for entry in entries)
     token.forked, token.wait, token.error, token.status = True, {"to": list(to)}, "", Status.QUEUED
     batch.mark_token_changed(token)
+    # Written at once and before their jobs: jobs and events name a token by its id
     children, jobs = batch.add_tokens([_child(turn, entry) for entry in entries]), []
     for entry, child in zip(entries, children, strict=True):
         # house §2: the first branch that the reporting worker may take goes on with it.
@@ -228,6 +230,7 @@ def _stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
 
 def _escalate(turn: DecisionContext, answer: Escalate) -> None:
     """Hold the token until somebody with the role resolves the escalation."""
+    # The same trigger at the same position again: whoever is asked already is not notified twice
     opened = escalations.find_open_escalation(turn.task, turn.token, answer.trigger) or escalations.open_one(
         turn.batch,
         turn.task,
@@ -256,6 +259,7 @@ def _store_changes(turn: DecisionContext, change: Transition) -> dict[str, Any]:
     for name, added in change.stored.items():
         if added:
             setattr(turn.task, name, {**getattr(turn.task, name), **added})
+            # By name: these columns are large, and a move that leaves them alone does not write them
             turn.batch.mark_task_changed(turn.task, name)
     return {"count": merge_counts(turn.task, change.count), **change.stored}
 

@@ -97,6 +97,7 @@ def close(
     for name, value in values.items():
         setattr(escalation, name, value)
     escalation.save(update_fields=list(values))
+    # A counter in the row: most moves see there that none is open, and ask nothing
     task.escalations -= 1
     batch.drop_due(KIND, task, str(escalation.pk))
     batch.emit(observers.AlarmSettled(escalation.pk, task.pk, batch.now))
@@ -111,9 +112,11 @@ def close(
         route=route,
         context=dict(context or {}),
     )
+    # A contradiction paused the agents that wrote it, by a deadlock of its own
     if escalation.trigger == CONTRADICTION:
         deadlock_records.close_contradiction(batch, task, escalation, actor)
     for token in batch.living(task):
+        # It may have held every branch, and something else may hold one of them as well
         let_go(batch, task, token, actor, paused_by_test(escalation.pk))
 
 

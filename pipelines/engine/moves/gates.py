@@ -47,6 +47,7 @@ def ask(turn: DecisionContext, answer: Wait, where: Stay) -> None:
     nothing has changed since, it is held instead, naming the rejection (law §6, last sentence)."""
     left = _job_results(turn.job)
     evidence = [_evidence(turn, answer, key, left) for key in answer.gates]
+    # A rule that leads back to the gate would else ask the same people the same question for ever
     rejection = _unchanged_rejection(
         left, answer.gates, [evidence_item["content"] for evidence_item in evidence]
     )
@@ -78,6 +79,7 @@ def _open(
         round=evidence["round"],
         token_version=token.version,
         evidence=evidence,
+        # A vote names it, so that nobody decides about what has changed meanwhile (house §4)
         evidence_digest=payload.digest(evidence),
         producers=people,
         opened_at=batch.now,
@@ -89,6 +91,7 @@ def _open(
     if visit.due_at and times:
         batch.set_due(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
         if times.before:
+            # From the start, not back from the due time: working time is counted forwards alone
             soon = due_time_after(task, times, batch.now, times.after - times.before)
             batch.set_due(GATE_DUE, task, soon, key=f"{visit.pk}{SOON}", visit=visit)
     batch.event(
@@ -125,6 +128,7 @@ def _producers(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> lis
     task = turn.task
     people = [*producers.of_repeated(task), *producers.manual_workers(turn.batch, task, turn.token, hands)]
     unknown = [UNKNOWN_REQUESTER] if UNKNOWN in task.requesters else []
+    # Without a repository there is no branch to push to
     if turn.judging_line.workspace:
         pushes = producers.pushes_to(task)
         known = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
@@ -148,6 +152,7 @@ class _JobResults:
 
 
 def _job_results(job: Job) -> _JobResults:
+    # In one round trip: a move waits for each of them
     found, [(log,)], decided, reported, answered = ask_together(
         _artifacts.bind(job=job.pk),
         BoundQuery(LOG_DIGEST, [job.pk, job.attempt]),
@@ -170,6 +175,7 @@ def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _JobResults) 
         "job": {"id": job.pk, "visit": job.visit, "attempt": job.attempt},
         "log": {"digest": left.log},
         "round": 1 + task.rounds.get(key, 0),
+        # Without log, run and round, which differ each time although nothing was changed
         "content": payload.digest(displayed),
         **_observed(job),
     }
@@ -214,6 +220,7 @@ def _unchanged_rejection(
     if not left.decided:
         return None
     decided = GateVisit.objects.filter(task=left.job.task_id, gate__in=gates, state=GateVisit.State.DECIDED)
+    # Later ones replace earlier ones: of each gate its last decision counts
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
     verdicts = {key: (visit.word, visit.evidence["content"]) for key, visit in last.items()}
     return last.get(transitions.rejecting_gate(verdicts, dict(zip(gates, contents, strict=True))))
@@ -223,6 +230,7 @@ def _unchanged_rejection(
 def _decided(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
     """Return one decided visit of the task at any gate, if there is one."""
     decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED)
+    # Most tasks have none, and then no evidence has to be read
     return decided.values_list("pk", flat=True)[:1]
 
 

@@ -122,6 +122,7 @@ def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: 
 def _try_hand_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
     """Return whether the worker that has the lease of `after` goes straight on with this job: of the branches
     of a fork with the first that it may take. The others are for whoever comes first."""
+    # A lease goes on to one job alone: of the branches of a fork to the first
     if not claim or not after or after.worker_id != claim.worker or batch.lease_successor(after):
         return False
     if not takes(claim, task, job):

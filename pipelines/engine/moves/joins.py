@@ -94,6 +94,7 @@ class JoinMerge:
         writes = self._writes() if self.task.context and len(self.arrived) > 1 else []
         keys = contradicting_keys(writes)
         token, closed = self._become_one()
+        # After the merge: what became one is not in parallel with itself
         others = parallel_stations(self.batch, self.task, token, self.line).get("beside", ())
         change = join_transition(
             self.merge, self.line, contradicting_values(keys, self.merge.sources, writes), others
@@ -105,6 +106,7 @@ class JoinMerge:
         else:
             # law §7: passed, the work begins; otherwise the station is routed without running it.
             job = self._begin(token) if self.merge.verdict == PASS else self._record_judged_visit(token)
+        # Before it is routed, so that the event of the join precedes that of the move which follows
         self._tell(token, closed, job, keys)
         if job is not None and self.merge.verdict != PASS:
             # The join is a cause of its own: what made it complete has its decision already (law §9).
@@ -129,6 +131,7 @@ class JoinMerge:
         elif takes_place:
             token = self.batch.tokens[self.merge.fork.id]
         else:
+            # Other branches of the fork live on, so that the forked token cannot be taken
             token = self.batch.add_token(self._sibling())
             self._replace(
                 (*self.arrived, *emptied, *(member for member in over if member.pk in counted)), token
@@ -274,6 +277,7 @@ class JoinMerge:
         every = {pk for part in own for pk in part}
         [stored] = send([Statement(CONTEXT_WRITES, [self.task.pk, list(every)])])
         writes = [(pk, seq, json.loads(values), source) for pk, seq, values, source in stored]
+        # What this transaction wrote is not stored yet
         writes += [
             (e.token_id, e.seq, e.data["context"], e.source)
             for e in self.batch.events(self.task)

@@ -65,6 +65,7 @@ def _of_wait(batch: Batch, task: Task, job: Job) -> Report | None:
     if due is None:
         return None
     outcome = outcome_of_wait(versions.by_id(job.pinned_id).station(job.station), task, due)
+    # What it would have brought is reported now
     batch.drop_due(WAIT, task, str(job.pk))
     version = batch.tokens[job.token_id].version
     return Report(job.pk, job.attempt, None, outcome, by=str(ENGINE), token_version=version)

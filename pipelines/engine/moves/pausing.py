@@ -41,10 +41,12 @@ def add_hold(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: H
 def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: Hold) -> None:
     """Hold the token and its job; `wait` shows what releases it."""
     if job.state == Job.State.RUNNING:
+        # Nobody works at it: only its time is taken back, and set anew when it goes on
         if job.kind in UNLEASED:
             undo_start(batch, task, job)
         elif job.lease_key:
             batch.drop_lease(job)
+        # The expected time is one of working, not of being held
         unwatch(batch, task, token)
         job.state, job.lease_key, job.worker_id, job.started_at = Job.State.QUEUED, None, None, None
         batch.mark_job_changed(job)
@@ -76,6 +78,7 @@ def let_go(
     if left:
         _tell(batch, task, token, job, "token.waits", actor, trigger)
         return
+    # No worker comes for it: it begins at once, and a wait with its full time
     if job.kind in UNLEASED:
         start_unassigned(batch, task, job)
         watch(batch, task, token, job)

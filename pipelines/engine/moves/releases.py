@@ -21,6 +21,7 @@ RESUME = "resume"
 
 def release_waiting(batch: Batch, task: Task, actor: Actor | str) -> None:
     """Release what waits for a task that has ended."""
+    # One query of the batch says it of all its tasks, and for nearly all of them nobody waits
     if task.pk not in batch.awaited:
         return
     waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)

@@ -183,6 +183,7 @@ class BacktestResult:
             redecision.message,
         )
         if key not in self.cells:
+            # The rest is counted, and not listed: a page can show only so many
             if len(self.cells) >= MOST_CELLS:
                 return None
             words = cell_words(row.station, redecision, versions.by_id(row.pinned_id), self.line)

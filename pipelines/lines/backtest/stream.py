@@ -67,6 +67,7 @@ def _step(events: Generator[BacktestEvent, None, None]) -> BacktestEvent | dict[
     except DatabaseError:
         log.exception("backtest_failed")
         return problem_dict(503, "The recorded decisions could not be read. Run the back-test again.")
+    # One damaged row ends it: a result without it would be taken for that of all
     except UnreadableDecision as fault:
         log.exception("backtest_failed")
         where = {"task": fault.task, "station": fault.station}

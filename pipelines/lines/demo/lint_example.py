@@ -146,6 +146,7 @@ def _commit(
     commit.tree = _tree(repository, files)
     commit.parents = [parent] if parent else []
     commit.author = commit.committer = WHO
+    # A fixed time, so that every installation has the same ids
     commit.author_time = commit.commit_time = BEGAN
     commit.author_timezone = commit.commit_timezone = 0
     commit.message = message

@@ -159,6 +159,7 @@ def _parsed(line: Line, to: LineVersion | None) -> ParsedLine:
 
 def check_mapping(line: Line, parsed: ParsedLine, mapping: Mapping[Any, Any]) -> None:
     """Raises Invalid with every problem, each at its key."""
+    # Of all versions: tasks on an older one may be at a station that is gone since
     known = set(VersionStation.objects.filter(version__line=line).values_list("key", flat=True))
     problems = []
     for old, new in mapping.items():

@@ -62,6 +62,7 @@ def carry_on(migration: Migration) -> Migration:
     """Do the remaining tasks of a migration or an undo, also after a crash. Idempotent."""
     if migration.finished_at:
         return migration
+    # In one order with every other migration, so that two do not wait for each other
     left = list(migration.entries.filter(result=Result.PLANNED).order_by("pk"))
     actor = engine.Actor.person(migration.by) if migration.by else engine.ENGINE
     if migration.undoes_id:

@@ -24,6 +24,7 @@ def compose_variables(
             value = merge(
                 entry.strategy, value, new_variables.get(entry.var, variables.get(entry.var, MISSING))
             )
+        # At once: a later entry may build upon it
         new_variables[entry.var] = value
     return new_variables
 

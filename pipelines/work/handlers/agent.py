@@ -221,6 +221,7 @@ class AgentWatch(command.Watch):
             loop = asyncio.get_running_loop()
             self.stopped = "final"
             self._final = loop.call_later(FINAL_SECONDS, self.process.stop, self.spec.limits.grace)
+        # By itself it would go on trying until its time is up
         elif self._unanswered():
             self.stopped = "provider"
             self.process.stop(self.spec.limits.grace)
@@ -327,6 +328,7 @@ def last_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.Text
     text_output = output.from_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
     if not keys or text_output.value is not MISSING or text_output.unreadable:
         return text_output
+    # Not taken for the output: what an agent does after it may have made it untrue
     if output.from_text(stream.earlier_block, keys, prompt).value is not MISSING:
         return replace(
             text_output, unreadable="a block with output keys stands in a message before its last one"

@@ -90,6 +90,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
 async def _outcome_of_error(error: HostError | GitRefused, order: DeliveryOrder, sink: Sink) -> Outcome:
     """:raises LookAgain: its host is away, and that may pass"""
     await sink.note(f"[gateline] {error}")
+    # It may come back: the delivery is tried again later
     if isinstance(error, HostAway) and time.time() - order.begun < AWAY:
         raise LookAgain(max(SOONEST, error.wait)) from error
     if isinstance(error, PeoplePushed):
@@ -119,6 +120,7 @@ async def _deliver_by_host(through: HostDelivery) -> Outcome:
     state = order.access.state
     number = merged.request["number"]
     summary = f"{merged.commit[:7]} is on {state.base_branch}: {host.name} merged {host.sign}{number}."
+    # People approved other files than those that are there now
     if merged.tree != merged.approved:
         summary += f" It holds what else landed there, so its files are {merged.tree[:7]}."
     await through.sink.note(f"[gateline] {summary}")

@@ -60,6 +60,7 @@ async def run_evaluator(spec: Spec, sink: Sink) -> Outcome:
     began = time.monotonic()
     answer = await _run(spec, sink, confined=False)
     verdict = answer_in(answer.out.decode(errors="replace"))
+    # A program that failed has said nothing, whatever it wrote before
     if answer.trouble or answer.code != 0 or not verdict.word:
         why = answer.trouble or (
             f"The evaluator ended with exit code {answer.code}."
@@ -164,6 +165,7 @@ async def _until_the_end(spec: Spec, sink: Sink, process: Process, answer: Progr
         if ended.limit:
             answer.trouble = spec.resources.exceeded_message(ended.limit)
     finally:
+        # The program has ended: there is nothing left to stop or to write to
         for task in (clock, prompt):
             task.cancel()
         await asyncio.gather(clock, prompt, return_exceptions=True)

@@ -96,12 +96,14 @@ async def run_calls(spec: Spec, sink: Sink) -> Outcome:
     history = str(spec.work.get("history") or "")
     before = conversation.read(conversation.find_value(history, spec.data) if history else None)
     calls = calls_to_run(spec, before)
+    # The calls come from a model, which may ask for any number
     if len(calls) > MOST_CALLS:
         why = f"{len(calls)} calls at once are more than {MOST_CALLS}."
         return {"result": "failure", "failure_type": "too_many_calls", "summary": why}
     actions = [decide_action(spec, call) for call in calls]
     waiting = [call for call, what in zip(calls, actions, strict=True) if what == APPROVE]
     word = read_approval(spec, waiting) if waiting else ""
+    # Before any of them runs: a person decides about all, and may deny what the others need
     if waiting and word is None:
         await sink.note(f"[gateline] {len(waiting)} of {len(calls)} calls wait for a person.")
         return approval_outcome(waiting)

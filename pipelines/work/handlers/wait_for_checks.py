@@ -51,6 +51,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
             return await _rerun(order, host, failed, sink)
     except HostAway as error:
         await sink.note(f"[gateline] {error}")
+        # Whoever clicked to run them again is told at once that the host is away
         if left <= 0 or order.rerun:
             return refused_outcome(error.failure_type, str(error))
         raise LookAgain(max(error.wait, _pause(order, left))) from error

@@ -53,6 +53,7 @@ def write_anew(root: Path, relative: str, data: bytes) -> None:
     try:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=here)
+        # O_EXCL: a link that somebody puts there in this moment is not followed
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with os.fdopen(os.open(name, flags, 0o600, dir_fd=here), "wb") as file:
             file.write(data)
@@ -82,6 +83,7 @@ def _walk(root: Path, parts: tuple[str, ...], of_folder: bool = False) -> int:
     try:
         for index, part in enumerate(parts):
             last = index == len(parts) - 1 and not of_folder
+            # Step by step: O_NOFOLLOW holds for the last part of a path alone
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_NONBLOCK if last else os.O_DIRECTORY)
             deeper = os.open(part, flags, dir_fd=here)
             os.close(here)

@@ -64,6 +64,7 @@ def register(token: ApiToken, name: str, host: str, labels: Sequence[str]) -> Wo
         "name": name,
         "host": host,
         "pid": 0,
+        # It may name fewer than its token has, never others
         "labels": sorted(set(labels) & set(token.labels)) if labels else sorted(token.labels),
         "owners": None,
         "answers": [],
@@ -181,6 +182,7 @@ def renew(runner: Worker, job: Job) -> None:
         raise LeaseLost
     limits = versions.by_id(job.pinned_id).station(job.station).limits
     limit = timedelta(seconds=limits.max_timeout or MAX_SECONDS)
+    # A program elsewhere need not keep to the limit, and its heartbeats would let it go on for ever
     if job.started_at is not None and job.started_at + limit + GRACE < timezone.now():
         deliver(runner, job, {"result": "cancelled", "reason": "max_timeout"})
         raise LeaseLost

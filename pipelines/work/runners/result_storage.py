@@ -171,6 +171,7 @@ def _sizes(
     digests |= {str(entry["digest"]) for entry in manifest or () if "digest" in entry}
     if isinstance(git, dict) and git.get("pack"):
         digests.add(str(git["pack"]))
+    # A digest is no secret: to name one must not open what another task has stored
     missing = digests - files.allowed(job, lease, digests)
     if missing:
         raise NotStored(

@@ -158,6 +158,7 @@ def _check_ancestry(mirror: Mirror, state: GitState, begun: GitState, head: str)
     new = mirror.repository.get_walker(
         include=[ObjectID(head.encode())],
         exclude=[ObjectID(sha.encode()) for sha in (begun.base, *state.heads)],
+        # The runner chooses how many commits it sends
         max_entries=10_000,
     )
     for entry in new:

@@ -125,6 +125,7 @@ class Scheduler:
                 pause = outlook.pause
                 if outlook.is_due and (counts := await self._timing.call(timers.run_due)):
                     log.info("due_times", **counts)
+            # The database is away: due times are kept in it, so that they come late and none is lost
             except (DatabaseError, InterfaceError) as error:
                 pause = timers.LONGEST_SLEEP
                 log.warning("timers_wait", error=str(error).split("\n")[0])

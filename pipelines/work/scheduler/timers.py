@@ -38,6 +38,7 @@ def sweep(limit: int = 100) -> Counter[str]:
         try:
             counts[engine.expire_lease(job.pk, job.attempt, expired[job.pk].key)] += 1
         # The database is away, which is not this task's fault
+        # The database itself: all that are due would meet the same
         except (OperationalError, InterfaceError):
             raise
         except Exception:
@@ -60,6 +61,7 @@ def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
         except Exception:
             log.exception("timer_failed", due=due_id)
             counts["failed"] += 1
+            # Later again, so that one which always fails does not keep the others waiting
             execute(DELAY_DUE_TIME, [AFTER_A_FAULT, due_id])
     return counts + _start_triggers(now)
 
@@ -73,6 +75,7 @@ def _start_triggers(now: datetime | None) -> Counter[str]:
             raise
         except Exception:
             log.exception("trigger_failed", trigger=trigger_id)
+            # It would fail again at each look
             starting.stop(trigger_id, now)
             counts["failed"] += 1
     return counts

@@ -139,6 +139,7 @@ def collect(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver,
                 raise FileRefused(f"more than {MOST_ARTIFACTS} artifacts")
             with open_plain_file(attempt.workspace, path) as file:
                 measured = measure(file, room)
+        # One faulty file is told by its name, and the others are handed over
         except (FileRefused, TooLarge) as error:
             artifacts[name] = HandedOver(name, error=escaped(str(error)))
             continue

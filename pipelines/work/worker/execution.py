@@ -71,6 +71,7 @@ class JobExecution:
             if not is_full(error):
                 raise
             self.no_space = True
+            # Copies are made again where they are wanted: what they take is room
             self.copies.clear()
             log.error("no_space", job=started.orders.job_id, why=str(error))
             return failed("no_space", "The disk of this worker is full. Make room on it, then try again.")
@@ -234,6 +235,7 @@ class JobExecution:
             return failed(environment_preparation.FAILURE_TYPE, made.problem), Packed((), {}, None)
         folder = replace(folder, spec=made.apply_to(folder.spec))
         roots = made.files.roots
+        # What was prepared is no change of the station
         await asyncio.to_thread(attempt_repository.ignore, folder.spec.attempt.workspace, roots)
         outcome, packed = await self._run_handler(started, folder, sink, (attempt_repository.GIT, *roots))
         packed = environment_preparation.without_prepared_files(packed, made)

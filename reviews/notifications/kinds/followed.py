@@ -84,6 +84,7 @@ def _follows(followed: Sequence[int]) -> Iterable[Follow]:
 
 def _should_notify(follow: Follow, followed_event: _FollowedEvent, tasks: dict[int, Task]) -> bool:
     task = tasks[followed_event.of.task_id]
+    # Nobody is told of what they did, or are told as the requester anyway
     if follow.user_id == followed_event.by or (
         followed_event.requester_knows and follow.user_id == task.requester_id
     ):

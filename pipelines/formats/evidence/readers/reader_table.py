@@ -52,6 +52,7 @@ def merge_facts(reports: Iterable[ReadReport]) -> dict[str, dict[str, float]]:
             group_values = merged.setdefault(group, {})
             for key, value in members.items():
                 if group == "coverage":
+                    # A share cannot be summed, and of several the worst is what can be relied on
                     group_values[key] = min(group_values.get(key, value), value)
                 else:
                     group_values[key] = group_values.get(key, 0) + value

@@ -23,6 +23,7 @@ def elements(data: bytes) -> Iterator[tuple[str, Element, int]]:
         raise UnreadableReport("larger than 16 MiB")
     depth = count = 0
     try:
+        # Piece by piece and without entities: a report is written by a station
         events: Any = iterparse(io.BytesIO(data), events=("start", "end"), forbid_dtd=True)
         for event, element in events:
             if event == "start":

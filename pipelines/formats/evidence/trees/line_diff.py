@@ -54,6 +54,7 @@ def _blocks_of_runs(matches: Iterator[tuple[int, int, int]], olds: int, news: in
     for old, new, size in [*matches, (olds, news, 0)]:
         if old > at_old or new > at_new:
             line_blocks.append(LineBlock(False, at_old, old, at_new, new))
+        # Two runs that touch are one block
         elif line_blocks and line_blocks[-1].same and size:
             before = line_blocks.pop()
             old, new, size = before.old, before.new, size + before.old_end - before.old

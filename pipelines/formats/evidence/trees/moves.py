@@ -26,6 +26,7 @@ def moves(rows: Iterable[DiffRow]) -> dict[tuple[str, int], int]:
     for old, text in removed.items():
         if ("old", old) in moved or not any(map(str.isalnum, text)):
             continue
+        # A bound: a line may stand in a file a thousand times
         starts = [new for new in places[text][:TRIED] if ("new", new) not in moved]
         length, new = max(((_length(removed, added, old, start), start) for start in starts), default=(0, 0))
         for offset in range(length):

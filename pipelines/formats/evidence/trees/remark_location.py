@@ -40,6 +40,7 @@ def locate_remark(old: Sequence[str] | None, new: Sequence[str] | None, line: in
             for index in range(other.new, other.new_end)
             if new[index].strip() == old[place].strip()
         ]
+        # A short line, or one that stands in several places, may be another one
         if len(old[place].strip()) >= MIN_DISTINCTIVE and len(elsewhere) == 1:
             return RemarkLocation(MOVED, elsewhere[0], 1)
         if block.new_end > block.new:

@@ -52,6 +52,7 @@ class Hunk:
         """Yield the rows side by side: what was removed beside what was added in its place."""
         removed: list[DiffRow] = []
         added: list[DiffRow] = []
+        # One more at the end, so that the last pairs come, too
         for row in [*self.rows, None]:
             if row is not None and row.kind != SAME:
                 (removed if row.kind == REMOVED else added).append(row)

@@ -129,6 +129,7 @@ def _states(ways: list[StateTransition]) -> list[str]:
     known = {state: place for place, state in enumerate(ORDER)}
 
     def order(state: str) -> int:
+        # Before their stages: a rule to a station that stands earlier leads back
         if state.startswith(REWORK) or state == ROLLBACK:
             return -1
         return known.get(state, len(ORDER))

@@ -125,6 +125,7 @@ def _retries(retries: Any, losses: Losses) -> Json:
         if most is not None and (type(most) is not int or most < 0):
             losses["retries.max"] = "has to be a whole number: here nothing is repeated"
         return {}
+    # Said as a loss, since the tool then fails earlier than it did there
     if most > MAX_RETRIES:
         losses["retries.max"] = _("here it is repeated %(most)s times at most", most=MAX_RETRIES)
     if pause is not None and not _is_time(pause):

@@ -111,6 +111,7 @@ def _ends(line: AssemblyLine, stations: list[Json]) -> list[Json]:
         if (identity := str(station.get("id"))) in line.sinks:
             key = line.keys[identity]
             results = {str(rule.get("when", {}).get("result")) for rule in rules if rule["to"] == key}
+            # The dialect has no ends: what leads there says which kind it is
             kind = "failed" if results and results <= {"failure", "cancelled"} else "completed"
             extra = {**unread_parts(station, ("name",)).get("extra", {}), "place": index}
             ends.append({"key": key, "kind": kind, "label": _label(station), "extra": extra})

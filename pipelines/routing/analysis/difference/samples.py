@@ -185,6 +185,7 @@ def _composable_situations(situation: Situation, sides: list[tuple[ParsedLine, R
     ]
     shapes += [{path: "found"} for path in sorted(paths) if not path.startswith("$")]
     merged_output: Any = output if type(output) is dict else {}
+    # A bound: each path of a condition offers several shapes
     for shape in shapes[:8]:
         if type(shape) is dict:
             merged_output = {**shape, **merged_output}

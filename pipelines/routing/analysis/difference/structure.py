@@ -170,6 +170,7 @@ def _stations(pair: LinePair) -> Iterator[StructuralDifference]:
             yield StructuralDifference("station", station.key, station.name, None, sample)
     for station in pair.new.stations:
         old = pair.old.stations_by_key.get(station.key)
+        # A jump is the one way of an outcome to tell whether the station is there
         if old is None:
             sample = _first_sample(pair, iter(_jump_situations(pair, station.key)))
             yield StructuralDifference("station", station.key, None, station.name, sample)

@@ -85,6 +85,7 @@ def _partition_in_order(members: list[ConditionPartition]) -> ConditionPartition
     stops: dict[Stop, list[Formula]] = {}
     for member in members:
         false.append(Conjunction((*before, member.false)))
+        # A member stops only where those before it were true: otherwise it is never asked
         for stop, formula in member.stops.items():
             stops.setdefault(stop, []).append(Conjunction((*before, formula)))
         before = (*before, member.true)

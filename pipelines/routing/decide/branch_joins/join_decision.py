@@ -145,6 +145,7 @@ def _can_complete(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
                 other = waiting_groups.get(token)
                 if other is None or other.is_complete:
                     return True
+                # Joins may wait for each other in a circle
                 if id(other) not in visited:
                     visited.add(id(other))
                     todo.append(other)

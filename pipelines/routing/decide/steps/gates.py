@@ -26,6 +26,7 @@ def follow_objection(
 ) -> Decision | TakenRoute | None:
     """Return where the first vote other than approve leads. It decides at once, before targets and checks."""
     spoken = [(gate, word) for gate in gates if (word := _counting_word(case, step, gate, rule)) is not None]
+    # By the word and not by the gate: the stronger one decides, wherever it was said
     for decision in RANK:
         for gate, word in spoken:
             if word.decision == decision:
@@ -164,6 +165,7 @@ def pending_tool_decision(
         if answer is None:
             case.note(step, rule, "ask", f"{gate.key}: its tool is run")
             return Ask(question.to_dict())
+        # Nothing passes by what is no answer: a person looks at it (law §3)
         if not answer.is_valid_word:
             case.note(step, rule, "ask", f"{gate.key}: its tool has no result")
             return Wait("blocked", evaluation=question.to_dict())

@@ -23,6 +23,7 @@ def find_missing(case: RoutingContext, way: TransitionCandidate) -> Wait | None:
     facts = case.of_now.facts
     if not (facts.preconditions or facts.open_escalations or case.line.requirements_of(case.station.key)):
         return None
+    # The way back is always open: a precondition guards what comes next
     forward = [target for target in way.targets if _is_forward(case, target)]
     if not forward:
         return None

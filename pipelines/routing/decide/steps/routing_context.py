@@ -55,6 +55,7 @@ def demanded_route(
 
     `word_at`: the gate at which a person demanded it; there nobody is asked again."""
     if rule is not None:
+        # Otherwise the same rule would match again, and demand the same
         case.left_out.add(rule.id)
     if word_at:
         case.spoken.add(word_at)

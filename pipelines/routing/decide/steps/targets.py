@@ -91,6 +91,7 @@ def _parallel_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decisi
     entered = [
         target for target in target_stations(case, way) if not case.line.waits_at(target, case.station.key)
     ]
+    # A fork enters several at once, and two of those may exclude each other
     for place, station in enumerate(entered):
         for other in (*entered[place + 1 :], *case.of_now.facts.beside):
             if {station, other} in map(set, case.line.forbidden_parallel):

@@ -83,6 +83,7 @@ def _reach(subject: LintSubject, begin: str) -> frozenset[str]:
     """Return the stations that a token reaches by itself, and with the branches that it forks into: a join
     that they fill is none that it waits at for others."""
     line, passed = subject.line, {begin}
+    # Filling one join may open the way to the next
     while True:
         transitions = [
             (transition.source, transition.target)

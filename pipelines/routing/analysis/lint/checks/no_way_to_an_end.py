@@ -19,6 +19,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         ends, [(transition.target, transition.source) for transition in subject.transitions]
     )
     for station in subject.line.stations:
+        # What nothing reaches has a finding of its own
         if station.key in subject.reached_keys and station.key not in back:
             yield Finding(
                 check=ID,
