@@ -184,6 +184,7 @@ def _response_json(response: httpx2.Response, url: str) -> Any:
         return None
     try:
         return response.json()
+    # A proxy on the way, or another program at this address
     except (json.JSONDecodeError, UnicodeDecodeError) as fault:
         raise UnreachableFailure(
             f"{url} does not answer as a Gateline server does.", "Check the address."

@@ -168,6 +168,7 @@ def get_project(who: Who, owner_key: str, project_key: str) -> Project:
             vars(project)[READERS] = membership
     else:
         project = visible_projects(who).filter(owner__key=owner_key, key=project_key).first()
+    # Of what somebody may not see nobody is told that it exists
     if project is None:
         raise NotFound
     return project
@@ -328,6 +329,7 @@ def _of_token(token: ApiToken, projects: QuerySet[Project]) -> QuerySet[Project]
     `read` alone shows what is in them."""
     if token.revoked_at is not None or not token.scopes:
         return projects.none()
+    # A token never reaches further than the one project it was made for
     if token.project_id is not None:
         projects = projects.filter(pk=token.project_id)
     if token.kind == ApiToken.TokenKind.MACHINE:

@@ -79,6 +79,7 @@ def checkout(
         raise ConflictFailure(
             f"The repository “{branch['repository']}” of {place.name} is not connected any more."
         )
+    # The server's words become arguments of git here, so that none may be an option
     _check_branch(branch, place.name)
     clone, remote = _find_or_clone(branch["address"], folder, place.name)
     _fetch(server, place, branch, clone, remote)

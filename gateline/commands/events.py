@@ -43,6 +43,7 @@ def events(
         owner, key = lookup.find_project(server, project)
         address = url_path("owners", owner, "projects", key, "events")
     query = {"transitions": transitions, **({"since": since} if since and not task else {})}
+    # Row by row: the events of a project may be more than there is memory
     with server.stream("GET", address, params=query) as response:
         rows = (f"{row}\n" for row in response.iter_lines())
         if file is None:

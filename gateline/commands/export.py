@@ -41,6 +41,7 @@ def export(
         return
     for loss in made["losses"]:
         output.note(f"[yellow]loss[/yellow] {escaped(loss['path'])}: {escaped(loss['message'])}")
+    # A terminal would follow control characters of a document; a pipe gets it as it is
     if file is None and sys.stdout.isatty():
         output.print_raw(made["text"].removesuffix("\n"))
         return

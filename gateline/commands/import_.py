@@ -47,6 +47,7 @@ def import_(
         print_rows(rows)
     importable = [row for row in rows if "error" not in row]
     if not dry_run and importable:
+        # A program cannot be asked: with --json nothing is kept without --yes
         if not yes and not json:
             output.confirm(
                 f"Keep {len(importable)} as new lines?",

@@ -54,6 +54,7 @@ def lint(
         output.print_json(report)
     else:
         print_report(report, name)
+    # The exit code is what a pipeline reads
     if report["counts"].get("error") or (strict and report["counts"].get("warning")):
         raise typer.Exit(ExitCode.NO)
 

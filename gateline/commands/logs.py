@@ -94,6 +94,7 @@ def _print_log(
                 )
         if piece["complete"] or (piece["next"] == at and not follow):
             return
+        # Nothing new: asked again without a pause it would only load the server
         if piece["next"] == at:
             time.sleep(1)
         at = piece["next"]

@@ -78,6 +78,7 @@ def _migrate(
     reason: str,
 ) -> dict[str, Any]:
     """Migrate as shown and return the migration. The server refuses (409) if anything changed since."""
+    # With the digest of what was shown, so that nothing else is done
     body = {"to": impact["to"], "digest": impact["digest"], "reason": reason, "mapping": stations}
     migration: dict[str, Any] = server.post(place.api_path("migrations"), {**body, "tasks": task})
     return migration

@@ -88,6 +88,7 @@ class WorkerConfig:
         withheld: Mapping[str, str],
     ) -> WorkerConfig:
         """The configuration for one job: values stored for its line take precedence over the worker's own."""
+        # What the line has of its own counts before what this worker was started with
         usable = {**self.named_secrets, **secrets}
         return replace(
             self,

@@ -81,6 +81,7 @@ class Drawer:
         begin, used = time.monotonic(), _processor_seconds(process)
         answer = bytearray()
         while not answer.endswith(b"\n"):
+            # Not readline: a program that writes nothing would hold this process for ever
             if select.select([process.stdout], [], [], 0.25)[0]:
                 part = os.read(process.stdout.fileno(), 1 << 20)
                 if not part:
@@ -105,6 +106,7 @@ class Drawer:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                # It draws and needs nothing: no secret of this process is passed on
                 env={},
             )
             # Ended by itself, it would stay a zombie until the next drawing if nobody waited for it

@@ -200,6 +200,7 @@ async def _ran(argv: Iterable[str], seconds: float, *, errors: bool = True) -> t
 def find_image_program(isolation: Isolation, base: Path, path: Iterable[str]) -> Images | None:
     """Return what provides images on this machine; None where nothing does, or where bubblewrap could not use
     them."""
+    # Landlock cannot put another root in the place of this machine's
     if isolation.name != "bubblewrap":
         return None
     for name in PROGRAMS:

@@ -36,6 +36,7 @@ def save(storage: Storage, digest: str, file: BinaryIO) -> str:
     disk cut off can be removed again.
 
     :raises OSError: nothing is stored"""
+    # Of its own: two who store the same bytes at once must not write into one file
     name = f"{place(digest)}.{uuid.uuid4().hex[:12]}"
     try:
         return storage.save(name, File(file))

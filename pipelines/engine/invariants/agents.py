@@ -21,6 +21,7 @@ def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation
     """I18: no agent has more jobs running than its capacity, unless the work is a person's or the capacity was lowered
     since they began."""
     counted = {(project, key): n for project, key, n in _running()}
+    # Most installations have no agent with a job: then nothing else is read
     if not counted:
         return
     for agent in Agent.objects.filter(

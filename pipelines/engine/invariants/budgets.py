@@ -29,6 +29,7 @@ def named_budgets_hold(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     decision was bound by its own version, which I9 decides again."""
     for record in task_records(task_ids, "events"):
         line = versions.by_id(record.task.pinned_id)
+        # Counts of another version were not bound by these limits
         if line.named_limits and not any(event.kind == "task.migrated" for event in record.events):
             counted = _counted(record)
             for budget in line.named_limits:

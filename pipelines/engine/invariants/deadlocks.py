@@ -43,6 +43,7 @@ def _faults(deadlock: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
         yield Violation("I8", where, f"is open although its party {ended[0]} has ended")
     events = Event.objects.filter(task__in=parties, kind__in=EVENT_KINDS, data__deadlock=str(deadlock.pk))
     counts = Counter(events.values_list("task_id", "kind"))
+    # A hold may lie below another one, so that all of them are looked through
     on_hold = Token.objects.filter(task__in=parties, status=Status.HELD)
     holds = [wait.get("paused_by") for token in on_hold for wait in flatten_holds(token.wait)]
     if deadlock.kind == TIMEOUT and not resolved and not ended and str(deadlock.pk) not in holds:

@@ -37,6 +37,7 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
     visit and that evidence; and no other word without a vote that says it."""
     for record in task_records(task_ids, "visits", "decisions", "events"):
         overridden = {e.data["visit"]: e for e in record.events if e.kind == "gate.overridden"}
+        # Who was asked then stands in the event: members come and go
         unanimous = {e.data["visit"]: e.data["everyone"] for e in record.events if "everyone" in e.data}
         decided = [visit for visit in record.visits if visit.state == GateVisit.State.DECIDED]
         votes = defaultdict(list)

@@ -37,6 +37,7 @@ def handoffs_are_sound(task_ids: Ids) -> Iterable[Violation]:
     Of a task that was migrated each decision was bound by its own version, which I9 decides again."""
     for record in task_records(task_ids, "events", "jobs", "handoffs"):
         jobs = {job.pk: job for job in record.jobs}
+        # Another version may have asked for no handoff
         if any(event.kind == "task.migrated" for event in record.events):
             continue
         for handoff in record.handoffs:

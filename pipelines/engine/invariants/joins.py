@@ -24,6 +24,7 @@ def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
         arrived: dict[int, dict[str, Any]] = {}
         for event in record.events:
             if event.kind == "token.joined":
+                # Taken out: what was merged cannot be merged again
                 yield from _fault(record, event, [arrived.pop(pk, None) for pk in event.data["merged"]])
             arrived |= _arrivals(event)
         waiting = {token.pk for token in record.tokens if token.waits_at_join}

@@ -20,6 +20,7 @@ def pauses_let_go(task_ids: Sequence[int] | None) -> Iterable[Violation]:
         stopped = [due for due in record.dues if due.paused_at is not None]
         if (not holds and not stopped) or any(due.kind == RESUME_PAUSED for due in record.dues):
             continue
+        # Read at the first need: most tasks are held by no pause
         if in_force is None:
             in_force = set(Pause.objects.filter(ended_at=None).values_list("pk", flat=True))
         over = sorted(holds - in_force)

@@ -27,6 +27,7 @@ WAITS_FOR_PEOPLE = ("held", "blocked", "stuck")
 def status_is_derived(task_ids: Ids) -> Iterable[Violation]:
     """I1: one state per token, from the declared set; the task's is derived."""
     for record in task_records(task_ids, "tokens"):
+        # Of an unknown state nothing can be derived
         unknown = {token.status for token in record.tokens} - set(ORDER)
         if unknown:
             yield record.violation("I1", f"unknown states {sorted(unknown)}")

@@ -121,6 +121,7 @@ def end_sessions(request: SignedInRequest) -> HttpResponse:
     """End one (`session`, its name on the page), or sign out everywhere but here."""
     name, user, this = request.POST.get("session", ""), request.user, request.session.session_key
     if name:
+        # By the name on the page: keys of sessions sign in, and are never shown
         rows = [row["key"] for row in sessions_of(user, this) if row["name"] == name and not row["this"]]
         count, _by_model = Session.objects.filter(pk__in=rows).delete()
         UserSession.objects.filter(session_key__in=rows).delete()

@@ -40,6 +40,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         if request.method == "POST":
             return _accept_invitation(request, invitation)
     except invitations.InvitationRefused:
+        # A link is guessed by trying: each wrong one counts against its address
         seconds = wrong_invitations.count_and_retry_after(request)
         if seconds:
             return errors.too_many(request, seconds)

@@ -57,6 +57,7 @@ def _is_link_allowed(request: HttpRequest) -> bool:
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_by_link(request: HttpRequest, secret: str) -> HttpResponse:
     """GET only shows a button: whatever looks at links ahead of people must not use one up."""
+    # A link in the output of a start is for whoever sits at this machine (house §5)
     if not _is_link_allowed(request):
         return _same_origin_page(request, "account/sign_in_local.html", status=403)
     if request.method != "POST":

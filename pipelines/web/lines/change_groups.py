@@ -151,6 +151,7 @@ def _change_row(
         icon,
         word,
         place,
+        # A box that was moved is no change of what it says
         "" if change.affects == "layout" else known.get(place, ""),
         _place_mark(apart, place),
         as_heading(field_values.what) if field_values else "",

@@ -80,6 +80,7 @@ def reorderable_station(line: ParsedLine) -> str:
         turned = replace(station, rules=(second, first, *rest))
         stations = tuple(turned if other is station else other for other in line.stations)
         subject = LintSubject(replace(line, stations=stations))
+        # Only an order that matters shows what the order is for
         if subject.analysis(turned).standings[1].status == DEAD:
             return station.key
     return ""

@@ -179,6 +179,7 @@ def _create_line(
 ) -> Line:
     """A line under a key that is free: its document `under` that key. Raises Conflict: others take keys faster."""
     used_keys = set(project.lines.filter(key__startswith=stem).values_list("key", flat=True))
+    # Somebody else may take it before this is written: the constraint refuses the second
     key = free_key(stem, used_keys)
     return publishing.create_line(project, key, name, under(key), request.user)
 
@@ -352,6 +353,7 @@ def export(request: SignedInRequest, line: Line) -> HttpResponse:
         raise Http404
     document, text, mark = exported_document(line, request.GET.get("version", ""))
     dialect = request.GET.get("dialect", "")
+    # The form cannot know the preset of a draft
     if dialect == "own":
         dialect = dialect_of(document)
     if dialect in written_systems():

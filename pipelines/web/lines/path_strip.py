@@ -137,6 +137,7 @@ def _step_states(
     """Return the state of each step, computed from the end: a gate is passed when a later step was reached."""
     states: list[str] = []
     reached = False
+    # A gate leaves no visit: that it was passed shows only in what comes behind it
     for step in reversed(way):
         here = bool(gate_keys & set(step.gates)) if step.shape == "gate" else step.key in stations
         done = bool(task.visits.get(step.key)) if step.shape == "station" else task.end == step.key

@@ -130,6 +130,7 @@ def record_task(request: SignedInRequest, task: Task) -> HttpResponse:
     except Refused as refused:
         messages.warning(request, str(refused))
         return redirect(reverse("task", args=[*keys, task.name]))
+    # What was recorded up to there is a scenario all the same
     if made.rest:
         messages.warning(request, made.rest)
     messages.success(request, f"Scenario created from {task.name}")

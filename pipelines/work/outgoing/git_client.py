@@ -168,6 +168,7 @@ def _failure(response: httpx2.Response) -> Exception:
         return NotGitRepository()
     if response.status_code in (401, 403):
         return HTTPUnauthorized(response.headers.get("www-authenticate"), str(response.url))
+    # Not followed: the address that was checked is the one that is called
     if response.is_redirect:
         where = response.headers.get("location", "")
         return GitProtocolError(f"the server answers {response.status_code}, with another address: {where}")

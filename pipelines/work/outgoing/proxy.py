@@ -99,6 +99,7 @@ class HostProxy:
 
     async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
+            # The program on the other side is a station's, which may open any number
             if len(self._open) > self.limits.connections:
                 raise NotPassed(BUSY, f"more than {self.limits.connections} connections at once")
             host, port = await self._read_target(reader)
@@ -110,6 +111,7 @@ class HostProxy:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             await _joined((reader, writer), upstream, self.limits.idle)
         finally:
+            # At once: what a program did not take by then nobody waits for
             upstream[1].transport.abort()
 
     async def _read_target(self, reader: asyncio.StreamReader) -> tuple[str, int]:

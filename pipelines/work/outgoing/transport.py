@@ -75,6 +75,7 @@ def _explaining_certificates(name: str) -> Iterator[None]:
         yield
     except httpx2.ConnectError as error:
         why: BaseException | None = error
+        # The client wraps the cause, several times
         while why is not None and not isinstance(why, ssl.SSLCertVerificationError):
             why = why.__cause__ or why.__context__
         if why is None:

@@ -81,6 +81,8 @@ def serve_in_background(listener: socket.socket, path: str) -> None:
 def main() -> int:
     path, argv = sys.argv[1], sys.argv[3:]
     try:
+        # Programs know proxies at a port alone: a bridge leads from there to the socket, which is the only
+        # way out
         with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
             os.environ.update(variables(listener.getsockname()[1]))
             serve_in_background(listener, path)

@@ -73,6 +73,7 @@ async def choose(
         except CannotIsolate as error:
             reasons.append(f"{label(isolation)}: {error}")
             continue
+        # Tried and not believed: a kernel may have what a container around it forbids
         if not leaks & DEMANDED:
             return ChosenIsolation(await try_without_network(isolation, workspaces), leaks)
         reasons.append(f"{label(isolation)} leaves open: {', '.join(sorted(leaks & DEMANDED))}")

@@ -57,6 +57,7 @@ class ResourceMeter:
         is_over: bool = check(pids)
         ended = time.monotonic()
         least = DISK_SECONDS if name == DISK else TICK_SECONDS
+        # A look that takes long, as of a large folder, comes seldom: measuring must not be the load
         self._due[name] = ended + max(least / 2, SPARING * (ended - began))
         return is_over
 

@@ -157,6 +157,7 @@ class Process:
     async def _close(self) -> None:
         """Close the control pipe: the supervisor kills what is left, and ends."""
         if self._control >= 0:
+            # The end of this pipe is what the supervisor waits for: it works even when this process is killed
             os.close(self._control)
             self._control = -1
         if self.stdin is not None:

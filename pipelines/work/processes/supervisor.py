@@ -191,6 +191,7 @@ class Supervisor:
             return
         frozen: set[int] = set()
         while (fresh := set(descendants(os.getpid())) - frozen) and time.monotonic() < until:
+            # A stopped process starts no other: once nothing new is found, all are known
             signal_processes(fresh, signal.SIGSTOP)
             frozen |= fresh
         while self.reap():
@@ -247,6 +248,7 @@ def first_line(control: int) -> tuple[bytes, bytes]:
     data = b""
     while b"\n" not in data:
         piece = os.read(control, 65536)
+        # The worker is gone, or what comes is none of ours
         if not piece or len(data) > FIRST_LINE:
             return b"", b""
         data += piece

@@ -170,6 +170,7 @@ def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
     """Return the test command, with a report where the program writes one by itself, and the script calls
     that program alone."""
     script = files.scripts.get("test", "")
+    # A script with pipes or `&&` is more than one call: nothing can be added to it
     words = [] if SHELL.search(script) else script.split()
     if "vitest" in files.packages and (not script or words[:1] == ["vitest"]):
         rest = [word for word in words[1:] if word not in ("run", "watch", "--watch")]

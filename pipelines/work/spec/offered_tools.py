@@ -163,6 +163,7 @@ def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
         try:
             if all(_holds(test, arguments) for test in rule.get("when") or ()):
                 return str(rule["action"])
+        # What cannot be judged is not let through
         except (EvaluationFailed, operators.OperandError):
             return DENY
     return str(policy["default"])

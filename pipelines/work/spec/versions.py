@@ -29,6 +29,7 @@ def required(texts: Mapping[str, str], package_manager: object) -> dict[str, tup
         required_by_program["go"] = ("go.mod", f">={of_go[1]}")
     if of_python := _PYTHON.search(texts.get("pyproject.toml", "")):
         required_by_program["python3"] = ("pyproject.toml", of_python[1].replace(" ", ""))
+    # After pyproject.toml, which names a range: this one is what people here run
     if pinned := NUMBER.fullmatch(texts.get(".python-version", "").strip()):
         required_by_program["python3"] = (".python-version", f"=={pinned[0]}.*")
     return required_by_program

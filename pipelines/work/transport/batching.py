@@ -119,6 +119,7 @@ class CallBatcher(Generic[Call, Answer]):
         room, waiters, left = self._most, list[_Waiting[Call, Answer]](), list[_Waiting[Call, Answer]]()
         for waiter in self._waiting:
             size = self._size(waiter.call)
+            # The first always goes, however large: it would else wait for ever
             if waiters and size > room:
                 left.append(waiter)
             else:

@@ -141,7 +141,7 @@ def last_rule_remedy(of: Remedies, station: Station, outcomes: str) -> Remedy | 
     following = of.line.next_station(station.key)
     passed = following.key if following else "completed"
     to = {"passed": passed, "failed": "failed", "blocked": "@blocked"}[outcomes]
-    # A rule that breaks a guarantee would be refused when it is published
+    # A remedy that makes the rest of the line worse is none
     if not of.trials.may_add_transition(station, to):
         return None
     place = following.name if following else end_label(to, "")
