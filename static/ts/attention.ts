@@ -6,6 +6,7 @@ const EVERY_MS = 20_000;
 const IDLE_MS = 120_000;
 const TOUCHES = ["pointerdown", "pointermove", "keydown", "wheel", "scroll", "touchstart"];
 
+/** Tells the server every twenty seconds that somebody looks at the review, as long as they do. */
 export function startAttention(): void {
   if (!document.querySelector("[data-attention]")) return;
   let touched = Date.now();

@@ -6,6 +6,7 @@
 const COUNT = "data-needs-count";
 const KEPT_MS = 60_000;
 
+/** Keeps the number of what needs somebody up to date, shared by the tabs of a browser. */
 export function startCounts(): void {
   const source = document.querySelector<HTMLElement>(`[${COUNT}][hx-get]`);
   if (!source) return;

@@ -21,6 +21,7 @@ const BY_STATUS: Record<number, string> = {
   504: "busy",
 };
 
+/** Shows the banner of this kind of failure, once. */
 export function showFailure(kind: string): void {
   const template = document.getElementById(`failure-${kind}`);
   const place = document.getElementById("notices");
@@ -56,6 +57,7 @@ function quiet(detail: RequestDetail): boolean {
   return detail.elt?.closest("[data-quiet]") != null;
 }
 
+/** Shows a banner for each request of htmx that fails, and lets answers with errors through. */
 export function startFailures(): void {
   document.addEventListener("htmx:beforeSwap", (event) => {
     const detail = (event as CustomEvent<RequestDetail>).detail;

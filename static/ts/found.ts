@@ -16,6 +16,7 @@ const DOCUMENT = /\.(json|ya?ml|ndjson)$/i;
 const READ = /\.(json|ya?ml|ndjson|md)$/i;
 const LEFT_OUT = /(^|\/)(\.git|node_modules)\//;
 
+/** Tells whether a file of a dropped folder is sent to be read. */
 export function isRead(path: string): boolean {
   return READ.test(path) && !LEFT_OUT.test(path);
 }
@@ -31,6 +32,7 @@ function rootsOf(paths: readonly string[]): string[] {
   return [...roots];
 }
 
+/** Groups files into documents: an assembly line with all that is in its folder, or one file. */
 export function found<T>(given: readonly Named<T>[]): Found<T>[] {
   const read = given.filter(({ path }) => isRead(path)).sort((a, b) => (a.path < b.path ? -1 : 1));
   const roots = rootsOf(read.map(({ path }) => path));

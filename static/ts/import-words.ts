@@ -20,6 +20,7 @@ const WORDS = {
   line: "line %s",
 };
 
+/** Fills a text of the import with values. */
 export function say(name: keyof typeof WORDS, ...inserted: (string | number)[]): string {
   return worded(WORDS[name], inserted);
 }

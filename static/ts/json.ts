@@ -33,6 +33,7 @@ export function parse(text: string): unknown {
   );
 }
 
+/** Writes JSON with numbers as they were read, however many digits they have. */
 export function write(value: unknown, indent?: number | string): string {
   return JSON.stringify(value, null, indent).replace(MARKED, "$1");
 }

@@ -57,6 +57,7 @@ const OPEN_TIMEOUT = 8_000;
 const STABLE = 5_000;
 const NO_LONGER = 4403;
 
+/** Socket of an open page, which comes back by itself; until then the page asks at intervals. */
 export class Live {
   private socket: WebSocket | null = null;
   private failures = 0;
@@ -201,6 +202,7 @@ function backOff(failures: number, random: () => number = Math.random): number {
   return full / 2 + (full / 2) * random();
 }
 
+/** Builds the address of the socket of what a page shows. */
 export function liveAddress(data: DOMStringMap, at: Location): string {
   const query = new URLSearchParams({ project: data.liveProject ?? "" });
   if (data.liveLine) query.set("line", data.liveLine);

@@ -37,6 +37,7 @@ function walk(menu: HTMLElement, event: KeyboardEvent): void {
   all[(to + all.length) % all.length]?.focus();
 }
 
+/** Makes menus of popovers: focus, arrow keys, and the state of their buttons. */
 export function startMenus(): void {
   document.addEventListener(
     "toggle",

@@ -1,5 +1,5 @@
 /**
- * Where each choice leads: a radio button (`data-path-of`, the id of the element that the drawing reads) puts what it
+ * Shows where each choice leads: a radio button (`data-path-of`, the id of the element that the drawing reads) puts what it
  * marks (`data-path`) there. To arm a word of the decision bar chooses its path, too.
  */
 export function startPaths(): void {

@@ -4,6 +4,7 @@ function show(form: EventTarget | null, shown: boolean): void {
   for (const note of form.querySelectorAll<HTMLElement>("[data-pending]")) note.hidden = !shown;
 }
 
+/** Shows what a form says while it is being sent, and hides it when the page comes back. */
 export function startPending(): void {
   document.addEventListener("submit", (event) => {
     if (!event.defaultPrevented) show(event.target, true);

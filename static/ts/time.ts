@@ -3,6 +3,7 @@
 
 const NBSP = " ";
 
+/** Writes seconds as people read them, in the words of the server. */
 export function duration(value: number): string {
   const seconds = Math.trunc(Math.abs(value));
   const days = Math.floor(seconds / 86400);
@@ -59,6 +60,7 @@ function replaceTimed(): void {
   }
 }
 
+/** Renews times and durations of the page each second, by the server's clock. */
 export function startTimes(say: Say): void {
   setInterval(() => {
     if (document.hidden) return;

@@ -69,6 +69,7 @@ function valuesOf(control: Control): string[] {
   return [control.value];
 }
 
+/** Reads what is typed into a form and not sent yet. */
 export function unsentOf(form: HTMLFormElement): UnsentForm {
   return {
     target: targetOf(form),
@@ -129,6 +130,7 @@ function write(name: string, value: string): void {
   }
 }
 
+/** Stores what is typed when a session ends, and puts it back after the next sign-in. */
 export function startUnsent(): void {
   if (document.body.dataset.sessionEnded !== undefined) {
     write(ENDED, "1");

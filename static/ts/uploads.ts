@@ -14,6 +14,7 @@ const PICTURE = 320;
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const SHORT = 12;
 
+/** Makes each field for a file upload what is chosen at once, with its progress. */
 export function startUploads(): void {
   each<HTMLElement>("[data-upload]", upload);
 }

@@ -26,6 +26,7 @@ const SPOKEN = ["title", "aria-label"];
 // What is typed there is sent back as it is; the code shows such characters in its own way.
 const AS_IT_IS = "textarea, script, style, [contenteditable]";
 
+/** Replaces characters that nobody sees by escapes, but for those that join signs. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (found, at: number) => (joins(text, found, at) ? found : escaped(found)));
 }
@@ -43,7 +44,7 @@ function joins(text: string, found: string, at: number): boolean {
   return found === "\u200d" && picture && text.charCodeAt(at + 1) >= 0x2190;
 }
 
-/** From now on, before anything is painted. */
+/** Escapes such characters in the page and in all that changes from now on, before anything is painted. */
 export function startVisible(): void {
   new MutationObserver((changes) => {
     for (const { type, target, attributeName, addedNodes } of changes) {

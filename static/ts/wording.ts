@@ -12,6 +12,7 @@ export function filled(text: string, inserted: readonly (string | number)[]): st
 /** A word of a table: a text, or a function of the count that stands at its first `%s`. */
 export type Word = string | ((count: number) => string);
 
+/** Fills a word of a table with values; a function gets the count first. */
 export function worded(word: Word, inserted: readonly (string | number)[]): string {
   return filled(typeof word === "string" ? word : word(Number(inserted[0])), inserted);
 }

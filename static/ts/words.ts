@@ -26,6 +26,7 @@ const WORDS = {
 
 export type WordName = keyof typeof WORDS;
 
+/** Fills a text of the pages with values. */
 export function say(name: WordName, ...inserted: (string | number)[]): string {
   return worded(WORDS[name], inserted);
 }

@@ -27,7 +27,7 @@ export interface Choice {
   step: Step | null;
   rule: string;
   number: number | null;
-  /** Whether the rule, whose witness it is, decides now. */
+  /** Tells whether the rule, whose witness it is, decides now. */
   leads: boolean;
   gate: string;
   word: string;

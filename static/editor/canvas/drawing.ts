@@ -65,7 +65,7 @@ export interface Drawn {
   fork: Point | undefined;
   /** Where its ways back come to others, which they share the rest with. */
   joins: readonly Point[];
-  /** Whether a part of it is a part of others, too. */
+  /** Tells whether a part of it is a part of others, too. */
   shares: boolean;
   /** On the way that a task takes when all goes well. */
   main: boolean;
@@ -80,11 +80,11 @@ export interface Drawn {
   /** What it rejects leaves it below. */
   rejects: boolean;
   state: "dead" | undefined;
-  /** Whether somebody or something has to be asked before it can match. */
+  /** Tells whether somebody or something has to be asked before it can match. */
   asks: boolean;
   /** Where "No limit" stands, on a loop that no budget ends. */
   endlessAt: Point | undefined;
-  /** How often a loop may be gone, where that is said, and in which words. */
+  /** Counts how often a loop may be gone, where that is said, and in which words. */
   limit: { most: number; words: string } | undefined;
   limitAt: Point | undefined;
   title: string;

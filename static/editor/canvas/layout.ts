@@ -44,7 +44,7 @@ export interface Laid {
   gates: ReadonlyMap<string, Point>;
   /** Edges, by rule. */
   ways: ReadonlyMap<string, readonly Way[]>;
-  /** Whether this is the layout of this very line, and not of the one before it. */
+  /** Tells whether this is the layout of this very line, and not of the one before it. */
   exact: boolean;
   /** Only cards, for the edges are still being led. */
   provisional: boolean;

@@ -5,7 +5,7 @@ export type Step = string | "[]";
 export interface Spot {
   /** From the document down to the object or list around the place. */
   steps: Step[];
-  /** Whether a key or a value is written here. */
+  /** Tells whether a key or a value is written here. */
   at: "key" | "value";
   /** Where the word under the cursor begins. */
   from: number;

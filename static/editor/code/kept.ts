@@ -6,7 +6,7 @@ export interface KeptText {
   /** The stored text that it was made from. */
   base: string;
   text: string;
-  /** Whether the text was changed last; else the document was, and the text follows it. */
+  /** Tells whether the text was changed last; else the document was, and the text follows it. */
   leads: boolean;
 }
 

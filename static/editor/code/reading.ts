@@ -272,7 +272,7 @@ function parsesAsJson(text: string): boolean {
   }
 }
 
-/** Whether the shortest text of a double says the very number that was written. */
+/** Tells whether the shortest text of a double says the very number that was written. */
 function sameDecimal(said: string, value: number): boolean {
   const [digits, exponent] = decimal(said);
   const [shortest, power] = decimal(String(value));

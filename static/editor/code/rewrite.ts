@@ -215,7 +215,7 @@ class Rewriter {
       .join("");
   }
 
-  /** Whether the first member begins behind something else on its line: `- key: build`. */
+  /** Tells whether the first member begins behind something else on its line: `- key: build`. */
   private isMidLine(part: Part | undefined): boolean {
     return part !== undefined && this.text.slice(this.lineStart(part.from), part.from).trim() !== "";
   }

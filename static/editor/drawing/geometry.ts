@@ -223,7 +223,7 @@ function distance(points: readonly Point[], { x, y, width, height }: Rect): numb
   return nearest;
 }
 
-/** How often edges of different rules cross. */
+/** Counts how often edges of different rules cross. */
 export function crossings(ways: Placed["ways"]): number {
   const pieces = ways.flatMap(({ rule, points }) =>
     points.slice(1).map((point, index) => ({ rule, a: points[index] as Point, b: point })),

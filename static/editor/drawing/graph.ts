@@ -306,7 +306,7 @@ function barWidth(station: Station): number {
   return Math.ceil(Math.max(boldWidthOf(cut(nameOf(station)), 12), widthOf(waitsWords(station), 12))) + 4;
 }
 
-/** How many of those it waits for have to pass. */
+/** Counts how many of those it waits for have to pass. */
 export const waitsWords = (station: Station): string => (station.join?.aggregation ?? "all-pass").replace("-", " ");
 
 /** What is said of a rule at its edge, whole. */
@@ -316,7 +316,7 @@ export function wordsOfRule(station: Station, rule: Rule, said: Pick<Said, "rule
   return rule.label || (needed ? said.rules[rule.id]?.words || rule.id : "");
 }
 
-/** Whether a condition holds one that must be asked: agentic or hook, however deep. */
+/** Tells whether a condition holds one that must be asked: agentic or hook, however deep. */
 export function asksFirst(when: Json | undefined): boolean {
   if (Array.isArray(when)) return when.some(asksFirst);
   if (when === null || typeof when !== "object") return false;

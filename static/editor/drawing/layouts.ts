@@ -50,7 +50,7 @@ export function placedFor(graph: Graph): { placed: Placed; exact: boolean } {
   return { placed: latest, exact: failed };
 }
 
-/** Whether what was shown last is hardly this line. */
+/** Tells whether what was shown last is hardly this line. */
 function isOther({ parts }: Graph): boolean {
   const there = new Set(latest.parts.map((each) => each.key));
   return parts.filter((part) => there.has(part.key)).length < parts.length / 2;

@@ -128,14 +128,14 @@ function roomsOf(graph: Graph, spots: ReadonlyMap<string, Spot>): Map<string, Re
 
 type Spots = ReadonlyMap<string, Spot>;
 
-/** Whether a way still begins at its port: cards grow, rules change places. */
+/** Tells whether a way still begins at its port: cards grow, rules change places. */
 function leaves(way: Way | undefined, part: Part, outlet: Outlet, spots: Spots): boolean {
   const [first, spot] = [way?.points[0], spots.get(part.key)];
   if (!first || !spot) return false;
   return first[0] === spot.x + part.width && first[1] === spot.y + outlet.port;
 }
 
-/** Whether it still ends at its target. */
+/** Tells whether it still ends at its target. */
 function arrives(way: Way | undefined, to: string, spots: Spots, parts: ReadonlyMap<string, Part>): boolean {
   const [last, goal, target] = [way?.points.at(-1), spots.get(to), parts.get(to)];
   if (!last || !goal || !target) return false;
@@ -171,7 +171,7 @@ function beside(graph: Graph, part: Part, spots: ReadonlyMap<string, Spot>): Spo
 export const meet = (a: Rect, b: Rect): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
-/** Whether a way goes through the inside of a box. */
+/** Tells whether a way goes through the inside of a box. */
 export const passes = (points: readonly Point[], { x, y, width, height }: Rect): boolean =>
   points.some((point, index) => {
     const before = points[index - 1];

@@ -50,7 +50,7 @@ function walked(keys: readonly string[], links: readonly Link[], after: Readonly
   const state = new Map<string, "open" | "done">();
   const done: string[] = [];
   const targets = new Set(links.filter((link) => link.from !== link.to).map((link) => link.to));
-  /** Whether a fork on the way here leads there, too: what comes back to one of its branches comes back to all. */
+  /** Tells whether a fork on the way here leads there, too: what comes back to one of its branches comes back to all. */
   const forksTo = (walk: readonly { key: string; next: number }[], coming: number, to: string): boolean =>
     walk.slice(0, -1).some(({ key, next }) => {
       const own = after.get(key) ?? [];
@@ -88,7 +88,7 @@ function walked(keys: readonly string[], links: readonly Link[], after: Readonly
   return { back, done };
 }
 
-/** Whether its end is reached from its beginning without it. */
+/** Tells whether its end is reached from its beginning without it. */
 function leads(links: readonly Link[], back: ReadonlySet<number>, without: number): boolean {
   const after = new Map<string, string[]>();
   links.forEach(({ from, to }, index) => {

@@ -46,7 +46,7 @@ export function freed(graph: Graph, placed: Placed): Placed {
   const boxes = boxesOf(graph, placed);
   const occupied: Rect[] = [];
   const pills = new Map<string, Point>();
-  /** Whether one was found that all of them share. */
+  /** Tells whether one was found that all of them share. */
   const put = (ways: readonly Way[]): boolean => {
     const [first] = ways;
     const width = outlets.get(first?.rule ?? "")?.pill ?? 0;
@@ -75,7 +75,7 @@ export function freed(graph: Graph, placed: Placed): Placed {
   return { ...placed, ways };
 }
 
-/** Whether a way comes through this point. */
+/** Tells whether a way comes through this point. */
 export const lies = (points: readonly Point[], [x, y]: Point): boolean =>
   points.some(([bx, by], index) => {
     const [ax, ay] = points[index - 1] ?? [bx, by];

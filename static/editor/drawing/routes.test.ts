@@ -14,7 +14,7 @@ const segments = (points: readonly Point[]): [Point, Point][] =>
   points.slice(1).map((point, at) => [points[at] as Point, point]);
 const isUpright = ([[ax, ay], [bx, by]]: [Point, Point]): boolean => ax === bx || ay === by;
 
-/** Whether a way goes through the inside of a box. */
+/** Tells whether a way goes through the inside of a box. */
 const through = (points: readonly Point[], { x, y, width, height }: Rect): boolean =>
   segments(points).some(
     ([[ax, ay], [bx, by]]) =>

@@ -76,7 +76,7 @@ export function widthsOf(graph: Graph, column: ReadonlyMap<string, number>): num
   return widths;
 }
 
-/** How many rows a long line takes, by the shape of the window. */
+/** Counts how many rows a long line takes, by the shape of the window. */
 export function countOf(graph: Graph): number {
   const length = widthsOf(graph, columnsOf(graph, edgesOf(graph))).reduce((sum, each) => sum + each, 0);
   return Math.max(1, Math.round(Math.sqrt((length * graph.window[1]) / (Math.max(1, graph.window[0]) * ROW))));

@@ -46,9 +46,9 @@ export interface Outlet {
   dead: boolean;
   /** What edges are drawn to: stations, ends, and pills that name what is too far away or no place. */
   targets: readonly string[];
-  /** Whether one of its edges leads back. */
+  /** Tells whether one of its edges leads back. */
   loops: boolean;
-  /** Whether it leads back to its own station and is only a badge there. */
+  /** Tells whether it leads back to its own station and is only a badge there. */
   badge: boolean;
 }
 

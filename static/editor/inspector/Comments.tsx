@@ -51,7 +51,7 @@ export function Comments({ editor, line, chosen }: TabProps) {
   );
 }
 
-/** How many threads are open, beside the name of the tab. */
+/** Counts how many threads are open, beside the name of the tab. */
 export function CommentCount({ editor, line, chosen }: { editor: Editor; line: LineDocument; chosen: Chosen }) {
   const { threads } = useAround(editor);
   const here = placeOf(chosen);

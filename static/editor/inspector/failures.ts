@@ -56,7 +56,7 @@ function rowsOf(line: LineDocument, station: Station): Fragment[] {
     });
 }
 
-/** Whether a condition takes failures of any type: rules for single types belong before it. */
+/** Tells whether a condition takes failures of any type: rules for single types belong before it. */
 function takesFailures(when: Json | undefined): boolean {
   if (when === undefined) return true;
   if (!isObject(when)) return false;

@@ -72,12 +72,12 @@ export class Door {
     keepTyped(this.#place, this.#typed.size > 0 ? JSON.stringify([...this.#typed]) : "");
   }
 
-  /** Whether something typed is not in the document yet. */
+  /** Tells whether something typed is not in the document yet. */
   get pending(): boolean {
     return this.#typed.size > 0 || this.#deeds.length > 0;
   }
 
-  /** Whether a button was pressed that the server has not answered. */
+  /** Tells whether a button was pressed that the server has not answered. */
   get waiting(): boolean {
     return this.#deeds.length > 0;
   }
@@ -166,7 +166,7 @@ export class Door {
     this.#keepTyped();
   }
 
-  /** Whether something is typed that the server has not said a word about. */
+  /** Tells whether something is typed that the server has not said a word about. */
   get #changed(): boolean {
     return [...this.#typed].some(
       ([name, values]) => !this.#refused.has(name) || JSON.stringify(values) !== this.#drawn.get(name),
@@ -275,7 +275,7 @@ export class Door {
     return carried && { ...carried, expected };
   }
 
-  /** Whether the line lacks what was typed here, for all who look at it. */
+  /** Tells whether the line lacks what was typed here, for all who look at it. */
   #waits(now: boolean): void {
     if (now !== this.#waiting) this.editor.asks(now ? 1 : -1);
     this.#waiting = now;

@@ -25,7 +25,7 @@ export interface Tab {
   id: string;
   word: WordName;
   shows(chosen: Chosen): boolean;
-  /** How many there are, beside the word. */
+  /** Counts how many there are, beside the word. */
   count?(chosen: Chosen, line: LineDocument): number;
   /** The same, where it does not stand in the line. */
   badge?: ComponentType<{ editor: Editor; line: LineDocument; chosen: Chosen }>;

@@ -24,7 +24,7 @@ interface Counted {
   open: boolean;
 }
 
-/** How many recorded outcomes a rule takes, and how many it would without those above it; an open one with an example,
+/** Counts how many recorded outcomes a rule takes, and how many it would without those above it; an open one with an example,
  * and why it failed. */
 export function Matches({ matching, rule, open }: Counted) {
   if (matching.is !== "told" || matching.said.outcomes === 0) return null;
@@ -50,7 +50,7 @@ export function Matches({ matching, rule, open }: Counted) {
 const counted = (count: number, of: number): string =>
   count === 0 ? say("matchesNoneOf", String(of)) : say("matches", String(count), String(of));
 
-/** How many recorded outcomes are left to the policy. */
+/** Counts how many recorded outcomes are left to the policy. */
 export function Untaken({ matching }: { matching: Matching }) {
   if (matching.is !== "told" || matching.said.outcomes === 0) return null;
   const { untaken, outcomes } = matching.said;

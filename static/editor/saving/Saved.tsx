@@ -20,7 +20,7 @@ const ICONS: Record<Saving["state"], string> = {
   conflict: "actor-people",
 };
 
-/** Whether everything is stored, whose draft it is, and who has changed it since it was last published. */
+/** Tells whether everything is stored, whose draft it is, and who has changed it since it was last published. */
 export function SaveState({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }) {
   const { saving: stored, draft, asking } = useEditor(editor);
   // What a form has sent and waits for is not in the line yet: then nothing is "saved".

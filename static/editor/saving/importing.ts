@@ -95,7 +95,7 @@ class Importing {
     else announce(result.is === "failed" ? result.words : say("importRefused"));
   }
 
-  /** Whether the line has it now; else the dialog says why. */
+  /** Tells whether the line has it now; else the dialog says why. */
   async apply(): Promise<boolean> {
     const { result, name } = this.state;
     if (result.is !== "read") return false;
@@ -117,7 +117,7 @@ class Importing {
     return answer.is === "ok" ? answer.said : [];
   }
 
-  /** Whether the line is like the template now; else why not was announced, and is answered. */
+  /** Tells whether the line is like the template now; else why not was announced, and is answered. */
   async begin(starter: Starter): Promise<string> {
     const of = this.editor.line;
     const result = await this.#ask({ document: of, starter: starter.key });

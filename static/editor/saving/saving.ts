@@ -65,7 +65,7 @@ interface Wanted {
   onRestored(line: LineDocument): void;
   /** `differs`: whether what is stored now says anything else than what is live. */
   onFindings(findings: Findings, differs: boolean): void;
-  /** Whether the browser keeps a copy of what is not saved. */
+  /** Tells whether the browser keeps a copy of what is not saved. */
   onKept(kept: boolean): void;
 }
 
@@ -209,7 +209,7 @@ export class Saver {
     return { based_on: this.#number, base: this.#base, document: line, renamed: this.#renames };
   }
 
-  /** Whether the server lacks this line. */
+  /** Tells whether the server lacks this line. */
   lacks(line: LineDocument): boolean {
     return this.#pending === line;
   }

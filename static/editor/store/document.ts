@@ -37,7 +37,7 @@ export const BLOCKED = "@blocked";
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Whether a draft can be drawn: its stations are a list of objects with keys, and so are their rules. */
+/** Tells whether a draft can be drawn: its stations are a list of objects with keys, and so are their rules. */
 export const canBeDrawn = (value: unknown): value is LineDocument => undrawablePath(value) === undefined;
 
 /** The first part for which a draft cannot be drawn. */

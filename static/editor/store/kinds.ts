@@ -13,7 +13,7 @@ export interface KindOfWork {
   stations: string[];
   /** Those that name a gate. */
   gates: string[];
-  /** Whether a station of it can be run by itself. */
+  /** Tells whether a station of it can be run by itself. */
   alone: boolean;
 }
 

@@ -30,14 +30,14 @@ export interface State {
   findings: Findings;
   /** What the last change that did so sent elsewhere, until it is dismissed. */
   elsewhere: Elsewhere | null;
-  /** Whether the stored draft says anything else than what is live. */
+  /** Tells whether the stored draft says anything else than what is live. */
   differs: boolean;
   /** The text of the line, as the code pane shows it. */
   text: Shown;
-  /** How many forms have sent what was typed and wait for the answer: it is not in the line yet. */
+  /** Counts how many forms have sent what was typed and wait for the answer: it is not in the line yet. */
   asking: number;
   draft: Draft;
-  /** Whether the browser keeps a copy of what is not saved. */
+  /** Tells whether the browser keeps a copy of what is not saved. */
   kept: boolean;
   notice?: Notice | undefined;
   /** A tab of the inspector that was asked for; each time another value. */
@@ -343,7 +343,7 @@ function renamedIn(selection: Selection, renames: readonly Rename[], line: LineD
 
 const grave = ({ findings }: Findings): number => findings.filter((each) => each.severity !== "info").length;
 
-/** Whether the findings are of a line before the last change. */
+/** Tells whether the findings are of a line before the last change. */
 export const checking = ({ saving, asking }: State): boolean =>
   asking > 0 || saving.state === "waiting" || saving.state === "saving";
 

@@ -68,7 +68,7 @@ interface Of {
   given: Given;
 }
 
-/** Whether it gets what is typed, or what a task gave it once. */
+/** Tells whether it gets what is typed, or what a task gave it once. */
 function Pinned({ trials, station, given, line, runs }: Of & { line: LineDocument; runs: RecordedRun[] }) {
   const id = FIRST_FIELD;
   return (

@@ -34,7 +34,7 @@ export interface Session {
   coverage: boolean;
   /** Outcomes of real runs, by their station: offered where the test stands there. */
   pinned: Record<string, Outcome>;
-  /** How often one was sent here: then the test is what is looked at. */
+  /** Counts how often one was sent here: then the test is what is looked at. */
   brought: number;
 }
 

@@ -49,7 +49,7 @@ export class Trials {
     refusals: {},
   }));
   #following = 0;
-  /** Whether its form was asked for by a key, and is not there yet. */
+  /** Tells whether its form was asked for by a key, and is not there yet. */
   #wanted = false;
 
   constructor(private readonly editor: Editor) {}
