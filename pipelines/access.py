@@ -100,6 +100,7 @@ def owners_to_create_in(who: Who) -> QuerySet[Owner]:
         return Owner.objects.none()
     if person.is_staff:
         return Owner.objects.order_by("key")
+    # Secrets of the owner reach every project of it: who administers one may read them already
     admins = Membership.objects.filter(user=person, roles__contains=[Role.ADMIN])
     return Owner.objects.filter(projects__memberships__in=admins).distinct().order_by("key")
 

@@ -62,6 +62,7 @@ def other_connections() -> list[str]:
             "SELECT DISTINCT coalesce(nullif(application_name, ''), 'a program without a name') FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
         )
+        # Whoever restores is told by name whom to stop
         return sorted(name for (name,) in cursor.fetchall())
 
 

@@ -132,6 +132,7 @@ def set_home_mode(home: Path, account: Account) -> None:
     else.
     """
     if home.stat().st_uid == os.geteuid():
+        # 0o711: whoever runs the server passes through to its own folder, and lists nothing
         home.chmod(0o711 if account.switch else 0o700)
 
 

@@ -213,10 +213,12 @@ def _clean_up_killed(data: Path, socket: Path) -> None:
     as another process (or as a zombie): for a dead one PostgreSQL's own check is the safer one."""
     if not _wait(lambda: not processes.workers_of(data), 3):
         for pid in processes.workers_of(data):
+            # Two generations of processes on one data folder would destroy it
             os.kill(pid, signal.SIGQUIT)
         _wait(lambda: not processes.workers_of(data), STOP_SECONDS)
     for lock in (data / "postmaster.pid", socket / f".s.PGSQL.{layout.PORT}.lock"):
         owner = _first_number(lock)
+        # Of a dead process PostgreSQL's own check is the safer one
         if owner and _exists(owner):
             lock.unlink()
 

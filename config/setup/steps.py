@@ -163,6 +163,7 @@ def environment(**more: str) -> dict[str, str]:
     variables = {
         name: value
         for name, value in os.environ.items()
+        # These would lead pip, uv or npm into another environment
         if name not in {"VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH", "CONDA_PREFIX", "NODE_ENV"}
     }
     return variables | more

@@ -176,6 +176,7 @@ def _full_documents(
     """Return both documents in full, so that a mere difference in notation is no change; if one is no line
     yet, with its parts."""
     try:
+        # In full: what one says and the other leaves to its default is no change
         return read_line(old).to_document(), read_line(new).to_document()
     except DocumentError:
         parts: dict[str, Any] = {"inputs": [], "stations": [], "gates": [], "ends": []}

@@ -82,6 +82,7 @@ def save(
 def _is_behind(text: str, proposed: Mapping[str, Any], stored: Line) -> bool:
     """Return whether storing `text` would lose something: it does not express `proposed`, or somebody typed
     another text, whose comments no document shows."""
+    # The other text may have comments, which no document shows
     if stored.draft_text and stored.draft_text != text:
         return True
     return bool(text) and not is_same_value(native.loads(text), proposed)

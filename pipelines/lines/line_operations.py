@@ -31,6 +31,7 @@ def rename(line: Line, name: str, *, by: User) -> None:
         if stored.draft.get("name") != name:
             draft = {**stored.draft, "name": name}
             text = with_members(stored.draft_text, draft, ["name"]) if stored.draft_text else ""
+            # A text with anchors or the like is left to whoever wrote it
             if stored.draft_text and not text:
                 raise Conflict(
                     "The name cannot be changed in the draft from here. Change it in the text of the draft."

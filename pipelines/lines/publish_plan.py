@@ -49,6 +49,7 @@ class PublishPlan:
         acknowledged; else `ready`."""
         if self.found.errors:
             return "refused"
+        # Another version of the same would only bring running tasks a migration
         if self.line is not None and self.line.live is not None and not self.changes:
             return "same"
         return "acknowledge" if any(f.severity == WARNING for f in self.found.findings) else "ready"

@@ -111,6 +111,7 @@ def others(line: Line, user: User, changes: Iterable[DocumentChange] | None) -> 
     counts: dict[str, int] = {}
     for hand in (hand for authors in hands for hand in authors):
         counts[hand.person] = counts.get(hand.person, 0) + 1
+        # Of several changes by one person the latest is named, with their number
         if hand.person not in last or last[hand.person].number < hand.number:
             last[hand.person] = hand
     own_id = str(user.pk)
@@ -208,6 +209,7 @@ def _checked_plan(stored: Line, confirmation: Confirmation) -> str | None:
     payload.checked_text(confirmation.reason, "reason", line_migration.REASON)
     line_migration.check_idle(stored)
     impact = line_migration.impact_of(stored, None, confirmation.mapping)
+    # A person agreed to what was shown: tasks have moved since
     if impact.plan != confirmation.plan:
         raise line_migration.StaleImpact
     if impact.unmapped_stations:

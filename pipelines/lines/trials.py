@@ -110,6 +110,7 @@ def _station(line: Line, user: User, trial_request: TrialRequest) -> Station:
 def _inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
     """Return the inputs as a task would have them, except that none is required."""
     drawn = read_line(trial_request.document, keep_faulty_rules=True)
+    # One station is tried, which may read few of them
     fields = [replace(field, required=False) for field in drawn.inputs]
     return forms.fill(
         fields, trial_request.inputs, ValueScope(line.project.owner_id, line.project_id, line.pk)

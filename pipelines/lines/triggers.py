@@ -137,6 +137,7 @@ def expire_some(now: datetime) -> int:
     """Delete some deliveries that are older than RETENTION; how many. Those whose task has not ended stay: it keeps the
     next from starting. Those whose signature has no time in it stay as long as its secret is valid: else whoever has
     one could send it again."""
+    # Without a time in its signature a call can be sent again for as long as its secret is valid
     timeless = [key for key in SIGNATURES if key != STANDARD]
     still_valid = WebhookSecret.objects.filter(
         trigger=OuterRef("trigger"),

@@ -83,6 +83,7 @@ def needs_password(user: User) -> bool:
 
 def signs_in_by_provider(user: User) -> bool:
     """Return true where a provider alone vouches for a person: what else signs in, would after a removal, too."""
+    # What else signs in would still do so after the provider has removed the person
     by_it = settings.OIDC_ISSUER and not user.has_usable_password()
     return bool(by_it and SocialAccount.objects.filter(user=user).exists())
 

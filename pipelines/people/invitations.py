@@ -173,6 +173,7 @@ def _is_addressed_to(invitation: Invitation, user: User) -> bool:
 def secret_of(invitation: Invitation) -> str:
     """Return the secret that an invitation's link ends in. Made from the key of this installation, so that it
     can be shown again and never leaks with the rows."""
+    # Made and not stored: it can be shown again, and never leaks with the rows
     return _signer.sign(invitation.key)
 
 

@@ -143,6 +143,7 @@ async def _remedy(entry: str, allowed: bool, guard: Guard) -> str:
     host = host_of(entry)
     if host is None:
         return ""
+    # As the guard would be with the tick, so that nothing is proposed that would not help
     ticked = replace(guard, inside=(host,))
     if not await _is_refused(host, ticked if allowed else guard):
         return ""

@@ -111,6 +111,7 @@ def renew(
 
     Also the worker's sign of life: `seen_at`. A lease that has expired but that nobody swept yet is renewed: nobody
     else holds it."""
+    # Also what has expired and was not swept yet: nobody else holds it
     return dict(fetch(RENEW_LEASES, {"worker": worker, "seconds": seconds, "but": list(but)}))
 
 

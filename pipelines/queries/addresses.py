@@ -20,6 +20,7 @@ def is_base_url_local() -> bool:
     """Return whether BASE_URL leads to this machine itself, so that a link sent to somebody else opens nothing."""
     host = urlsplit(settings.BASE_URL).hostname or ""
     try:
+        # A link to this machine opens nothing on another one
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")

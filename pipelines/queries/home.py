@@ -194,6 +194,7 @@ def reasons_of(tasks: Iterable[Task]) -> Mapping[int, FailureReason]:
     failure_words = failure_reasons(
         task.pk for task in ended if task.status == Status.FAILED and not task.reason
     )
+    # What a person entered counts before what a station reported
     return {**{pk: words for pk, words in failure_words.items() if words.text}, **task_reasons}
 
 

@@ -295,6 +295,7 @@ class TaskView:
         ids = self.decision_ids
         if not ids:
             return None
+        # An address may name one that is not of this task
         place = ids.index(decision_id) if decision_id in ids else len(ids) - 1
         decision = Decision.objects.select_related("pinned").defer("pinned__document").get(pk=ids[place])
         explanation = whys.explain_decision(decision, self.visits)

@@ -38,6 +38,7 @@ def reporting(task: Task, jobs: Iterable[Job]) -> list[Job]:
     last = {
         job.station: job for job in sorted(jobs, key=lambda job: job.pk) if job.purpose == Purpose.STATION
     }
+    # What was delivered has been judged at the gates before it
     if any(job.kind == DELIVER.key for job in last.values()):
         return []
     return [job for job in last.values() if _findings(job) or (has_failed(job) and not _without_tests(job))]

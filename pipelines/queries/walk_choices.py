@@ -123,6 +123,7 @@ def _consequence_sentence(line: ParsedLine, position: SimulatedPosition, choice:
         again = f"{station_name(line, position.station)} runs again"
         return "Still waits at the other gates." if choice.kind == choices.WORD else sentence(again)
     decision = choice.taken.decision
+    # “Goes to” would read as if it left the station
     if isinstance(decision, Move) and decision.to == (position.station,):
         return sentence(f"{station_name(line, position.station)} runs again")
     effect = consequence_text(line, decision.to_dict())

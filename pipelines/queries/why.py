@@ -165,6 +165,7 @@ def value_text(operand: Mapping[str, Any]) -> str:
         nodes = operand["nodes"]
         if not nodes:
             return "no value"
+        # A path nearly always finds one node: brackets around it would only be in the way
         value = nodes[0] if len(nodes) == 1 else nodes
     if operand.get("operand") == "failure_type" and isinstance(value, str):
         return failure_word(value)

@@ -210,6 +210,7 @@ def failure_word(kind: str) -> str:
 @register.filter
 def gate_icon(mode: str) -> str:
     """The icon of a gate by its mode. Never a tick: that would look approved."""
+    # Never a tick: that would look approved
     return _known_or_default(f"gate-{mode}", "gate")
 
 

@@ -95,4 +95,5 @@ def _dark_declarations(tones: dict[str, str]) -> str:
 @register.filter
 def quoted(text: object) -> str:
     """Quote each further line of foreign text, for plain text, so that none passes for one of ours."""
+    # So that no further line of a stranger's text passes for one of ours
     return "\n> ".join(str(text).splitlines())

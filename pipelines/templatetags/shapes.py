@@ -57,6 +57,7 @@ def day_bars(days: Sequence[int], most: int) -> DayBars:
     """Bars for counts, of which the highest would be `most`; what is not nothing is at least 3 high."""
     parts = []
     for place, number in enumerate(days):
+        # What is not nothing has to be seen beside a high one
         height = max(3.0, round(BARS_HEIGHT * number / most, 1)) if number else 1.0
         parts.append(
             DayBar(number, place * (BAR + BAR_GAP), BARS_HEIGHT - height, BAR, height, empty=not number)

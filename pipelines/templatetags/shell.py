@@ -34,6 +34,7 @@ def here(context: Context) -> FrameContext:
     project, scope, projects = context.get("project"), context.get("scope"), context.get("projects") or ()
     everywhere = bool(scope and scope.has_several_projects)
     others = any(other != project for other in projects) if project else len(projects) > 1
+    # Among those that the reader may see, so that the cookie leads nowhere else
     project = project or _last_project(projects, context)
     narrows = project and others and not everywhere
     query = f"?{urlencode({'project': f'{project.owner.key}/{project.key}'})}" if narrows else ""
@@ -70,6 +71,7 @@ def _narrowed_url(context: Context, address: str, project: Any) -> str:
     """This page of that project alone, with what else was asked of it."""
     query = context["request"].GET.copy()
     query["project"] = str(project)
+    # They are of the list that is left
     for name in ("page", "line", "fragment"):
         query.pop(name, None)
     return f"{address}?{query.urlencode()}"

@@ -79,6 +79,7 @@ class Command(BaseCommand):
 def _await_web_and_worker(host: str, port: int, before: Collection[Any]) -> None:
     """Returns once web answers; after `PATIENCE` also where the worker or something else is still down."""
     late = time.monotonic() + PATIENCE
+    # The page is said once it answers, also where a worker never comes: it shows what is wrong
     while not (state := _health(host, port)) or (
         time.monotonic() < late and not (state == 200 and has_new_worker(before))
     ):

@@ -74,6 +74,7 @@ def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
 def _circle(project_id: int, task_id: int, *others: Task) -> list[int]:
     """The tasks of the circle that would form if this task also waited for these others."""
     waits = graph(project_id)
+    # As if they were recorded: a circle is found before it is there
     waits[str(task_id)] |= {str(other.pk) for other in others}
     return [int(pk) for pk in find_cycle(waits, str(task_id))]
 
@@ -103,6 +104,7 @@ def look_for_circle(batch: Batch, due: Due) -> None:
 def _lock_dependencies(project_id: int) -> None:
     """Serialise changes of dependencies, so that two that close a circle together see each other. Call before locking
     any task."""
+    # Two that close a circle together must see each other
     execute(LOCK_DEPENDENCIES, [project_id])
 
 

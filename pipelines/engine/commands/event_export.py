@@ -135,6 +135,7 @@ def _duration(history: _ExportState, event: Event, moved: bool) -> int:
     began = history.since.get(event.token_id or 0, history.before) if moved else history.before
     if moved:
         for token in event.data.get("tokens", ()):
+            # Of all that moved, branches of a fork too
             history.since[token["id"]] = event.at
     return int((event.at - began).total_seconds()) if began else 0
 

@@ -113,6 +113,7 @@ def stored_repository(field: Input, value: Any, connected: Iterable[Repository])
     if field.type != "repository":
         return value
     repository = next((row for row in connected if value in (row.name, row.address)), None)
+    # By its name: whoever reads the task need not know a path of the server
     return repository.title if repository else value
 
 

@@ -131,6 +131,7 @@ def stations_to_retry(task: Task) -> list[str]:
     """The stations where an ended task can be retried, last visited first: those it visited that its version still
     has. A station last visited by a branch of a fork is left out, because a join behind it would wait for branches
     that do not exist: the retry starts before the fork."""
+    # Without branches of a fork: a join behind them would wait for others that the new task has not
     return list(_last_visits(task))
 
 

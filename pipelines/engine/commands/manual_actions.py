@@ -146,6 +146,7 @@ def repeated(token: Token) -> dict[str, str]:
 def last_job(token: Token) -> Job | None:
     """The job whose outcome the token waits with, or else its last job."""
     decided = Decision.objects.filter(pk=token.wait["decision"]) if "decision" in token.wait else None
+    # A question about an outcome is a job as well, and none whose outcome is decided
     stations = token.jobs.filter(purpose=Purpose.STATION)
     jobs = Job.objects.filter(pk__in=decided.values("job_id")) if decided else stations.order_by("-pk")
     return jobs.first()
@@ -207,6 +208,7 @@ def _current_station(task: Task, token: Token) -> str:
         if last
         else token.station
     )
+    # The next visit would start under a version that does not have it
     if place is None:
         raise Conflict(
             f"The station {token.station} is not part of version {task.pinned.number}, "

@@ -103,6 +103,7 @@ def move(
 def plan_move(token_id: int, *, user: User | Actor, token_version: int, to: str = "") -> MovePlan:
     """Return what `move` would do, with the same refusals but for `accepts`. Nothing is written."""
     request = _request(token_id, user, token_version, to, "", ())
+    # Under the same lock and by the same steps as the move, so that the plan is what would happen
     return run(partial(_plan, request))
 
 

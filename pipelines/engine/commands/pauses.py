@@ -206,6 +206,7 @@ def _overtake(batch: Batch, task: Task) -> None:
     """Stop the clocks of pauses that are over and whose turn has not come: they would move due times twice."""
     over = {span.id: span for span in batch.pauses.get(task.pk, ()) if not span.in_force}
     for row in list(batch.dues.values()):
+        # Its turn has not come, and resuming was first: its clocks stop now, or they would move twice
         if row.kind == PAUSE and (span := over.get(_pause_id(row))):
             stop(batch, batch.dues.values(), [span])
             batch.drop_due(PAUSE, task, row.key)

@@ -115,6 +115,7 @@ def _station(line: ParsedLine, task: Task) -> str:
     rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE, job__purpose=Purpose.STATION)
     jobs = [row.job for row in rows.select_related("job").order_by("job__ended_at", "job_id")]
     changed = [job for job in jobs if _has_changed_files(job)]
+    # The latest that changed files knows most of them; else whoever worked there first
     for job in (*reversed(changed), *jobs):
         if station := effects.mapped_station_key(line, job, job.station):
             return station

@@ -84,4 +84,5 @@ def handle_changed_facts(batch: Batch, due: Due) -> None:
 
 def _is_same_hold(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
     """Return whether the new decision would hold the token for the same reason."""
+    # Facts change often: what would come out the same leaves no decision and no event behind
     return stored_answer(decide_again(turn.judging_line, situation)) == before.answer

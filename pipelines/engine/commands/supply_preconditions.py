@@ -121,6 +121,7 @@ def metadata_inputs(line: ParsedLine, token: Token) -> tuple[Input, ...]:
     name."""
     known = {field.key: field for field in line.inputs if field.type != "file"}
     missing = token.wait.get("missing", ()) if token.status == Status.HELD else ()
+    # Other preconditions are met by something else than a value
     names = [name.removeprefix(METADATA) for name in missing if name.startswith(METADATA)]
     return tuple(replace(known.get(name) or Input(name, "text", label=name), required=True) for name in names)
 
@@ -133,6 +134,7 @@ def _lock_token(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
     task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
     batch = Batch.of_tasks(task_id)
     token = batch.tokens.get(token_id)
+    # Somebody else may have supplied it since the form was shown
     if token is None or token.version != token_version or not token.wait.get("missing"):
         raise Conflict(str(CHANGED))
     return batch, batch.tasks[task_id], token

@@ -17,6 +17,7 @@ YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 def typed_value(field: Input, text: str) -> Any:
     """Text that is not a value of the type stays text, so that its check refuses it."""
     if field.type in ("text", "long_text"):
+        # Browsers send a form's line ends so, whatever was typed
         return text.replace("\r\n", "\n")
     text = text.strip()
     if field.type == "number":

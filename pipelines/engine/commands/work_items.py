@@ -152,6 +152,7 @@ def _handoffs(ids: Sequence[int]) -> dict[int, str]:
         if source != target and target in line.stations_by_key:
             names_by_job[job] = handoff_id(worker_of(line, source), worker_of(line, target), at)
     stored_names = Handoff.objects.filter(task__in=ids).exclude(name="").values_list("job_id", "name")
+    # A document that was handed over has a name of its own, which counts more
     return {**names_by_job, **dict(stored_names)}
 
 

@@ -77,6 +77,8 @@ class Agents:
         if job.agent:
             name = (task.project_id, job.agent)
             self._load([name])
+            # Only noted: who waits for it is decided at the end, when this move may have taken the place
+            # again
             self._freed.add(name)
 
     def release_from_deadlock(self, project: int, keys: Iterable[str]) -> None:

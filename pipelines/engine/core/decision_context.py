@@ -169,6 +169,7 @@ def _approval_facts(turn: DecisionContext) -> dict[str, Any]:
     approvals = {}
     for gate in version_same_patch_gates(turn.judge_version_id):
         stands = same_patch_approval(turn.judging_line, turn.job, gate)
+        # law §15: people approved this very change, and only what it stands on has moved
         if stands is not None:
             approvals[gate] = {"rule": stands.rule, "approved": stands.approved, "tree": stands.tree}
     return {"stands": approvals} if approvals else {}
@@ -269,6 +270,7 @@ def with_current_agents(turn: DecisionContext, situation: dict[str, Any]) -> dic
     """
     line, facts = turn.judging_line, situation["facts"]
     if line.agents:
+        # Only of lines that name agents: it locks their rows until the end of the move
         facts = {**facts, "agents": turn.batch.agents.facts(turn.task, line.agents)}
     if HANDOFF in line.requirements_of(situation["station"]) and added_by_hand(turn.job) is not None:
         facts = {**facts, "preconditions": {**facts.get("preconditions", {}), HANDOFF: True}}

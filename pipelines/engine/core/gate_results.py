@@ -36,6 +36,7 @@ def trigger(decision: Decision) -> str:
     judged = dict.fromkeys((key for key, word in words.items() if word == "approve"), True)
     for entry in _evaluated(decision):
         key, judges = gate_of_entry(entry), not str(entry["why"]).endswith(DISPLAY_ONLY)
+        # A check that is only displayed lets nothing through and turns nothing back
         if judges:
             judged[key] = judged.get(key, True) and (entry["result"] is True or words.get(key) == "approve")
     failed = next((key for key, passed in judged.items() if not passed), None)

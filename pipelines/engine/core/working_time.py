@@ -39,6 +39,7 @@ class WorkingTime:
         within the working time counts as it passes."""
         left, end = timedelta(seconds=seconds), start
         for opens, closes in self._windows(start):
+            # The first day has begun already
             begins = max(opens, start)
             if begins < closes:
                 end = min(begins + left, closes)

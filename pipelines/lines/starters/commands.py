@@ -202,6 +202,7 @@ def _drop_rework_offers(document: dict[str, Any]) -> None:
             for station in document["stations"]
             if any(gate["key"] in rule.get("gates", ()) for rule in station["rules"])
         ]
+        # Rework that no rule leads back from would fail the task
         if "offers" in gate and not all(any(map(_leads_back, rules)) for rules in asking):
             gate["offers"] = [word for word in gate["offers"] if word != "rework"]
 

@@ -108,6 +108,7 @@ def untouched(line: Line) -> bool:
 def _connect(project: Project, folder: str) -> str:
     """Connect the repository that was prepared for the demo, unless somebody connected it otherwise; its name."""
     allowed_folders.record_prepared_folder(project.owner, folder, now=timezone.now())
+    # Somebody may have connected it otherwise, and that stays
     Repository.objects.get_or_create(
         project=project, name=NAME_OF_FIX, defaults={"address": folder, "connected_at": timezone.now()}
     )

@@ -166,6 +166,7 @@ def secrets() -> tuple[str, ...]:
         *keys.key_texts(),
     )
     configured = settings.NAMED_SECRETS.values()
+    # A short one may be a common word: masking it would garble every log
     return (*(str(secret) for secret in candidates if len(str(secret)) >= SHORTEST_SECRET), *configured)
 
 

@@ -136,6 +136,7 @@ def insert_rows(rows: Sequence[models.Model], *, unless_there: bool = False) -> 
     model = type(rows[0])
     text, columns = _insert(model, but_key=True)
     if unless_there:
+        # No key comes back for what is left out, so that none can be told from another
         send([Statement(f"{text} ON CONFLICT DO NOTHING", [_json(rows, columns)])])
         return
     text = f"{text} RETURNING {model._meta.pk.column}"

@@ -102,6 +102,7 @@ def restrict_to_first(rows: QuerySet[Row], first: QuerySet[Row]) -> QuerySet[Row
     planner would look for them in all rows that fit."""
     queryset = rows.all()
     name = queryset.query.get_initial_alias()
+    # In place of the table: with `id IN (…)` the planner goes through all rows that fit
     queryset.query.alias_map[name] = FirstRows(rows.model._meta.db_table, name, first)
     return queryset
 

@@ -65,6 +65,7 @@ class ValueScope:
 
     def secret_needs(self, station: Station) -> frozenset[str]:
         """Return the needs of a station that a worker need not have, because these secrets come with the job."""
+        # They come with the job, so that a worker need not have them
         return frozenset(f"secret:{name}" for name in self.nearest(SECRET, secrets_of([station], {})))
 
 

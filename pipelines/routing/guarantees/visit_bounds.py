@@ -156,6 +156,7 @@ class LineCounts:
         begin = CountedPlace(self.line.start, "", self._start_counts(at))
         todo, entered = [(begin, mark.is_initially_set)], {(begin, mark.is_initially_set)}
         while todo:
+            # Counters multiply the places: beyond the bound the answer is unknown, which is said
             if len(entered) > MOST_PLACES:
                 raise TooManyPlaces
             place, forbidden = todo.pop()

@@ -309,6 +309,7 @@ def _rule(document: Document, change: ChangeOfDocument) -> str:
 
 def _rule_order_text(ids: Any, before: Any, document: Document, station: str) -> PartName:
     """Rules by their labels; one without by its number before, since its number is what changes."""
+    # As they were: the number is what changes
     numbers = {key: number for number, key in enumerate(before, start=1)}
     labels = {rule.get("id"): _quoted_label(rule) for rule in _rules(document, station)}
     return joined((labels.get(key) or _numbered_rule(numbers.get(key)) for key in ids), ", ")

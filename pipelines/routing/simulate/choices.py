@@ -189,6 +189,7 @@ def _of_rule(
     rule = liveness.rule.id
     tried = [_try_choice(line, walk, position, RULE, witness.step, rule) for witness in witnesses]
     for choice in tried:
+        # A witness is of the rule alone: here and now a rule above it may take the outcome
         if choice.leads:
             return choice
     if tried:

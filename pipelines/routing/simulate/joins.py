@@ -81,6 +81,7 @@ def _merged_token(
     if merge.fork is None:
         return walk, first.token
     if takes_place:
+        # As the engine does (law §7): the merged token goes on in the place of the forked one
         return walk, walk.forked[merge.fork.id]
     return replace(walk, tokens=walk.tokens + 1), walk.tokens + 1
 

@@ -207,5 +207,6 @@ def gate_evidence(line: ParsedLine, position: SimulatedPosition, gate: str) -> d
     open_review = position.asked
     assert open_review is not None and isinstance(open_review.decision, Wait)
     outcome = open_review.situation["outcome"]
+    # Only compared with others of the same walk: the text itself does
     digest = jsontext.dumps(outcome.get("output"), sort_keys=True)
     return effects.gate_question(line, position.station, open_review.decision, gate, outcome, digest)

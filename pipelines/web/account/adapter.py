@@ -49,6 +49,7 @@ class AccountAdapter(DefaultAccountAdapter):
         """Return the key with the address, too: by the name alone whoever guesses would lock out the owner of
         the name."""
         name = super()._get_login_attempts_cache_key(request, **credentials)
+        # By the name alone whoever guesses would lock out its owner
         return f"{self.get_client_ip(request)}:{name}"
 
     def pre_login(
@@ -69,6 +70,7 @@ class AccountAdapter(DefaultAccountAdapter):
         """Tell whom the provider alone signs in so: by a password they would come in after it removed them."""
         assert isinstance(user, User)
         if accounts.signs_in_by_provider(user):
+            # By a password they would come in after the provider has removed them
             self.send_mail(BY_PROVIDER, email, {**context, "provider_name": settings.OIDC_NAME})
         else:
             super().send_password_reset_mail(user, email, context)

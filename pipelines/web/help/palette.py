@@ -215,6 +215,7 @@ def _people_options(user: User, projects: Sequence[Project], words: str) -> Iter
         people.setdefault(row.user_id, []).append(row)
     for memberships in list(people.values())[:MAX_RESULTS]:
         member = next(
+            # Somebody may be in several projects: where the reader may change them leads furthest
             (membership for membership in memberships if membership.project_id in administered),
             memberships[0],
         )

@@ -269,6 +269,7 @@ def project_to_connect(user: User, projects: Sequence[Project]) -> Project | Non
     """The one project in which this person connects repositories; None where it would have to be chosen."""
     able = access.ids_where(user, "repositories")
     connectable = [project for project in projects if project.pk in able and project.archived_at is None]
+    # Of several none is guessed: what is connected reaches secrets of its project
     return connectable[0] if len(connectable) == 1 else None
 
 

@@ -186,6 +186,7 @@ def _add_ending(document: dict[str, Any], ending: DrawnEnding) -> None:
         if station["key"] == ending.station and f"{ending.station}{STOPPED}" not in ids:
             label = "Stopped at the gate" if ending.rule else "Ended without a rule"
             rule = {"id": f"{ending.station}{STOPPED}", "label": label, "to": ending.end}
+            # A rule that is none: an end to which nothing leads would be drawn somewhere by itself
             station["rules"] = [*station["rules"], rule]
 
 

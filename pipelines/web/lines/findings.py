@@ -74,6 +74,7 @@ def readable_problems(problems: Sequence[Problem], document: object) -> list[Pro
 def _problem_sentence(document: object, path: str, message: str) -> str:
     """“Lint · rule 2 · “Timeout” is missing.”: a field in quotes, so that its label does not run into the message."""
     *names, field = _place_names(document, path)
+    # The field in quotes, so that its label does not run into the message
     place = " · ".join(filter(None, (*names, f"“{field}”" if field else "")))
     return as_sentence(f"{place} {people_text(message)}" if place else message)
 

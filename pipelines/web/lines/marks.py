@@ -41,6 +41,7 @@ def mark_paused(path: TaskPath, stations: Iterable[str]) -> None:
     """Say over the stations that they are paused, before what else there is to say."""
     for key in stations:
         mark = path.places.setdefault(key, PlaceMark("attention"))
+        # A failure stays the first thing to be seen
         mark.state = "attention" if mark.state != "danger" else mark.state
         mark.words = f"paused · {mark.words}" if mark.words else "paused"
         mark.ticking = f"paused · {mark.ticking}" if mark.ticking else ""

@@ -60,6 +60,7 @@ ServiceForms = forms.formset_factory(
 def private_initial(definition: Preparation) -> dict[str, Any]:
     """The tick for private addresses as it is shown: set where it holds for every host, so that who saves something
     else allows none that was added since. `allowed` names the hosts for which it holds then."""
+    # Set only where it holds for all: who saves something else must not allow a host that was added since
     for_all = bool(definition.private) and definition.private == definition.hosts
     return {"private": for_all, "allowed": "" if for_all else ", ".join(definition.private)}
 

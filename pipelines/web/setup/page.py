@@ -137,6 +137,7 @@ class SetupState:
         """The one that was chosen; else the first with a model that lacks nothing, else the one without."""
         agent_key = self.request.POST.get("agent") or self.request.GET.get("agent", "")
         by_key = {choice.key: choice for choice in self.agents}
+        # One that lacks nothing: the first task should not fail for want of a key
         ready = next((choice for choice in self.agents if choice.is_ready and not choice.fixed), None)
         return by_key.get(agent_key) or ready or by_key[WITHOUT_A_MODEL]
 

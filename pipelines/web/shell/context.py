@@ -22,6 +22,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     return {
         "frame": "base.html",
         "second_factor_due": SimpleLazyObject(lambda: accounts.needs_second_factor(user)),
+        # Asked for where a page shows it: fragments, which are most requests, do not
         "projects": SimpleLazyObject(lambda: _switcher_projects(request, user)),
     }
 

@@ -35,6 +35,7 @@ LOOPBACK = frozenset(("127.0.0.1", "::1"))
 
 def is_local_request(request: HttpRequest) -> bool:
     """Return whether nobody else can have sent the request: a proxy in front would make everybody local."""
+    # A proxy on this machine would make everybody local
     return request.META.get("REMOTE_ADDR") in LOOPBACK and "HTTP_X_FORWARDED_FOR" not in request.META
 
 

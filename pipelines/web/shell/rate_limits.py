@@ -111,6 +111,7 @@ def rate_limit_key(request: HttpRequest) -> str:
     if known == UNKNOWN:
         return "unknown"
     address = ipaddress.ip_address(known)
+    # Whoever has one address of such a network has all of them
     if isinstance(address, ipaddress.IPv6Address):
         return str(ipaddress.IPv6Network((address, 64), strict=False))
     return known

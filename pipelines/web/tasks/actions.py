@@ -142,6 +142,7 @@ def move_plan(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
         else:
             view["refusal"] = first_error(form)
     except Conflict as late:
+        # In the dialog that asks: the page behind it may be older
         view["refusal"] = late.detail
     except Invalid as fault:
         view["refusal"] = str(fault)

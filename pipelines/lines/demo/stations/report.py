@@ -80,6 +80,7 @@ def say(text: str) -> None:
 
 def arguments(description: str, **options: dict[str, Any]) -> argparse.Namespace:
     """The command line: every option as `--name=value`, so that no value can pass for an option of its own."""
+    # An abbreviation would make an option of what is meant as a value
     parser = argparse.ArgumentParser(description=description, allow_abbrev=False)
     for name, settings in options.items():
         parser.add_argument(f"--{name.replace('_', '-')}", **settings)

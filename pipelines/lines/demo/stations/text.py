@@ -25,6 +25,7 @@ def clip(text: str, longest: int = LONGEST) -> str:
 
 def one_line(text: str) -> str:
     """`text` as one printable line: a stranger's text must not start a line of the log, nor move its cursor."""
+    # A stranger's text must not begin a line of the log, nor move its cursor
     return "".join(c if c.isprintable() else " " for c in clean(text)).strip()
 
 

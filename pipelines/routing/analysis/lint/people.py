@@ -21,4 +21,5 @@ class People:
     def has_role(self, role: str) -> bool:
         """Return whether somebody stands for a role that a line names in words; else the administrators do."""
         groups, key = groups_of(role, self.groups), role_key(role)
+        # A role of a line is a word: a group of that name stands for it as well as a role of ours
         return any(groups & voter.groups or key in voter.roles for voter in self.voters)

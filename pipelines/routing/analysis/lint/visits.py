@@ -83,6 +83,8 @@ def cycle_breakers(subject: LintSubject, station: str) -> tuple[str, ...]:
     after, limited = _unbounded_targets(subject), list[str]()
     group = next((set(cycle) for cycle in _cycles(subject.line, after) if cycle[0] == station), set())
     while left := _cycles(subject.line, _restricted_to(after, group)):
+        # The station that tasks come back to first: not always as few as would do, but those that are
+        # understood
         limited.append(left[0][0])
         group.discard(left[0][0])
     return tuple(limited)

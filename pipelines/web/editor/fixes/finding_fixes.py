@@ -89,6 +89,7 @@ def _move_above_remedy(station: Station, place: int, to: int, limit: int | None)
     move = edits.move_rule(rule, station.rules[to].id)
     if limit is None:
         return Remedy(f"Move above {to + 1}", (move,), "arrow-up")
+    # Above it would be taken, and go round without a limit
     label = f"Move above {to + 1}, at most {limit} times"
     return Remedy(label, (move, edits.change_rule(rule, max_retries=limit)), "arrow-up")
 
@@ -98,6 +99,7 @@ def _delete_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     mean something else."""
     station, _place = of.rule_position(finding)
     policy = of.line.policy
+    # Without any rule another policy would decide here
     if len(station.rules) > 1 or policy.no_rules == policy.no_match:
         yield Remedy("Delete", (edits.remove_rule(finding.rule or ""),), "delete")
 

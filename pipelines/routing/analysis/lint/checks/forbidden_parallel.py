@@ -21,6 +21,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         return
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
+            # Only a fork makes two run at once
             if len(rule.to) > 1 and rule.fault is None:
                 for severity, pair in _pairs(subject, rule):
                     yield Finding(

@@ -176,6 +176,7 @@ def _shortage_faults(gate: Gate, people: People, by_hand: bool) -> Iterator[Gate
     """A warning, since people come and go without a new version, and a line may be published before they come."""
     shortage = approver_shortage(gate.approval, people, by_hand=by_hand)
     if shortage is not None:
+        # A warning: people come and go without a new version, and a line may be published before they come
         yield GateFault(".approval.who", shortage.words, _remedy(shortage), WARNING, bool(shortage.barred))
 
 
