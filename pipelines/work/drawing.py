@@ -41,6 +41,7 @@ class NotDrawn(Exception):
 def node() -> str:
     """Return the Node of set-up, else the system's; "" where there is none, or no program for it."""
     installed = Path(sys.executable).parent / "node"
+    # That of set-up first: the system may have another version
     path = str(installed) if installed.is_file() else shutil.which("node")
     return path if path and PROGRAM.is_file() else ""
 

@@ -198,6 +198,7 @@ class MigrationSnapshot:
                 and migration_impact.migration_effect(self.position(token, to.pk, {}), line, mapping).how
                 == "again"
             ):
+                # Decided again it counts again: what it counted before is taken back
                 below = {name: {key: -n for key, n in added.items()} for name, added in counted.items()}
                 back = _plus(back, below)
         return back
@@ -208,6 +209,7 @@ class MigrationSnapshot:
         """Return the effect, changed to a hold if people rejected the same before (law §6): they are not asked
         again."""
         answer, job = effect.decision, self.job_of(token)
+        # Nearly no task has a rejection, and then no evidence is read
         if token.task_id not in self._rejecting or not effect.gates or job is None:
             return effect
         if not isinstance(answer, Wait) or not gates.unchanged_rejection(line, effect.station, job, answer):

@@ -213,6 +213,7 @@ class PositionUndo:
         position was.
         """
         known = parsed(self.to).stations_by_key
+        # Two stations may have been mapped to one: where this position was is kept with it
         former = {new: old for old, new in self.undoes.migration.mapping.items() if new not in known}
         own = {self.said["after"]["station"]: self.before["station"]}
         return {new: old for new, old in {**former, **own}.items() if new != old}
@@ -229,6 +230,7 @@ class PositionUndo:
         close_visits(self.this, self.task, self.token, "migration_undone")
         opened = batch.open_job_of(self.token)
         if opened:
+            # The question is asked as it was before, so that what works on another answer is over
             finish_job(batch, opened, {"result": "cancelled", "reason": "manual"}, str(actor))
         self._map(job, self.before["mapping"])
         self._restore_position()

@@ -196,6 +196,8 @@ def _match(requirements: Sequence[Requirement], voters: Sequence[Voter]) -> dict
     candidates = [[v.person for v in voters if fills(v, need)] for need in requirements]
     for index, need in enumerate(requirements):
         for _ in range(need.place_count):
+            # Who fills one place may be needed for another: a greedy choice would miss approvals that are
+            # there
             if not _augment(index, candidates, filled, set()):
                 break
     return filled

@@ -47,6 +47,7 @@ def rework_kind(line: ParsedLine, source: str, target: str) -> str | None:
     if source not in line.stations_by_key or target not in line.stations_by_key:
         return None
     here, there = line.stage_key(source), line.stage_key(target)
+    # A stage and its rework stations are one place: moves within it are told apart below
     if there != here:
         return CROSS if line.position(there) < line.position(here) else None
     return SAME if source == target or target != there else None

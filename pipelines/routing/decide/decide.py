@@ -203,6 +203,7 @@ def _second_forced_route(case: RoutingContext, route: TakenRoute) -> Decision | 
     """A second forced route is a loop. A person's rework never ends in one (law §12): the policy decides as if no
     rule had matched."""
     rule = route.demanded_by
+    # law §12: what a person demanded never ends in an error of the line
     if case.spoken:
         case.note("rules", rule, True, "a second forced route after a person's word: the policy decides")
         return decide_without_match(case, route)

@@ -188,6 +188,7 @@ def stored_values(about: DecisionSubject, answer: Move | Finish) -> dict[str, di
     """`variables` to set and what goes into the `context`: objects only, later overwrites earlier, outputs of failed
     stations do not count (law §5 step 9)."""
     output = about.outcome.output
+    # law §5 step 9: what a failed station put out is no fact for the others
     context = output if isinstance(output, dict) and not about.has_failed else {}
     variables = dict(answer.variables) if isinstance(answer, Move) else {}
     unreadable = _unreadable_keys(about, context)

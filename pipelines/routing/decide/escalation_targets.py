@@ -15,4 +15,5 @@ def escalation_targets(line: ParsedLine, station: str) -> tuple[str, ...]:
     known = [to for to in dict.fromkeys(targets) if to in line.stations_by_key]
     if parsed_station.gate is None:
         return tuple(known)
+    # Forward from here leads through its gate, which nobody passes by hand
     return tuple(to for to in known if line.position(to) <= line.position(station))

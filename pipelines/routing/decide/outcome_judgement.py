@@ -147,6 +147,7 @@ class JudgementInput:
         """Return what was observed of the output, where it decides: somebody reads it, and the work passed of itself
         (or was judged by this before)."""
         fact = self.fact(OUTPUT, key)
+        # Versions that were published before go on as they were decided then
         if not fact or self.line.revision <= OUTPUT_DECIDES_NOTHING or not reads_output(self.station):
             return ()
         passed = derive(self.outcome).outcome_state == "passed" or self.outcome.failure_type == failure

@@ -45,6 +45,7 @@ def usage_of(stream: Stream, price: Price = None) -> dict[str, Any]:
 def cost_of(stream: Stream, price: Price) -> float | None:
     """Return the cost that the program reports; else the cost of its tokens by the price of its station."""
     usage = stream.usage
+    # What its program reports counts before what the station's price comes to
     if usage.cost is not None or price is None or not (usage.tokens_in or usage.tokens_out):
         return usage.cost
     return (usage.tokens_in * price[0] + usage.tokens_out * price[1]) / MILLION

@@ -59,6 +59,7 @@ def needs_fresh_files(access: RepositoryAccess) -> bool:
     or somebody pushed."""
     if access.order.pushed_by:
         return True
+    # Something is merged first: what lies in the folder is one side of it
     return access.state.joined or (access.state.moved and bool(access.state.head))
 
 

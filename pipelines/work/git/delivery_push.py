@@ -219,6 +219,7 @@ def moved_refusal(
 def _same_patch_tree(order: DeliveryOrder, mirror: Mirror, now: str, report: ProgressCallback) -> str:
     """Return the tree of the approved change on the moved base, if it is the same patch and the delivery may
     continue with it; else ""."""
+    # Only where the line says so: otherwise people look at what the moved base makes of it
     if order.rebase != SAME_PATCH or not now:
         return ""
     state = order.access.state
@@ -236,6 +237,7 @@ def _find_landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID)
     if not now or now == since:
         return ""
     history = _history(mirror, now, since)
+    # An attempt before may have pushed and lost its answer, and others may have pushed upon it since
     return next((commit.id.decode() for commit in history if is_own_commit(commit, job, tree)), "")
 
 

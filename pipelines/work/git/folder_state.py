@@ -73,6 +73,7 @@ def checked_out(repository: Repo, branch: str) -> bool:
 def clone_branch(repository: Repo) -> str:
     """Return the branch from which tasks start in a folder in which somebody works: the one that the repository was
     cloned for, else the one that is checked out now. "" where nobody works in it: there HEAD says it."""
+    # Nobody works there: HEAD says which branch is the main one
     if repository.bare:
         return ""
     symrefs = repository.refs.get_symrefs()

@@ -141,6 +141,7 @@ class Mirror:
 def stored_ref(branch: str) -> Ref:
     """Return the reference where a mirror stores the head of a branch, so that only new commits are fetched.
     Branches come and go, and a file `a` cannot be beside `a/b`: none is stored under its own name."""
+    # Not by its name: a file `a` cannot be beside `a/b`, and branches come and go
     return Ref((HEADS + hashlib.sha256(branch.encode()).hexdigest()).encode())
 
 

@@ -227,6 +227,7 @@ class Remote:
         self.check_folder()
         try:
             with closing(Repo(self.address.path)) as there:
+                # This process reads the folder itself: nobody else limits what it unpacks
                 check_folder(there.object_store)
         except ERRORS as error:
             raise GitRefused(self.describe_error(error)) from error

@@ -109,6 +109,7 @@ def reply_output(reply: Reply, output_keys: tuple[str, ...], prompt: str = "") -
     """The JSON in the text, else, where no keys are wanted, the text (law §2)."""
     cut = "the model stopped at its limit of tokens" if reply.finish == "length" else ""
     text_output = output.from_text(reply.text, output_keys, prompt, reply.unreadable or cut)
+    # Where keys are wanted a text is no output
     if text_output.value is not MISSING or output_keys:
         return text_output
     if reply.unreadable and not reply.text:

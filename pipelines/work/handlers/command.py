@@ -233,6 +233,7 @@ class Watch:
     def _apply_signal(self, verdict: str) -> str:
         """Apply the first valid signal: on abort the command is killed at once, otherwise it has some time to end by
         itself (law §5 step 3)."""
+        # law §5 step 3: abort ends all of it, so that nothing has to be written first
         if verdict == "abort":
             self.process.kill()
             return "[gateline] The signal abort: the command is killed."

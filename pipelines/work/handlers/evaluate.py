@@ -51,6 +51,7 @@ async def run_hook(spec: Spec, sink: Sink) -> Outcome:
     """Exit code 0 passes; anything else, a hook that is missing or one that takes too long blocks."""
     began = time.monotonic()
     answer = await _run(spec, sink, confined=True)
+    # What cannot be asked has not agreed
     word = "pass" if answer.code == 0 and not answer.trouble else "block"
     return _outcome(answer, began) | {"result": "success", "eval": word, "feedback": answer.text}
 

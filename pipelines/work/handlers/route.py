@@ -49,6 +49,7 @@ def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
         why = f"The answer is none of the labels: {answer or 'nothing was said'}"
         return {**outcome, "result": "failure", "failure_type": "no_label", "summary": why}
     why = f"The answer does not name exactly one of the labels: {answer or 'nothing was said'}"
+    # The answer itself: no rule asks for it, so that the default one takes it
     return {**outcome, "eval": answer, "summary": why}
 
 
@@ -60,6 +61,7 @@ def label_in_answer(answer: str, labels: Sequence[str]) -> str | None:
         return exact
     names = labels_in_answer(answer, labels)
     alike = [label for label in labels if label.strip().casefold() in names]
+    # An answer that names two of them has chosen none
     return alike[0] if len(alike) == 1 else None
 
 

@@ -256,6 +256,7 @@ class GitHub:
         repository = await self._host.call("GET", self._repo)
         methods = ("squash", "merge", "rebase") if squash else ("merge", "squash", "rebase")
         keys = {"merge": "allow_merge_commit", "squash": "allow_squash_merge", "rebase": "allow_rebase_merge"}
+        # A token that may not read the settings is told nothing: then the host says no at the merge
         return next((method for method in methods if repository.get(keys[method]) is not False), methods[0])
 
     async def _graph(self, query: str, **arguments: str | int) -> Mapping[str, Any]:

@@ -66,6 +66,7 @@ async def git_credential(access: HostAccess | None, https: bool, credential: str
     """
     if access is None or not access.app or not https or not access.credential.startswith(PEM):
         return credential
+    # A credential of its own for git counts before the app
     if credential and not credential.startswith(PEM):
         return credential
     return (await installation_of(access, guard)).token

@@ -28,4 +28,5 @@ def block(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Escape the text so that it does not end a comment of ours either, by which a description is recognized."""
+    # A comment of HTML is how a description of ours is recognized: no other text may make one
     return "\n".join(map(escaped, text.splitlines())).replace("<!--", "<!-\u200b-")

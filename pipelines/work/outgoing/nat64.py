@@ -32,5 +32,6 @@ def translated_address(
     """The IPv4 address that a translator behind one of the prefixes would connect to."""
     for network in prefixes:
         if address in network:
+            # What the translator would connect to is what has to be allowed
             return ipaddress.IPv4Address(bytes(address.packed[place] for place in BYTES[network.prefixlen]))
     return None

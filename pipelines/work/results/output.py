@@ -157,6 +157,7 @@ class Blocks:
 
 def _last_end(text: str) -> int:
     """Find where the last block may end. No block is searched beyond: each that begins there would be, to the end."""
+    # Each block that begins behind it would be searched to the end of the text
     return max((match.end() for match in FENCE_END.finditer(text)), default=0)
 
 

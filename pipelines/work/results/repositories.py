@@ -134,5 +134,6 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
     """Read the stream to its end, so that nothing waits; keep only as much as is of use."""
     buffer = bytearray()
     while data := await stream.read(64 * 1024):
+        # Read on without keeping it: a program that cannot write would wait for ever
         buffer += data[: MOST_BYTES - len(buffer)]
     return bytes(buffer)

@@ -18,6 +18,7 @@ def start(job_ids: Collection[int], claim: Claim) -> dict[int, Started]:
     """{job: what it starts with} of those that nobody else was first to take and that this runner may have, in one
     transaction. Files of an attempt before are forgotten."""
     begun = jobs.start_jobs(job_ids, claim)
+    # What an attempt before has sent this one may not name as its own
     RunnerUpload.objects.filter(job__in=[started.orders.job_id for started in begun]).delete()
     return {started.orders.job_id: credentials.narrowed(started) for started in begun}
 

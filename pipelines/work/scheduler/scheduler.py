@@ -107,6 +107,7 @@ class Scheduler:
         while True:
             try:
                 for path in settings.EXPIRES:
+                    # A few at a time: leases that expire meanwhile wait for no long transaction
                     while deleted := await self._sweeping.call(import_string(path), timezone.now()):
                         log.info("expired", by=path, count=deleted)
             except (DatabaseError, InterfaceError, OSError) as error:

@@ -53,12 +53,14 @@ class Attempt:
     @property
     def result(self) -> Path:
         """The result document: beside the working folder, so that no checked-out file can pass for it."""
+        # Beside the working folder: no file that was checked out can pass for it
         return self.root / "result" / "document.json"
 
     @property
     def home(self) -> Path:
         """HOME of an agent, which goes on from visit to visit, and of a station that works in a repository: beside the
         files, so that nothing of it is committed or kept in a snapshot."""
+        # Beside the files, so that nothing of it is committed or kept in a snapshot
         return self.root / "home"
 
     @property

@@ -24,6 +24,7 @@ def contradicting_keys(branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
     for branch in branches:
         own: dict[str, tuple[int, Any]] = {}
         for write in sorted(branch, key=lambda entry: entry.order):
+            # Of one branch the last write counts: only the values with which branches arrive can contradict
             own |= {key: (write.order, value) for key, value in write.values.items()}
         for key, ordered_value in own.items():
             last.setdefault(key, []).append(ordered_value)

@@ -259,6 +259,7 @@ def _own_forks(line: ParsedLine, station: str) -> dict[str, str]:
     """Return, by rule, the forks from which every awaited station is reached without another fork on the way."""
     join, after = _join(line, station), drawn_routes(line)
     forks = [(source.key, rule) for source in line.stations for rule in source.rules if len(rule.to) > 1]
+    # Behind another fork, or behind the join itself, there would be other branches
     avoiding = {station, *(key for key, _ in forks)}
     return {
         rule.id: station

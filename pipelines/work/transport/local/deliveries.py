@@ -157,6 +157,7 @@ def approving_visit(job: Job, gate: str, state: GitState) -> tuple[GateVisit | N
         task=job.task_id, gate=gate, token__in=chain(job.token_id), state=GateVisit.State.DECIDED
     )
     last = visits.select_related("job__task").order_by("-decided_at").first()
+    # The last word counts: an approval that was followed by another word stands no longer
     if last is None or last.word != Word.APPROVE or not state.tree or not _committed(last.job):
         return None, ""
     if branch_state_after(last.job).tree == state.tree:

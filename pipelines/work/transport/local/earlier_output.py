@@ -62,6 +62,7 @@ def _previous(job: Job, before: QuerySet[Job]) -> Job | None:
         previous = before.filter(token_id=token_id).first()
         if previous is not None:
             return previous
+        # A branch that has done nothing yet goes on from what its fork left
         token_id = Token.objects.values_list("parent_id", flat=True).get(pk=token_id)
     return before.first()
 

@@ -32,6 +32,8 @@ def start_token(token_id: int, claim: Claim) -> Started | None:
     (`claimable.unattended`), and tickets that came again would stand before those of work that this one does."""
     waiting = Job.objects.filter(token_id=token_id, state=Job.State.QUEUED).exclude(kind__in=UNLEASED)
     job_id = waiting.values_list("pk", flat=True).first()
+    # The ticket is spent in any case: one that came again would stand before those of work that this worker
+    # does
     return start_job(job_id, claim) if job_id is not None else None
 
 
@@ -102,6 +104,7 @@ def give_back(job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -
 def give_back_stray(job_id: int, lease: uuid.UUID) -> str:
     """Give back a lease of ours whose job we do not drive, because an answer was lost."""
     attempt = Job.objects.filter(pk=job_id, lease_key=lease).values_list("attempt", flat=True).first()
+    # An answer was lost: the server gave us the job, and nobody drives it
     return engine.requeue(job_id, attempt, lease) if attempt is not None else "kept"
 
 
