@@ -188,6 +188,7 @@ class Task(Deadline):
     @cached_property
     def display_status(self) -> str:
         """Status that pages and the API show. A list reads it with its rows, see `with_display_status`."""
+        # Only these may be shown as another one, so that all others need no query
         if self.status not in (Status.RUNNING, Status.EVALUATING, Status.BLOCKED):
             return self.status
         status: str = (

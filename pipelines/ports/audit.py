@@ -106,6 +106,7 @@ def record(
 ) -> None:
     """Record an administrative act. `by`: None for the shell, ENGINE for what nobody did. `data`: what it was
     and what it became, never a secret."""
+    # A kind without its words would be shown as a key
     if kind not in KINDS:
         raise KeyError(kind)
     AdministrativeAct.objects.create(

@@ -32,6 +32,7 @@ def enqueue_notices(notices: Iterable[tuple[HostLink, str]], now: datetime) -> N
         row, new = HostNotice.objects.get_or_create(
             link=link, about=about, defaults={"created_at": now, "queued_at": queued_at}
         )
+        # A status says what is so when it is sent: the same row is sent again
         if not new and about == STATUS:
             HostNotice.objects.filter(pk=row.pk).update(state=State.QUEUED, queued_at=queued_at, error="")
         if new or about == STATUS:
@@ -45,6 +46,7 @@ def fail(notice: HostNotice, why: str) -> bool:
 
     meanwhile.
     """
+    # One conditional UPDATE: somebody may have queued it again, or dropped it
     if not pending_row(notice).update(state=State.FAILED, error=why):
         return False
     project = notice.link.task.project

@@ -85,6 +85,7 @@ class ServerFolders:
         self._check(path, allowed.prepared)
         if not os.path.isdir(path):
             raise FolderRefused("There is no such folder on this machine.")
+        # The administrator allowed a folder, not its name: another one may have been put in its place
         if allowed.inode and not self.elsewhere and os.stat(path).st_ino != allowed.inode:
             raise FolderRefused(
                 "This folder is another one than the administrator allowed. Have it allowed again.",
@@ -119,6 +120,7 @@ class ServerFolders:
             raise FolderRefused(
                 "This folder leads into the state or the workspaces of Gateline, where no repository is taken from."
             )
+        # What the operator listed holds, whatever an administrator has allowed
         if self.bounds is not None and not any(below(path, real(bound)) for bound in self.bounds):
             raise FolderRefused(
                 "This folder is not below one that the operator listed in GATELINE_REPOSITORY_ROOTS."
@@ -254,6 +256,7 @@ def links_in(path: str, only: Sequence[str] = ()) -> list[str]:
                 continue
             if entry.is_symlink():
                 links.append(entry.path)
+            # A link to a folder is one of those that are looked for, and is not followed
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(entry.path)
         if count > MOST_ENTRIES:

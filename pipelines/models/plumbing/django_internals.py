@@ -39,6 +39,7 @@ def set_prefetched(parents: Iterable[Any], name: str, children: Sequence[Any], b
         of.setdefault(getattr(child, by), []).append(child)
     for parent in parents:
         rows = getattr(parent, name).model._default_manager.all()
+        # A parent without children gets an empty list: without one Django would ask for them
         rows._result_cache, rows._prefetch_done = of.get(parent.pk, []), True
         vars(parent).setdefault("_prefetched_objects_cache", {})[name] = rows
 

@@ -32,6 +32,7 @@ def credentials_among(
         "project_id", "name", *FIELDS
     ):
         for name in {field for field in fields if field in names}:
+            # A project of the same owner has another secret of this name, unless both get the owner's
             shared = name in stored and stored[name].owner_id is not None
             if project_id == project or shared:
                 uses.setdefault(name, repository)

@@ -68,6 +68,7 @@ def put(place: ValuePlace, name: str, value: str, *, kind: str, by: User, now: d
                 },
             )
         )
+        # A variable was shown to everybody: under the same name it is no secret any more
         if stored.kind != kind:
             raise Conflict(f"{name} is a {stored.get_kind_display()} here. Delete it first.")
         if not made:
@@ -152,6 +153,7 @@ def _check(name: str, value: str, kind: str) -> None:
         raise Invalid.at("kind", "is secret or variable")
     if not value or "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
         raise Invalid.at("value", "Enter a value without NUL characters and incomplete surrogate pairs.")
+    # Masking a short one would garble logs, and tell it by what is left out
     if kind == SECRET and len(value) < SHORTEST_SECRET:
         raise Invalid.at(
             "value",

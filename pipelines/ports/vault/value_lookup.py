@@ -56,6 +56,7 @@ class ValueScope:
             return {}
         by_name: dict[str, StoredValue] = {}
         for stored in self.values().filter(name__in=names):
+            # The nearest comes first: line, project, owner
             by_name.setdefault(stored.name, stored)
         return {name: stored for name, stored in by_name.items() if stored.kind == kind}
 
@@ -118,6 +119,7 @@ def decrypted(stored: dict[str, StoredValue]) -> dict[str, str]:
         try:
             plaintexts[name] = keys.decrypt(stored_value.content)
         except keys.SecretUnreadable:
+            # Stations that do not need it go on; one that does says that it is missing
             log.error("secret_unreadable", secret=name, id=stored_value.pk)
     return plaintexts
 

@@ -156,6 +156,7 @@ class HintRepair:
         for one in changed:
             task = one.line_id, one.name
             sent_version = self._told.get(task, (0, None))[0]
+            # Twice in a row: at the first look its hint may still be on the way
             if task in before and sent_version < before[task]:
                 lost.append(one)
             elif sent_version < one.seq:
@@ -174,6 +175,7 @@ class HintRepair:
             self._rooms = {}
             return
         now = await database_sync_to_async(current_line_revisions)(watched)
+        # A number that a page has already is no news to it, so that one too many does no harm
         news = [key for key, number in now.items() if self._rooms.get(key, 0) < number]
         self._rooms = now
         for line_id, what in news:

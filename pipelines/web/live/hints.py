@@ -151,6 +151,7 @@ async def _publish(batch: list[LiveHint]) -> None:
         else:
             rows[hint.project_id].append((hint.line_id, hint.task, hint.seq))
     for project_id, of_project in rows.items():
+        # NOTIFY takes 8,000 bytes
         for start in range(0, len(of_project), PER_MESSAGE):
             await layer.group_send(
                 project_group_name(project_id), hints_message(of_project[start : start + PER_MESSAGE])

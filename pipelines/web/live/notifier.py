@@ -34,6 +34,7 @@ class Notifier:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="live-notify", daemon=True)
                 self._thread.start()
+            # The database is away: one payload that says “fetch everything” stands for all that wait
             if len(self._outbox) >= self.CAPACITY:
                 self._outbox.clear()
                 payload = self._overflow

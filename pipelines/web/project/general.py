@@ -45,6 +45,7 @@ class NewProjectForm(ChoiceForm):
     def clean(self) -> dict[str, Any]:
         form_data: dict[str, Any] = super().clean() or {}
         if (
+            # Only with this choice the field of the new owner counts
             form_data.get("owner") == NEW_OWNER
             and not form_data.get("new_owner")
             and "new_owner" not in self.errors

@@ -33,6 +33,7 @@ def _act_on_notice(
 ) -> HttpResponse:
     rows = HostNotice.objects.select_related("link__task__project", "link__repository")
     row = rows.filter(link__repository__project=project, pk=notice).first()
+    # Of a repository that is not connected any more nobody can be told anything
     if row is None or row.link.repository_id is None:
         raise Http404
     try:

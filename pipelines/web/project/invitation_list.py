@@ -60,6 +60,7 @@ class InviteForm(RolesForm):
             validate_email(email)
         except forms.ValidationError as wrong:
             raise forms.ValidationError(f"“{email}” is not an e-mail address.") from wrong
+        # Told here, since whoever invites sees the members anyway
         if Membership.objects.filter(project=self.project, user__email__iexact=email).exists():
             raise forms.ValidationError(f"{email} is already a member.")
         if invitations.pending_invitations(self.project).filter(email__iexact=email).exists():
