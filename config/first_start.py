@@ -70,9 +70,7 @@ def _migrate(show: Callable[[str], None]) -> None:
 
 def _refuse_half_way() -> None:
     """Raise CommandError for a database that has only some of the single steps that one migration replaced: the
-
-    others no longer exist.
-    """
+    others no longer exist."""
     applied = set(MigrationRecorder(connection).applied_migrations())
     for (app, _name), schema in sorted(MigrationLoader(None).replacements.items()):
         count = len(applied & set(schema.replaces))

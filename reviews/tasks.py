@@ -143,10 +143,7 @@ def deliver_notification(notification_id: int) -> None:
 
 def deliver_digest(digest_id: int) -> None:
     """Send a queued digest, like `deliver_mail`. Its content is fixed before it is sent, so that a retry sends
-    the same
-
-    mail.
-    """
+    the same mail."""
     _deliver_row(Digest.objects.select_related("user"), digest_id, digest_mail)
 
 

@@ -44,9 +44,7 @@ class Account:
 
 def choose(existing: Path) -> Account:
     """Return the system user that the server runs as: this user; as root the owner of the existing data folder,
-
-    else a stand-in. Raises LauncherError without any.
-    """
+    else a stand-in. Raises LauncherError without any."""
     if os.geteuid() != 0:
         return _entry(os.geteuid(), switch=False)
     # The data is its owner's: another user could not read it

@@ -128,9 +128,7 @@ def make_home(home: Path) -> None:
 
 def set_home_mode(home: Path, account: Account) -> None:
     """Set the mode of the state folder: another user who runs the server may pass through it, and see nothing
-
-    else.
-    """
+    else."""
     if home.stat().st_uid == os.geteuid():
         # 0o711: whoever runs the server passes through to its own folder, and lists nothing
         home.chmod(0o711 if account.switch else 0o700)

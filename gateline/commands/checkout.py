@@ -99,8 +99,7 @@ def _check_branch(branch: dict[str, Any], name: str) -> None:
     """Check the server's values, which become arguments for git and a folder here: none may be an option, nor
     lead elsewhere.
 
-    Raises CommandFailure.
-    """
+    Raises CommandFailure."""
     names = branch["branch"], branch["base_branch"]
     ids = branch["head"], branch["base"], branch["pushed"] or branch["base"]
     well = (

@@ -56,10 +56,8 @@ class RunnerBearer(Bearer):
 
 @dataclass(frozen=True)
 class PresentedToken:
-    """A runner's token as it was sent, and its project. Whether the token is valid is checked together with
-
-    the request.
-    """
+    """A runner's token as it was sent, and its project. Whether the token is valid is checked together with the
+    request."""
 
     secret: str = field(repr=False)
     project: int
@@ -88,9 +86,7 @@ def cached_project_of(token: str) -> int | None:
 
 def forget_token(token: str) -> None:
     """Forget the cached project of a token that was refused: its next use is looked up by itself, which counts
-
-    wrong tokens.
-    """
+    wrong tokens."""
     _PROJECTS.pop(accounts.digest_of(token), None)
 
 

@@ -85,9 +85,7 @@ saving_in_turn = partial(in_turn, saves=True)
 
 def _wrap_operation(view: Callable[..., Any], status: int | None) -> Callable[..., Any]:
     """Wrap an operation so that keys in the address become the Project, Line or Task that they name, after a
-
-    check of rights. `status`: its only success status, if that is not 200.
-    """
+    check of rights. `status`: its only success status, if that is not 200."""
     hints = get_type_hints(view, include_extras=True)
     subject = next((name for name, kind in hints.items() if kind in (Project, Line, Task)), "")
     find, keys = LOOKUPS.get(hints.get(subject), (None, ()))

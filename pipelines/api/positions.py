@@ -42,10 +42,8 @@ class PositionOut(BaseModel):
     """Position of the task, or of one of its branches. `version` grows with every change; `waits_for` and
     `remedy` say in a sentence what would free it.
 
-    `question`: what the call `answer` answers, with one of `answers` where it lists any. `missing`: what
-    it is on hold for. `fields`: of the manual station, for `complete`, or of the missing metadata, for
-    `metadata`.
-    """
+    `question`: what the call `answer` answers, with one of `answers` where it lists any. `missing`: what it is
+    on hold for. `fields`: of the manual station, for `complete`, or of the missing metadata, for `metadata`."""
 
     id: int
     station: str

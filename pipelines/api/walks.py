@@ -63,9 +63,7 @@ def walk(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
 
 def walk_steps(payload: WalkIn) -> list[Any]:
     """Return the steps of the walk. With a form, its outcome is the step after the cursor and all later steps
-
-    are dropped. Raises Invalid.
-    """
+    are dropped. Raises Invalid."""
     if payload.form is None:
         return payload.steps
     previous_steps = payload.steps if payload.cursor is None else payload.steps[: payload.cursor]

@@ -26,9 +26,7 @@ MOST = 1_000
 
 def comments_revision(line: Line) -> int:
     """Return a number that grows with every change of a comment of the line, whatever order the changes are
-
-    committed in.
-    """
+    committed in."""
     return line.comments.aggregate(sum=Sum("revision"))["sum"] or 0
 
 

@@ -145,10 +145,7 @@ def _members(of: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
 
 def authorship_dict(line: Line, since: int | None = None) -> dict[str, Any]:
     """Return the authorship of the draft: number, who saved it last and when; `people`: who changed it since
-    the
-
-    live version; `others`: who changed it after the draft with the number `since`.
-    """
+    the live version; `others`: who changed it after the draft with the number `since`."""
     last = _last(line.draft_hands)
     names = {
         str(user.pk): str(user) for user in User.objects.filter(pk__in=[int(person_id) for person_id in last])

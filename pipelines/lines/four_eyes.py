@@ -39,8 +39,7 @@ def publish_obstacle(line: Line, request: PublishRequest | None, user: User | An
 def request_to_follow(line: Line, parsed: routing.ParsedLine, user: User) -> PublishRequest | None:
     """Return the open request that this person may publish; None if no second person is needed. Raises
 
-    SecondPersonNeeded.
-    """
+    SecondPersonNeeded."""
     names = repositories_of(line.project, parsed)
     if not names:
         return None

@@ -48,10 +48,7 @@ def examine_document(document: Mapping[str, Any], project: Project, text: str | 
 
 def read_draft(document: Mapping[str, Any]) -> routing.ParsedLine | tuple[Problem, ...]:
     """Return the line of a draft with its faulty rules, or its problems if it is no line. Cached. Raises
-    Invalid
-
-    for what no draft may hold.
-    """
+    Invalid for what no draft may hold."""
     return _cached_line(_DocumentKey(payload.checked_digest(document), document))
 
 

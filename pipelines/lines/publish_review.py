@@ -33,11 +33,8 @@ class StaleFindings(Conflict):
 @dataclass(frozen=True)
 class Confirmation:
     """The confirmation of a publication: the facts that the page displayed, and the answers. `live`: number of
-    the
-
-    version it was compared with, 0 for none; `findings`, `plan`: digests; `warnings`, `seen`: what was ticked;
-    `mapping`, `reason`: of a migration.
-    """
+    the version it was compared with, 0 for none; `findings`, `plan`: digests; `warnings`, `seen`: what was
+    ticked; `mapping`, `reason`: of a migration."""
 
     draft: int
     live: int

@@ -282,9 +282,7 @@ def _stored_result(result: ScenarioResult, subject: ScenarioSubject, now: dateti
 
 def last_run(scenario: Scenario, mark: str, number: int | None) -> LastRun | None:
     """Return the last run against the draft or the live version; None if there was none. `number`: the current
-
-    number of that draft or version.
-    """
+    number of that draft or version."""
     stored: Mapping[str, Any] | None = scenario.runs.get(mark)
     if stored is None:
         return None

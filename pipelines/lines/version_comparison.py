@@ -38,8 +38,7 @@ class ComparedSide:
 def find_side(line: Line, name: str) -> ComparedSide:
     """Return the side of a comparison. `name`: the number of a version, `live`, `draft` or `aside-<id>`. Raises
 
-    NotFound.
-    """
+    NotFound."""
     if name == DRAFT:
         drawn = document_to_publish(line.draft)
         return ComparedSide(DRAFT, digest(drawn), drawn)

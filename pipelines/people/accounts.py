@@ -165,9 +165,7 @@ def find_token(secret: str, now: datetime) -> ApiToken | None:
 
 def tokens_valid_until(user: User) -> datetime | None:
     """Return until when the tokens of a person work unless they sign in with the provider again; None: until
-
-    they expire.
-    """
+    they expire."""
     account = SocialAccount.objects.filter(user=user).aggregate(last=Max("last_login"))
     by_groups = Membership.objects.filter(user=user, provider_roles__len__gt=0).exists()
     return _confirmed_until(user, account["last"], by_groups=by_groups)

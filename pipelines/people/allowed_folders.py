@@ -28,9 +28,7 @@ class FolderToAllow(Invalid):
 
 def folder_question(owner: Owner, text: str) -> FolderToAllow:
     """Return the error that asks an administrator whether to allow the folder. Raises Invalid if nobody can
-
-    allow it.
-    """
+    allow it."""
     try:
         folder = folders_of(owner.pk).allowable(text)
     except FolderRefused as refused:

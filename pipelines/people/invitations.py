@@ -90,9 +90,7 @@ def renew(invitation: Invitation, *, by: User, now: datetime) -> Invitation:
 @transaction.atomic
 def close_admin_invitations(project: Project, user: User, *, by: User | None, now: datetime) -> None:
     """Close the ways back of a person who is no longer an admin: revoke their invitations and replace every
-
-    other open link of the project, because the list showed them those links.
-    """
+    other open link of the project, because the list showed them those links."""
     open_links = Invitation.objects.filter(project=project, accepted_at=None, revoked_at=None)
     # In one order, so that two who leave at once do not wait for each other
     for invitation in open_links.select_for_update(of=("self",)).select_related("project").order_by("pk"):

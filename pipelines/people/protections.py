@@ -80,9 +80,7 @@ def owner_protection(owner: Owner) -> Protection:
 
 def own_protection(repository: Repository, *, of_owner: bool) -> Protection:
     """Return the protection that is set for this repository by its owner or else its project, as far as the
-
-    caller may change it.
-    """
+    caller may change it."""
     scope = Q(project=repository.project_id) | (
         Q(owner=repository.project.owner_id) if of_owner else Q(pk=None)
     )

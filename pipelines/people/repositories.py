@@ -136,10 +136,8 @@ def require_allowed_folder(
     now: datetime,
 ) -> None:
     """Check that a folder of the server may be used, and allow it if an administrator says so. `allow`: True,
-
     or the resolved folder that the page asked about. Callers roll back if something fails later. Raises
-    Forbidden, Invalid, FolderToAllow.
-    """
+    Forbidden, Invalid, FolderToAllow."""
     if allow and not may_see_paths(by):
         raise Forbidden("Only an administrator of the installation can allow a folder of the server.")
     text = repository_settings.address.strip()
@@ -348,9 +346,7 @@ def proposal_of(repository: Repository) -> Proposal:
 
 def store_corrections(repository: Repository, typed: Mapping[str, str], *, now: datetime) -> None:
     """Store the commands that people typed in place of the proposed ones, and check the requirements again
-
-    without contacting the repository. `typed`: {} if only the environment changed.
-    """
+    without contacting the repository. `typed`: {} if only the environment changed."""
     repository.refresh_from_db(fields=["proposed", "prepare", "tested"])
     if repository.proposed is None:
         return

@@ -43,9 +43,7 @@ def enqueue_notices(notices: Iterable[tuple[HostLink, str]], now: datetime) -> N
 @transaction.atomic
 def fail(notice: HostNotice, why: str) -> bool:
     """Mark a notice as failed; it is not retried automatically. False if it was queued again, sent or dropped
-
-    meanwhile.
-    """
+    meanwhile."""
     # One conditional UPDATE: somebody may have queued it again, or dropped it
     if not pending_row(notice).update(state=State.FAILED, error=why):
         return False

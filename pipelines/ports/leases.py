@@ -130,9 +130,7 @@ def leases_of(worker: uuid.UUID) -> list[LeaseRecord]:
 
 def expire_leases_of(worker: uuid.UUID) -> None:
     """Let the leases of a worker expire whose process is known to be gone: the next sweep takes them back, and
-
-    counts the attempt.
-    """
+    counts the attempt."""
     execute(CUT_LEASES_SHORT, [worker])
 
 

@@ -139,10 +139,7 @@ def build_insights(
     line: Line, parsed: ParsedLine, version: LineVersion | None, dates: DateRange
 ) -> LineInsights:
     """Return the insights of `version`, or of all versions if it is None. `parsed`: the version whose stations
-    and
-
-    rules are listed, in order; those of other versions come last.
-    """
+    and rules are listed, in order; those of other versions come last."""
     every = [version.pk] if version else line.versions.values_list("pk", flat=True)
     query = _InsightsQuery(line.pk, tuple(every), dates)
     counts = _counts(query)

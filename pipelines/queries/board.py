@@ -372,9 +372,7 @@ def _of_earlier(key: str, parsed: ParsedLine) -> Column:
 
 def _complete_cards(columns: Sequence[Column]) -> None:
     """Fill in the parts of the cards that are read once for all columns: last log lines, errors, approvals,
-
-    retries left.
-    """
+    retries left."""
     cards = [card for column in columns for card in column.cards]
     lines = log_tails.last_lines(
         [card.job.pk for card in cards if card.job and card.status == Status.RUNNING]

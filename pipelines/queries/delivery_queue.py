@@ -38,10 +38,7 @@ def seconds_to_turn(job: Job, repository: int, branch: str) -> float:
 
 def _ahead(job: Job, repository: int, branch: str) -> list[int]:
     """Return the tasks that deliver to the branch before this one: those that push now, or check the same
-    change
-
-    on top of what landed last.
-    """
+    change on top of what landed last."""
     now = timezone.now()
     rows = Delivery.objects.filter(
         Q(job__state=Job.State.RUNNING, moved=False)

@@ -64,10 +64,7 @@ def running_preparations(
     line: ParsedLine, jobs: Iterable[Job], now: datetime
 ) -> dict[int, PreparationProgress]:
     """Return by job id the progress of the environments that are being prepared in the runs of one task; at
-    most
-
-    two statements.
-    """
+    most two statements."""
     preparations = {job.pk: PreparationProgress(job) for job in jobs if line.workspace and _may(job, now)}
     if not preparations:
         return {}

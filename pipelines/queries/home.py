@@ -55,10 +55,7 @@ HEAVY = (*NOT_IN_A_STRIP, "visits")
 @dataclass(frozen=True, slots=True)
 class RecentEvent:
     """The latest event of a task: where it is, or its `end` by name and the reason. Or the publication of a
-    line
-
-    (`version`, by `who`), shown to its designers.
-    """
+    line (`version`, by `who`), shown to its designers."""
 
     at: datetime
     project: Project

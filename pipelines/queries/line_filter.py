@@ -47,9 +47,7 @@ def labelled_options(lines: Sequence[tuple[Project, Line]], *, several: bool) ->
 
 def find_option(value: str, offered: Sequence[tuple[str, str]], projects: Sequence[Project]) -> str:
     """Return the option that the value in an address names, also from a page with other projects in view; "" if
-
-    there is none, or if several lines have the key.
-    """
+    there is none, or if several lines have the key."""
     values = [option for option, _label in offered]
     if len(projects) == 1:
         value = value.removeprefix(f"{projects[0]}/")

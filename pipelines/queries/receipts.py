@@ -45,8 +45,7 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
 def check_in_repository(change: LandedChange, folder: Path) -> None:
     """Check that the commit of the change is in the repository and has its tree. Raises ReceiptInvalid,
 
-    NotGitRepository.
-    """
+    NotGitRepository."""
     try:
         with closing(Repo(str(folder))) as repository:
             commit = repository.object_store[ObjectID(change.commit.encode())]
@@ -96,10 +95,7 @@ def _overridden(visit: GateVisit) -> list[SignedVote]:
 
 def _committed(visit: GateVisit) -> str:
     """Return the tree of the last commit before this gate, for evidence that names none: what people saw,
-    whatever
-
-    the delivery was cleared for. "" if there is none.
-    """
+    whatever the delivery was cleared for. "" if there is none."""
     way: list[int] = []
     here: int | None = visit.token_id
     # What was committed in the branches from which this one was forked counts as well

@@ -30,9 +30,7 @@ class SamePatchApproval:
 
 def same_patch_gates(line: ParsedLine) -> list[str]:
     """Return the gates whose approval may hold for the same change on a moved base, in the order of the line's
-
-    stations.
-    """
+    stations."""
     gates = (str(station.work.get("gate") or "") for station in line.stations if _is_same_patch(station))
     return list(dict.fromkeys(gate for gate in gates if gate))
 

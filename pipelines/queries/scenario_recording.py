@@ -43,9 +43,7 @@ class _RecordedStep:
 
 def record_scenario(task: Task, key: str) -> Recording:
     """Record the task as a scenario, under the version on which it started, with the result of that walk as its
-
-    expectation.
-    """
+    expectation."""
     line = versions.by_id(_first_version(task))
     script = ScenarioScript(
         key, f"{task.name} {task.title}"[:200], inputs=_inputs(line, task), task=_facts(line, task)
@@ -121,10 +119,7 @@ def _is_included(walk: SimulatedTask, happened: _RecordedStep) -> bool:
 
 def _difference_text(line: ParsedLine, happened: _RecordedStep, record: StepRecord) -> str:
     """Return in what the task differs from the walk, "" if in nothing: a scenario knows neither time nor holds
-    by
-
-    people.
-    """
+    by people."""
     if happened.decision is None or record.decision is None:
         return ""
     then, now = happened.decision.answer, record.decision.to_dict()

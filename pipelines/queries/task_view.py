@@ -288,10 +288,7 @@ class TaskView:
 
     def why(self, decision_id: str = "") -> whys.DecisionExplanation | None:
         """Return the explanation of the decision `decision_id`, otherwise of the last one; None if nothing has
-        been
-
-        decided yet.
-        """
+        been decided yet."""
         ids = self.decision_ids
         if not ids:
             return None

@@ -1,7 +1,5 @@
 """Problems that the checks of a completed task still report although its line delivers and it delivered
-
-nothing: nobody was asked about them.
-"""
+nothing: nobody was asked about them."""
 
 from __future__ import annotations
 
@@ -28,10 +26,7 @@ class UnresolvedFindings:
 
 def reporting(task: Task, jobs: Iterable[Job]) -> list[Job]:
     """Return the last run of each station that failed or counted findings. A failure because there are no tests
-    is
-
-    left out.
-    """
+    is left out."""
     line = versions.by_id(task.pinned_id)
     if task.status != Status.COMPLETED or not any(station.kind == DELIVER.key for station in line.stations):
         return []

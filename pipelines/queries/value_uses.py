@@ -20,9 +20,7 @@ class ValueUse:
 
 def uses(project: Project, values: Iterable[StoredValue]) -> dict[int, list[ValueUse]]:
     """Return by the id of each value the lines of the project that name it and get it, unless a nearer value of
-
-    the same name hides it.
-    """
+    the same name hides it."""
     values = list(values)
     uses_by_value: dict[int, list[ValueUse]] = {value.pk: [] for value in values}
     for line in project.lines.select_related("live").order_by("name"):

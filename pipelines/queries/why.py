@@ -157,9 +157,7 @@ def _test(leaf: Leaf, saw: list[Any]) -> ConditionTest:
 
 def value_text(operand: Mapping[str, Any]) -> str:
     """Return a value as text: a plain text as it is, anything else as JSON. A single node of a path is written
-
-    alone.
-    """
+    alone."""
     value = operand.get("value")
     if "nodes" in operand:
         nodes = operand["nodes"]

@@ -44,9 +44,7 @@ def create_code(user: User, connection: int) -> str:
 @sensitive_variables("code")
 def link(connection: ChannelConnection, code: str, workspace: str, account: str) -> User | None:
     """Link the chat account that sent this code to the person who created it; None if the code is not valid. An
-
-    account that was linked to somebody else changes hands.
-    """
+    account that was linked to somebody else changes hands."""
     with transaction.atomic():
         # Locked: of two calls with the same code only one finds it
         codes = ChatCode.objects.select_for_update(of=("self",)).select_related("user")

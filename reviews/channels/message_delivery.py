@@ -91,9 +91,7 @@ def _send_closing_message(opened: ChannelMessage) -> None:
 
 def deliver(connection: ChannelConnection, review_message: ReviewMessage) -> str:
     """Send the message, and return the id by which the chat knows it. :raises ChannelError: refused, or not
-
-    reached
-    """
+    reached"""
     kind = BY_KEY[connection.kind]
     return kind.read(_call_server(connection, partial(kind.call, review_message)))
 

@@ -38,9 +38,7 @@ def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes
 
 def read(body: bytes) -> ChatAction | None:
     """Return the action in a call of Slack; None for a call that means nothing here. The body is checked, since
-
-    whoever signs could send anything.
-    """
+    whoever signs could send anything."""
     try:
         form = {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=100).items()}
         if "command" in form:

@@ -202,9 +202,7 @@ def _follows(line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str,
 
 def _answer_to_word(line: ParsedLine, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:
     """Return the answer of `decide` to the stored situation with this vote at this gate, and approval at the
-
-    others asked with it.
-    """
+    others asked with it."""
     situation = dict(visit.asked_by.situation)
     facts = dict(situation.get("facts") or {})
     gates = dict(facts.get("gates") or {})

@@ -154,10 +154,7 @@ class ReviewFilter:
 
     def where_decided(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
         """Return the conditions for visits that are over (`g`, of a task `t`). `at`, `visit`: the columns that
-        the
-
-        list is sorted by.
-        """
+        the list is sorted by."""
         conditions: list[tuple[str, list[Any]]] = [(DECIDED_IN_PROJECTS, [list(self.projects or ())])]
         if self.lines is not None:
             conditions.append((DECIDED_ON_LINES, [list(self.lines)]))
@@ -188,10 +185,7 @@ def decidable_visits(
     user: User, within: ReviewFilter, most: int, after: Place | None = None, own_seats: Seats | None = None
 ) -> list[Place]:
     """Return the open visits where this person may decide now, in order. `own_seats`: the person's seats, if
-    they
-
-    have been read.
-    """
+    they have been read."""
     places = _places(user, within.projects, seats_across_projects(user) if own_seats is None else own_seats)
     if not places[0]:
         return []
@@ -230,9 +224,7 @@ def decided_visits(user: User, within: ReviewFilter, most: int, after: Place | N
 
 def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> list[list[Any]]:
     """Return the places that this person fills in each project, as columns. `people` among them: those on whom
-
-    there may be no bar, nobody in a project of one.
-    """
+    there may be no bar, nobody in a project of one."""
     project_ids = None if projects is None else set(projects)
     seat_rows = [
         (project_id, kind, name, seat.person.user_id, _array(() if seat.person.alone else seat.people))

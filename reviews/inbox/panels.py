@@ -51,10 +51,7 @@ class Panels:
 
 def panels_of(user: User, viewer: InboxViewer, offered_items: Sequence[OfferedItem], now: datetime) -> Panels:
     """Return the panels of Home. `offered_items`: all that needs this person, due first; their tasks are left
-    out
-
-    of the other panels.
-    """
+    out of the other panels."""
     # A task that needs them stands there already, with its button
     listed = {offered.need.task.pk for offered in offered_items}
     late = [offered for offered in offered_items if offered.need.due_at and offered.need.due_at < now]

@@ -121,10 +121,7 @@ def enqueue_mails(rows: Sequence[Posted], task: str, name: str, waits: Sequence[
 
 def mark_settled(batch_context: ConsequenceBatch) -> None:
     """Mark as read the notifications whose subject is settled; and, of a review that others still have to
-    decide,
-
-    that of whoever has voted.
-    """
+    decide, that of whoever has voted."""
     settled = {kind.key: list(kind.settled(batch_context.batch)) for kind in interested_kinds(batch_context)}
     over = [
         Statement(SETTLE_NOTIFICATIONS.format(kind=kind), [about]) for kind, about in settled.items() if about

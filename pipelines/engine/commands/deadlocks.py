@@ -37,10 +37,7 @@ WORDS = ("output", "context", "escalate", "cancel")
 
 def handle_late_work(batch: Batch, due: Due) -> None:
     """Handle a due time of kind `deadlock`: a job runs for more than twice its expected time. A token that
-    waits
-
-    for people by then is left to their own due times.
-    """
+    waits for people by then is left to their own due times."""
     task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
     job = batch.open_job_of(token)
     if job is None or token.status != Status.RUNNING:

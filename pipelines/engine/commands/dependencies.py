@@ -26,10 +26,7 @@ MOST = 50
 
 def find_tasks(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
     """Return the tasks of the project with these names, such as `WI-app-7`. Raises Invalid with the place of
-    the
-
-    one that does not exist.
-    """
+    the one that does not exist."""
     if len(names) > MOST:
         raise Invalid.at(path, f"more than {MOST} tasks are listed")
     tasks = []
@@ -81,9 +78,7 @@ def _circle(project_id: int, task_id: int, *others: Task) -> list[int]:
 
 def circle_party_ids(task_id: int) -> list[int]:
     """Return the ids of the other tasks that `look_for_circle` has to lock. A circle that closes meanwhile is
-
-    detected by the transaction that closes it.
-    """
+    detected by the transaction that closes it."""
     project_id = Task.objects.values_list("project_id", flat=True).get(pk=task_id)
     _lock_dependencies(project_id)
     return _circle(project_id, task_id)

@@ -40,10 +40,7 @@ class _ExportState:
 
 def export_task(task: Task, *, transitions: bool = False) -> Iterator[dict[str, Any]]:
     """Yield every event of the task in the exchange format, oldest first. `transitions`: only those that lead
-    from
-
-    one state to another.
-    """
+    from one state to another."""
     return export_chunk([task], transitions=transitions)
 
 
@@ -51,10 +48,7 @@ def export_tasks(
     tasks: QuerySet[Task], *, since: datetime | None = None, transitions: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Yield the events of many tasks in the exchange format, task after task, each in its sequence. `since`:
-    only
-
-    events from then on.
-    """
+    only events from then on."""
     rows = tasks.select_related("project").order_by("project_id", "number")
     changed = rows.filter(changed_at__gte=since) if since else rows
     stream = changed.iterator(chunk_size=AT_ONCE)

@@ -72,10 +72,7 @@ def answer_of(result: ReportResult) -> dict[str, Any]:
 
 def record_ignored(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
     """Record reports that are ignored: an event `job.ignored` once per job, attempt and digest, after that only
-    a
-
-    counter.
-    """
+    a counter."""
     counts: dict[Key, int] = {}
     by: dict[Key, str] = {}
     for report, digest in ignored:

@@ -121,10 +121,7 @@ def unconnected_problems(
     line: ParsedLine, filled: Mapping[str, Any], connected: Iterable[Repository]
 ) -> list[Problem]:
     """Return a problem if the repository that the inputs name is not connected to the project: the task would
-    only
-
-    fail at its first station.
-    """
+    only fail at its first station."""
     key = line.workspace.input_key if line.workspace else ""
     if not key or not filled.get(key) or filled[key] in {repository.title for repository in connected}:
         return []

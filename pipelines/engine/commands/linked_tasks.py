@@ -36,9 +36,8 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     version, for the same requester, with the inputs, context and files of the ended task. It inherits no approvals
     and no counters: every gate on the way is asked again.
 
-    Raises NotFound, Conflict (it has not ended; another retry from there is open; a file of it has expired), Invalid
-    (path `station`).
-    """
+    Raises NotFound, Conflict (it has not ended; another retry from there is open; a file of it has expired),
+    Invalid (path `station`)."""
     old = existing(Task.objects.select_related("project", "line", "pinned").filter(pk=task_id))
     if old.status not in ENDED:
         raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")

@@ -106,9 +106,7 @@ def _fact(evaluation: dict[str, Any], fact: str) -> str:
 
 def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
     """Decide the same situation again with the answer added (law §3). A question that a machine still has to
-
-    answer is closed.
-    """
+    answer is closed."""
     evaluation, job = token.wait["evaluation"], batch.open_job_of(token)
     if job:
         finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
@@ -198,10 +196,7 @@ def run_again(
 
 def _current_station(task: Task, token: Token) -> str:
     """Return the token's station by its key in the version that the task was migrated to since. Raises Conflict
-    if
-
-    it is gone.
-    """
+    if it is gone."""
     last = last_job(token)
     place = (
         effects.mapped_station_key(versions.by_id(task.pinned_id), last, token.station)

@@ -38,12 +38,10 @@ class ObservedPush:
 
 def record_push_visit(task_id: int, push: ObservedPush) -> str:
     """Continue the task as after a visit of whoever pushed: at the station that last changed the files, where a
-
     worker takes over the pushed commit. Whatever was open is closed, votes included. Returns "taken"; or why
     nothing moved: "known" (it is ours, or was recorded before), "ended", "side_by_side" (branches have to join
     first), "held", "delivering" (it may be our own push), "nowhere" (no station of the version works on the
-    branch).
-    """
+    branch)."""
     return run(partial(_record_push_visit, task_id, push))
 
 
@@ -83,11 +81,9 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
 
 def _is_known_push(task: Task, push: ObservedPush) -> bool:
     """Return whether the push was recorded before; then it makes no second visit. The names that the host gives
-
     replace those of the commits, which their authors chose themselves: that frees people who were only named
     there, and bars the pusher. People whom the host named are never freed: somebody else may push the same
-    commit again.
-    """
+    commit again."""
     recorded_push = BranchPush.objects.filter(task=task, commit=push.commit).first()
     if recorded_push is not None:
         if push.by_host and not recorded_push.by_host:
@@ -108,10 +104,7 @@ def _has_open_delivery(job: Job) -> bool:
 
 def _station(line: ParsedLine, task: Task) -> str:
     """Return the station that changed the files last, by its key in the current version; otherwise the first
-    that
-
-    worked there.
-    """
+    that worked there."""
     rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE, job__purpose=Purpose.STATION)
     jobs = [row.job for row in rows.select_related("job").order_by("job__ended_at", "job_id")]
     changed = [job for job in jobs if _has_changed_files(job)]

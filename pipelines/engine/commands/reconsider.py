@@ -51,9 +51,7 @@ def reconsidered_situation(
     batch: Batch, task: Task, token: Token, actor: Actor, why: str
 ) -> tuple[DecisionContext, dict[str, Any], Decision]:
     """Return the decision context of a held token, its situation with the current facts, and the decision that
-
-    holds it.
-    """
+    holds it."""
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
     # With the version of the token, so that the same reason may come again (house §3 I4)

@@ -138,9 +138,7 @@ def _carry_out(batch: Batch, task: Task, escalation: Escalation, answer: Escalat
 
 def token_on_hold(batch: Batch, escalation: Escalation) -> Token | None:
     """Return the position that the escalation holds because its decision was to escalate; None if it only keeps
-
-    branches from moving forward.
-    """
+    branches from moving forward."""
     token = batch.tokens.get(escalation.token_id) if escalation.token_id else None
     holds = token is not None and token.wait.get("escalation") == str(escalation.pk)
     return token if holds and token is not None and token.status == Status.HELD else None

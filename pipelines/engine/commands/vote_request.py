@@ -54,9 +54,7 @@ def checked_seat(
     visit: GateVisit, request: VoteRequest, votes: Sequence[Vote], person: EntitledPerson | None
 ) -> tuple[Seat, Approval]:
     """Return the seat in which somebody votes, and the policy of the visit. `person`: their membership of the
-
-    project. Raises NotFound, Forbidden, Invalid.
-    """
+    project. Raises NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_at(visit, line)
     assert request.user is not None
@@ -123,9 +121,7 @@ def _check_words(line: ParsedLine, gate: Gate, request: VoteRequest, *, reason_r
 
 def filled(visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
     """Return the values of the gate's fields that come with an approval; other votes have none. A box that is
-
-    required has to be ticked. Raises Invalid (path `fields.<key>`).
-    """
+    required has to be ticked. Raises Invalid (path `fields.<key>`)."""
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
     fields = gate.fields if request.word == Word.APPROVE else ()
     if not fields and not request.fields:

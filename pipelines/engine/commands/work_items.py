@@ -121,10 +121,7 @@ def _stage(
 
 def _result(job: Job, following: Job | None, raised: Sequence[Escalation]) -> str | None:
     """Return `pass`, `fail` or `escalate`; None while the job is open. `escalate`: it is blocked, or an
-    escalation
-
-    was opened after it.
-    """
+    escalation was opened after it."""
     if job.ended_at is None:
         return None
     verdict = getattr(job, "verdict", None)

@@ -158,10 +158,7 @@ def _is_deadlocked(project: int, key: str) -> bool:
 
 def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
     """Decide the tokens again that are held for this agent, and offer its queued jobs again. `opened`: jobs
-    that
-
-    are offered already.
-    """
+    that are offered already."""
     execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
     queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
     offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")

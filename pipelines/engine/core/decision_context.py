@@ -63,8 +63,7 @@ class DecisionContext:
         """The id of the version that decides: the one under which the job started, unless `under` names another
         (law
 
-        §1, LineVersion).
-        """
+        §1, LineVersion)."""
         return self.under or self.job.pinned_id
 
     @property
@@ -162,10 +161,7 @@ def _samples(turn: DecisionContext) -> dict[str, Any]:
 
 def _approval_facts(turn: DecisionContext) -> dict[str, Any]:
     """Return the gates whose approval holds for this tree as well, because the same change was put on a base
-    that
-
-    moved (law §15).
-    """
+    that moved (law §15)."""
     approvals = {}
     for gate in version_same_patch_gates(turn.judge_version_id):
         stands = same_patch_approval(turn.judging_line, turn.job, gate)
@@ -205,9 +201,7 @@ def judgement(job: Job, outcome: Outcome) -> Outcome:
 
 def current_facts(turn: DecisionContext) -> dict[str, Any]:
     """Return the facts that may differ when the same outcome is decided again: all about the task, but not what
-
-    the token brought along.
-    """
+    the token brought along."""
     # A query for lines that read it, and for no other
     words = {"words": last_words(turn.task)} if turn.judging_line.reads_gate_words else {}
     return {**current_task_facts(turn), **words}
@@ -215,10 +209,7 @@ def current_facts(turn: DecisionContext) -> dict[str, Any]:
 
 def current_task_facts(turn: DecisionContext) -> dict[str, Any]:
     """Return the current facts of the task without the votes at gates: what step 7 reads after a vote or an
-    answer
-
-    (law §12).
-    """
+    answer (law §12)."""
     task = turn.task
     return {
         **counts(task),
@@ -239,9 +230,7 @@ def last_words(task: Task) -> dict[str, str]:
 
 def parallel_stations(batch: Batch, task: Task, token: Token, line: ParsedLine) -> dict[str, Any]:
     """Return the stations where other tokens of the task are, if the line forbids some stations to run in
-
-    parallel. Tokens that wait at a join do not count.
-    """
+    parallel. Tokens that wait at a join do not count."""
     if not line.forbidden_parallel:
         return {}
     others = [other for other in batch.living(task) if other.pk != token.pk and not other.forked]
@@ -264,10 +253,7 @@ def task_fields(task: Task) -> dict[str, Any]:
 
 def with_current_agents(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
     """Return the situation with the current state of the line's agents: a free place is taken by the move
-    itself
-
-    (law §8). Includes a handoff that a person added since.
-    """
+    itself (law §8). Includes a handoff that a person added since."""
     line, facts = turn.judging_line, situation["facts"]
     if line.agents:
         # Only of lines that name agents: it locks their rows until the end of the move

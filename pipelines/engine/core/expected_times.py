@@ -39,10 +39,7 @@ def unwatch(batch: Batch, task: Task, token: Token) -> None:
 
 def is_late(batch: Batch, task: Task, token: Token, job: Job) -> bool:
     """Return whether a running job has taken too long, without the time in which its agent was suspended. If
-    not,
-
-    set the time of the next check.
-    """
+    not, set the time of the next check."""
     seconds = expected(job)
     if not seconds or job.started_at is None:
         return False

@@ -61,9 +61,7 @@ def _drawn(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[s
 
 def record_reviewed_subjects(visit: GateVisit, gate: Gate, outcome: Mapping[str, Any]) -> None:
     """Store that people were asked about this change, so that its chain of tasks and the same changed lines are
-
-    always asked about from now on.
-    """
+    always asked about from now on."""
     if gate.sample is None:
         return
     change = _change_subject(outcome)

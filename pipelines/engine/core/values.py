@@ -59,10 +59,8 @@ class ReportResult:
     """Result of one report. `http` is the status an API answers with: 200, 400, 404, 409 or 500.
 
     accepted · repeated (identical, the first answer again) · conflict (same job, attempt and lease, other
-    payload) · ignored (not the token's open job) · invalid (`path` says where) · not_found · error
-    (unexpected; nothing moved). `following`: the next job as it was written, its task loaded; None of a
-    repeat.
-    """
+    payload) · ignored (not the token's open job) · invalid (`path` says where) · not_found · error (unexpected;
+    nothing moved). `following`: the next job as it was written, its task loaded; None of a repeat."""
 
     status: Literal["accepted", "repeated", "conflict", "ignored", "invalid", "not_found", "error"]
     http: int

@@ -64,10 +64,7 @@ def _faults(deadlock: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
 
 def dependency_waits_end(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I17: a token that waits for other tasks waits for one that is not completed, or has a due time that
-    releases
-
-    it.
-    """
+    releases it."""
     for record in task_records(task_ids, "tokens", "dues"):
         on_hold = [token for token in record.tokens if token.status == Status.HELD]
         waits = [token.pk for token in on_hold if any(map(is_dependency, flatten_holds(token.wait)))]

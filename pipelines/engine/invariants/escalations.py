@@ -111,11 +111,8 @@ def _forward(decision: Decision, event: Event) -> bool:
 
 def holds_have_open_cause(task_ids: Ids) -> Iterable[Violation]:
     """I17: a token held by an escalation or a deadlock is held by an open one, or has a due time that releases
-    it;
-
-    so is a token held only because something is escalated. An open escalation with a time limit has its due
-    time until it is breached.
-    """
+    it; so is a token held only because something is escalated. An open escalation with a time limit has its due
+    time until it is breached."""
     for record in task_records(task_ids, "tokens", "dues", "escalated"):
         still = {str(one.pk): one for one in record.escalated if one.state == Escalation.State.OPEN}
         timed = {due.key for due in record.dues if due.kind == "escalation"}

@@ -80,10 +80,7 @@ def _fault(
     task: Task, visit: GateVisit, asked_under: int, votes: list[Vote], everyone: Collection[str]
 ) -> str:
     """Return what is wrong with a decided visit, or "". `everyone`: who was asked for a unanimous approval, as
-    its
-
-    event says.
-    """
+    its event says."""
     line = versions.by_id(asked_under)
     # No line declares the review of a jump.
     if visit.gate not in {JUMP, *line.gates_by_key}:
@@ -139,18 +136,14 @@ def _timeout_fault(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str
 
 def _placeholder_voters(policy: Approval) -> list[Voter] | None:
     """Return a placeholder for somebody who was asked and did not approve, for a unanimous policy that was not
-
-    approved. Who it was is not stored.
-    """
+    approved. Who it was is not stored."""
     names = frozenset(need.name for need in policy.who if need.everyone)
     return [Voter("@somebody else", names, names)] if policy.is_unanimous else None
 
 
 def _demanded(record: TaskRecord) -> Iterable[Violation]:
     """Check that a decision read no vote that was not cast about the outcome of the same job. Whether it needed
-
-    the vote is checked by I9.
-    """
+    the vote is checked by I9."""
     decided_words = {(visit.job_id, visit.gate, visit.word) for visit in record.visits if visit.word}
     for decision in record.decisions:
         for gate, fact in decision.situation["facts"].get("gates", {}).items():

@@ -173,8 +173,6 @@ GUARDED = ("event", "decision", "vote", "lineversion", "versionstation", "versio
 
 def events_are_append_only(task_ids: Ids) -> Iterable[Violation]:
     """I15: every append-only table has its guard against update and delete, and it is enabled. (Tampering that
-
-    went around it shows as I2, I3 or I9.)
-    """
+    went around it shows as I2, I3 or I9.)"""
     for (name,) in fetch_prepared(UNGUARDED_TABLES, [list(GUARDED)]):
         yield Violation("I15", f"table {name}", "its guard against update and delete is missing or disabled")

@@ -52,10 +52,7 @@ _records: ContextVar[dict[tuple[int, ...] | None, CachedRecords] | None] = Conte
 @contextmanager
 def caching_records(task_ids: Sequence[int] | None) -> Iterator[None]:
     """Inside, the rows of a few tasks are read once for all checks; those of many are read by each check, to
-    bound
-
-    memory.
-    """
+    bound memory."""
     few = len(_first() if task_ids is None else task_ids) <= CHUNK
     token = _records.set({} if few else None)
     try:

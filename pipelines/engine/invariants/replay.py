@@ -108,10 +108,7 @@ def _performed_effect(event: Event) -> tuple[str, ...]:
 
 def _decided_effect(decision: Decision, event: Event) -> tuple[str, ...]:
     """Return the effect that was decided, by the keys of the version that the task was migrated to since the
-    job
-
-    started.
-    """
+    job started."""
     match decision.answer["decision"]:
         # The version to which the task was migrated has no such station.
         case "move" if event.data.get("gone"):

@@ -47,10 +47,7 @@ class MigrationBatch:
 
     def is_duplicate(self, task_id: int) -> bool:
         """Return whether the task is named a second time in this batch; the first call marks it. A second
-        migration
-
-        would need newly read rows.
-        """
+        migration would need newly read rows."""
         if task_id in self.seen:
             return True
         self.seen.add(task_id)

@@ -184,10 +184,7 @@ def carry_job(
     this: MigrationBatch, task: Task, token: Token, job: Job, station: str, origin: str, why: str = WHY
 ) -> None:
     """Close the job that nobody has started, and open one at another station. It counts as a visit, but no
-    budget
-
-    limits it.
-    """
+    budget limits it."""
     batch, source, previous_wait = (
         this.batch,
         token.station,

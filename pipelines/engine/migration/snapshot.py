@@ -92,10 +92,7 @@ class MigrationSnapshot:
 
     def _votes(self) -> tuple[set[int], dict[int, dict[str, dict[str, str]]]]:
         """Return the tokens with a vote at an open gate; and, by waiting token, the votes decided at gates that
-        were
-
-        asked together with the open ones.
-        """
+        were asked together with the open ones."""
         decision_ids = [
             token.wait["decision"] for token in self.tokens if token.status == Status.AWAITING_REVIEW
         ]

@@ -209,9 +209,7 @@ class PositionUndo:
 
     def _reversed_mapping(self) -> dict[str, str]:
         """Return the mapping backwards. Stations with the same key in both versions keep it, except where this
-
-        position was.
-        """
+        position was."""
         known = parsed(self.to).stations_by_key
         # Two stations may have been mapped to one: where this position was is kept with it
         former = {new: old for old, new in self.undoes.migration.mapping.items() if new not in known}

@@ -67,9 +67,7 @@ def stand_ins_from_rows(project_ids: Collection[int], away: Iterable[Any]) -> di
 
 def chain(away: StandIns, absent: int) -> tuple[int, ...]:
     """Return the absent person, their stand-in, the stand-in's stand-in and so on: at most three of them, and
-
-    nobody twice.
-    """
+    nobody twice."""
     people = [absent]
     # One more than stand-ins: the first of these people is the one who is away
     while len(people) <= LONGEST_CHAIN and people[-1] in away and away[people[-1]] not in people:

@@ -38,9 +38,7 @@ def apply(turn: DecisionContext, answer: Decision) -> None:
 
 def merge_joins(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
     """Check the joins of the task again: the change may have completed one, or made one of its branches
-
-    impossible.
-    """
+    impossible."""
     joins.merge_ready_joins(batch, task, actor, trigger, decide_and_apply)
     batch.derive_status(task)
 

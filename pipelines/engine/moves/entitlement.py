@@ -291,8 +291,7 @@ def unanimous_voters(task: Task, visit: GateVisit, policy: Approval) -> list[Vot
     """Return, for a unanimous policy, the members who have to approve at this moment and are not barred;
     otherwise
 
-    None.
-    """
+    None."""
     if not policy.is_unanimous:
         return None
     people = people_of(task.project_id).values()

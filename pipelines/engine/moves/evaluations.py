@@ -71,10 +71,7 @@ def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:
 
 def _evaluator(task: Task, question: dict[str, Any]) -> str:
     """Return what answers the question. Code always runs on a worker; any other question needs a worker that
-    can
-
-    answer it, otherwise a person.
-    """
+    can answer it, otherwise a person."""
     if "agentic" not in question:
         return next(iter(question))
     return evaluator_of(question, leases.answerable_evaluations(task.project.owner.key, task.project_id))

@@ -3,9 +3,7 @@
 Writing and compiling a QuerySet takes Django five times as long as PostgreSQL takes to answer most of them. Values are
 `CallValue`s, named as the arguments are:
 
-    @compiled(line=BigIntegerField())
-    def versions_of(line):
-        return LineVersion.objects.filter(line=line)
+@compiled(line=BigIntegerField()) def versions_of(line): return LineVersion.objects.filter(line=line)
 
     versions_of(line=7)  # a list of LineVersion
 
@@ -81,9 +79,7 @@ def array_field(of: Field[Any, Any] | None = None) -> ArrayField[Any, Any]:
 @dataclass(frozen=True)
 class BoundQuery(Generic[Row]):
     """A prepared statement with the values of one call, to be sent together with others
-
-    (`models/plumbing/statements.py`). `read`: makes the results of its rows.
-    """
+    (`models/plumbing/statements.py`). `read`: makes the results of its rows."""
 
     text: str
     parameters: Sequence[Any]
@@ -139,9 +135,7 @@ def server_prepared(
     **parameters: Field[Any, Any],
 ) -> Callable[[Callable[..., QuerySet[Any, Row]]], CompiledQuery[Row]]:
     """Return a decorator like `compiled`, whose statement the server keeps prepared: for what a move asks by a
-
-    key. Pages whose values match few rows or many need plans of their own.
-    """
+    key. Pages whose values match few rows or many need plans of their own."""
     return lambda write: CompiledQuery(write, parameters, is_prepared=True)
 
 
@@ -168,9 +162,7 @@ def execute(sql: str, values: Values | None = None) -> int:
 
 def fetch_prepared(sql: str, values: Values = ()) -> Sequence[Sequence[Any]]:
     """Return the rows of a statement that the server keeps prepared. Django's own cursors write the values into
-
-    the text, so that the server plans it anew.
-    """
+    the text, so that the server plans it anew."""
     # Wrappers and the log of queries see Django's own cursors only.
     if is_watched():
         return fetch(sql, values)

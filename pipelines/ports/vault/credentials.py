@@ -17,10 +17,9 @@ def credentials_among(
 ) -> dict[str, str]:
     """Return {name of a secret: the repository that uses it as its credential} of those names that are one.
 
-    A name counts in its own project, at whatever place it is stored; that of another project of the owner where the
-    value is the owner's, which both get. `stored`: the value that counts for each name here. One statement, none
-    without names.
-    """
+    A name counts in its own project, at whatever place it is stored; that of another project of the owner where
+    the value is the owner's, which both get. `stored`: the value that counts for each name here. One statement,
+    none without names."""
     if not names:
         return {}
     any_field = Q()

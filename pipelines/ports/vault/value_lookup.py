@@ -28,10 +28,7 @@ PLACES = ("line", "project", "owner")
 @dataclass(frozen=True)
 class ValueScope:
     """The scope whose values a station can get: those of its line, its project and its owner. `line` is None
-    for
-
-    what every line of the project can get.
-    """
+    for what every line of the project can get."""
 
     owner: int
     project: int

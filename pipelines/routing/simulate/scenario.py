@@ -33,11 +33,9 @@ class ScenarioStep:
     open gates), answers (to an evaluation), answer (to a question of a blocked task), retry (by hand),
     escalate (by hand), resolve (an open escalation), reconsider (a missing precondition is now present).
 
-    `at`: the station of the token that the event concerns; None: the first one that has not ended.
-    `missing`: of outcome, unmet preconditions of a forward move, all others count as met; of reconsider,
-    those that are still unmet. `said`: of escalate {trigger, reason}, of resolve {word, route, reason,
-    trigger}.
-    """
+    `at`: the station of the token that the event concerns; None: the first one that has not ended. `missing`:
+    of outcome, unmet preconditions of a forward move, all others count as met; of reconsider, those that are
+    still unmet. `said`: of escalate {trigger, reason}, of resolve {word, route, reason, trigger}."""
 
     kind: str
     at: str | None = None

@@ -197,14 +197,12 @@ def file_view(
     below: Mapping[tuple[str, int], Sequence[Any]] | None = None,
     writing: tuple[str, int] | None = None,
 ) -> FileView:
-    """Return the view of one changed file. It is compared as stored and displayed masked, line by line, so
-
-    that line numbers stay the same.
+    """Return the view of one changed file. It is compared as stored and displayed masked, line by line, so that
+    line numbers stay the same.
 
     :param start: the first row to display, as an address gives it
     :param long: display lines of more than LONGEST characters in full
-    :param below: items below a line, by side and number
-    """
+    :param below: items below a line, by side and number"""
     change = counted.change
     stored = StoredBytes((change.old, change.new))
     old, new = file_sides(change, stored)

@@ -141,9 +141,7 @@ def _finding_remedies(finding: Finding, draft: Mapping[str, Any], remedies: Reme
 
 def _guarantee_data(answer: GuaranteeFinding) -> dict[str, Any]:
     """Return the result of one guarantee. `because`: what stopped an unknown proof, or the path that breaks a
-
-    refuted one, whose moves are in `ways`.
-    """
+    refuted one, whose moves are in `ways`."""
     view = guarantee_view(answer)
     return {
         "id": view.id,

@@ -43,10 +43,8 @@ Document = Mapping[str, Any]
 
 
 def clash_data(clash: MergeConflict, document: Document) -> dict[str, Any]:
-    """Return a clash of two edits as plain values, with `place`, `mineWords`, `theirsWords` and the part of
-
-    the canvas (`station`, `rule`, `gate`). `document` provides the names.
-    """
+    """Return a clash of two edits as plain values, with `place`, `mineWords`, `theirsWords` and the part of the
+    canvas (`station`, `rule`, `gate`). `document` provides the names."""
     match = PLACE.match(clash.path)
     kind, key, rule, rest = match.group("list", "key", "rule", "rest") if match else (None, None, None, None)
     field = rest if match else clash.path

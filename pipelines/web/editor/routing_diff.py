@@ -27,11 +27,9 @@ MOST = 20
 
 
 def routing_changes(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, Any] | None:
-    """Return which outcomes are routed differently by the new draft: `changes`, each with station, example,
-
-    old and new decision; `open`: regions that could not be decided. None if nothing changed or one of the
-    two is no line.
-    """
+    """Return which outcomes are routed differently by the new draft: `changes`, each with station, example, old
+    and new decision; `open`: regions that could not be decided. None if nothing changed or one of the two is no
+    line."""
     try:
         old = read_draft(before)
     except Invalid:

@@ -253,9 +253,7 @@ def _changed_lines(projects: Any) -> QuerySet[Line, int]:
 
 def projects_to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
     """Return the projects without a live line in which this person may draw lines. Publishing a line removes a
-
-    project from the list.
-    """
+    project from the list."""
     designed = access.ids_where(user, "design")
     own_projects = {
         project.pk: project for project in projects if project.pk in designed and project.archived_at is None

@@ -103,11 +103,9 @@ def with_still(drawing: LineDrawing, project_id: int | None) -> LineDrawing:
 def canvas_details(
     line: ParsedLine, line_id: int | None = None, onward: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the data beside the document that the canvas needs: policy targets of passed outcomes that no
-
-    rule takes (and in words where rules come first), targets of rejections, limits of rules, and how often
-    tasks took each rule.
-    """
+    """Return the data beside the document that the canvas needs: policy targets of passed outcomes that no rule
+    takes (and in words where rules come first), targets of rejections, limits of rules, and how often tasks
+    took each rule."""
     if onward is None:
         onward = LintSubject(line).onward_targets
     return {

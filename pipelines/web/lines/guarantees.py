@@ -70,9 +70,7 @@ def first_gate_guarantee(line: ParsedLine) -> str:
 
 def reorderable_station(line: ParsedLine) -> str:
     """Return the key of the first station whose second rule, moved to the top, leaves nothing to the first; ""
-
-    if none.
-    """
+    if none."""
     for station in line.stations:
         if len(station.rules) < 2:
             continue

@@ -1,7 +1,5 @@
-"""The progress of a task in one small row: the main path of its line, the completed part, and where the
-
-task is.
-"""
+"""The progress of a task in one small row: the main path of its line, the completed part, and where the task
+is."""
 
 from __future__ import annotations
 
@@ -64,9 +62,7 @@ def _version_main_path(version_id: int) -> tuple[MainPathStep, ...]:
 
 def main_path(line: ParsedLine) -> tuple[MainPathStep, ...]:
     """Return the longest path from the start to a completed end (if none, to anywhere), in the order of the
-
-    stations. Of equal paths the first in rule order.
-    """
+    stations. Of equal paths the first in rule order."""
     best: dict[str, tuple[int, tuple[MainPathStep, ...]]] = {}
     # From the last one: what leads back is not worked out yet, so no loop is followed.
     for station in reversed(line.stations):

@@ -124,9 +124,7 @@ class HintSender:
 
 def _merge_key(hint: LiveHint) -> tuple[int, str]:
     """Return the key by which pending hints are merged: only the newest of each key is sent. No task name
-
-    contains a space, so the texts for persons and lines cannot clash with one.
-    """
+    contains a space, so the texts for persons and lines cannot clash with one."""
     if isinstance(hint, PersonHint):
         return hint.user_id, "a person"
     if isinstance(hint, LineHint):

@@ -58,11 +58,9 @@ class TurnLimiter:
         self, person: str, before_waiting: Callable[[], object] = lambda: None, saves: bool = False
     ) -> Iterator[None]:
         """Hold a turn while the block runs. `before_waiting` is called once if there is no turn yet, to release
-
         what others may need.
 
-        Raises TurnRefused: no turn within `PATIENCE`, or the person's processor time is used up.
-        """
+        Raises TurnRefused: no turn within `PATIENCE`, or the person's processor time is used up."""
         self._check_budget(person)
         turn = person, saves
         if not self._try_take(turn):
@@ -138,8 +136,7 @@ _turns = TurnLimiter(settings.COSTLY_AT_ONCE, settings.COSTLY_SECONDS)
 def taking_turn(who: Who, *, saves: bool = False) -> Iterator[None]:
     """Hold a turn for an expensive request of this person or machine token while the block runs. Raises
 
-    TurnRefused.
-    """
+    TurnRefused."""
     with _turns.taking_turn(_requester_key(who), _release_connection, saves):
         yield
 

@@ -19,9 +19,7 @@ _TICKING = re.compile(
 
 def conditional_response(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Return the response with an `ETag`, or 304 if the request already has it. The tag covers the whole text
-
-    except ticking times and CSRF tokens, so the reader's rights are part of it.
-    """
+    except ticking times and CSRF tokens, so the reader's rights are part of it."""
     tag = hashlib.sha256(_TICKING.sub(rb"\1", response.content)).hexdigest()[:32]
     # Inside of the header, which quotes the tag and may mark it as weak.
     if tag in request.headers.get("If-None-Match", ""):

@@ -15,9 +15,7 @@ def is_htmx_request(request: HttpRequest) -> bool:
 
 def is_navigation(request: HttpRequest) -> bool:
     """Return whether the person navigates to this address, rather than sending a form or loading a part of a
-
-    page.
-    """
+    page."""
     return request.method == "GET" and (
         request.headers.get("HX-Boosted") == "true" or not is_htmx_request(request)
     )

@@ -46,10 +46,8 @@ class SignedInRequest(HttpRequest):
 
 
 def sign_in_required(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorate a view for people who are signed in. Others go to the sign-in page and come back; whoever has
-
-    no password, or lacks a required second factor, sets one up first.
-    """
+    """Decorate a view for people who are signed in. Others go to the sign-in page and come back; whoever has no
+    password, or lacks a required second factor, sets one up first."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -94,10 +92,7 @@ def _redirect_to_second_factor(request: HttpRequest) -> HttpResponse:
 
 def project_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
     """Decorate a view so that it gets the Project instead of the two keys of its address. A project that the
-
-    reader may not see is a 404, never a 403; what the role of a member does not allow is a 403 that says
-    so.
-    """
+    reader may not see is a 404, never a 403; what the role of a member does not allow is a 403 that says so."""
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @sign_in_required
@@ -121,16 +116,14 @@ def project_required(action: str = "view") -> Callable[..., Callable[..., HttpRe
 def line_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
     """Decorate a view so that it gets the Line instead of the three keys of its address; refused as in
 
-    `project_required`.
-    """
+    `project_required`."""
     return _object_required(lambda project, rest: access.line_in(project, rest.pop("line")), action)
 
 
 def task_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
     """Decorate a view so that it gets the Task instead of the three keys of its address; refused as in
 
-    `project_required`.
-    """
+    `project_required`."""
     return _object_required(lambda project, rest: access.task_in(project, rest.pop("wi")), action)
 
 

@@ -35,10 +35,8 @@ def typed_text(request: SignedInRequest, name: str, label: str) -> Typed:
 def run_action(
     request: SignedInRequest, task: Task, do: Callable[[], Any], done: str, typed: Typed
 ) -> HttpResponse:
-    """Run the engine command `do` and redirect to the task. A conflict or refusal becomes a page that keeps
-
-    the typed text.
-    """
+    """Run the engine command `do` and redirect to the task. A conflict or refusal becomes a page that keeps the
+    typed text."""
     try:
         do()
     except Conflict as late:

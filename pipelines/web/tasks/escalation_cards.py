@@ -81,9 +81,7 @@ def escalation_card(
     row: Escalation, task: Task, user: User | None = None, may: bool = False
 ) -> EscalationCard:
     """Return the card of an open escalation. `may`: True if the reader is known to be allowed to resolve it;
-
-    otherwise the rights of `user` decide.
-    """
+    otherwise the rights of `user` decide."""
     line = versions.by_id(task.pinned_id)
     token = row.token
     holds = token is not None and holds_token(row, token)

@@ -1,7 +1,5 @@
-"""The path of a task on the drawing of its line: which stations, gates and edges are marked and how. Where
-
-they are drawn is decided in static/editor/shown, which does not lay out again when the marks change.
-"""
+"""The path of a task on the drawing of its line: which stations, gates and edges are marked and how. Where they
+are drawn is decided in static/editor/shown, which does not lay out again when the marks change."""
 
 from __future__ import annotations
 

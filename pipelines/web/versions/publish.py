@@ -1,8 +1,5 @@
-"""Publishing a line: the page that shows what would become live, and the confirmation, which is bound to
-
-what the page showed. Slow parts of the page load separately (`publish_parts`), each with an error of
-its own.
-"""
+"""Publishing a line: the page that shows what would become live, and the confirmation, which is bound to what
+the page showed. Slow parts of the page load separately (`publish_parts`), each with an error of its own."""
 
 from __future__ import annotations
 

@@ -40,10 +40,9 @@ class Change:
     """Change of one region that is decided otherwise, or of which that is not known (`sample` is None, `why`
     says why).
 
-    `old`, `new`: ids of the rules that take it, None where none does. `after`: the rules whose gate
-    demanded rework before. `differing_fields`: parts of the effect (`effects.RoutingEffect`), or `asks` and
-    `unreadable`.
-    """
+    `old`, `new`: ids of the rules that take it, None where none does. `after`: the rules whose gate demanded
+    rework before. `differing_fields`: parts of the effect (`effects.RoutingEffect`), or `asks` and
+    `unreadable`."""
 
     station: str
     old: str | None

@@ -61,10 +61,8 @@ def _join_findings(subject: LintSubject) -> set[tuple[str, str, str]]:
 
 
 def rework_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    """Yield the fix for rework that stands below its stage: move it above, if that changes no transition of
-
-    the line.
-    """
+    """Yield the fix for rework that stands below its stage: move it above, if that changes no transition of the
+    line."""
     line, key = of.line, finding.station or ""
     stage = line.stage_key(key)
     moved = _with_station_above(line, key, stage)

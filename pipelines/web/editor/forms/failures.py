@@ -95,9 +95,7 @@ def _type_problems(fragment: Fragment) -> Iterator[Problem]:
 
 def _notification_problems(fragment: Fragment, ends: dict[str, str]) -> Iterator[Problem]:
     """Yield problems of the notified role: it needs a limit, and a target that is a station, since budgets
-
-    count only moves to stations. Each problem is reported at both fields that can fix it.
-    """
+    count only moves to stations. Each problem is reported at both fields that can fix it."""
     for index, rule in _rule_members(fragment):
         notified_role = rule.get("told", MISSING)
         if notified_role is MISSING:
