@@ -345,6 +345,7 @@ def _freeze(line: Line, parsed: routing.ParsedLine, user: User, name: str) -> Li
 
 def write_rows(version: LineVersion, parsed: routing.ParsedLine) -> None:
     """The read-only rows of a version: for keys, the admin and analytics. Decisions never read them."""
+    # For keys, the admin and analytics alone: a decision reads the document
     stations = VersionStation.objects.bulk_create(
         VersionStation(
             version=version, position=i, key=station.key, name=station.name[:200], kind=station.kind[:32]

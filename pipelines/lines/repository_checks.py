@@ -85,5 +85,6 @@ def may_push(line: routing.ParsedLine, project: Project, user: User) -> bool:
     if access.can(user, "repositories", project):
         return True
     connected = Repository.objects.filter(project=project, pushing=Repository.Pushing.ADMIN)
+    # Where an input names the repository it may be any that is connected
     restricted = connected if workspace.input_key else connected.filter(name=workspace.repository)
     return access.can(user, "execute", project) and not restricted.exists()

@@ -254,9 +254,11 @@ def run_against(
     for key in set(keys or ()) - {row.key for row in rows}:
         raise NotFound(f"This line has no scenario “{key}”.")
     scripts = [read_scenario(row.document) for row in rows]
+    # Each step is a decision, and a page waits for all of them
     if sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
         raise Refused("These are too many steps for one request. Use `python -m pipelines.routing simulate`.")
     scenario_report = run_report(subject.parsed, scripts, f"{line.key} {subject.name}")
+    # Of an older version nobody looks for the last result
     if subject.mark:
         _store_results(rows, scenario_report.results, subject, now)
     return scenario_report

@@ -97,6 +97,7 @@ def _station(line: Line, user: User, trial_request: TrialRequest) -> Station:
         raise NotFound("This line has no such station.")
     if not can_run_alone(station):
         raise Invalid.at("station", "This station cannot run by itself.")
+    # A trial runs what it is sent, so that it takes what publishing it would take
     if runs_code(station) and not access.can(user, "execute", line.project):
         raise Forbidden(
             "A station that runs code or uses secrets needs the permission “execute”, which you do not have."
@@ -127,6 +128,7 @@ def _source(line: Line, station: str, job: int | None) -> int | None:
 def _check_worker_available(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
     made = TrialOrders.of(trial)
+    # A runner of a project gets work by its own calls, and none that stands in no task
     shared_claims = [claim for claim in live_claims() if claim.project is None]
     if any(fits(claim, made.task, made.line, made.station) for claim in shared_claims):
         return

@@ -85,6 +85,7 @@ def change(trigger: Trigger, request: TriggerRequest, *, by: User) -> Trigger:
             stored.written_by, "submit", trigger.line.project
         ):
             stored.written_by = by
+        # Counted from now: what the old options would have started is not made up for
         stored.next_at = None if stored.paused_at else kind.next_at(options, now)
         stored.save()
         set_example(stored, request.example)
@@ -103,6 +104,7 @@ def pause(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
         if paused != (stored.paused_at is not None):
             now = clock.now()
             stored.paused_at = now if paused else None
+            # A paused one owes nothing: it waits for its next time
             stored.next_at = None if paused else KINDS[stored.kind].next_at(stored.options, now)
             stored.changed_by, stored.changed_at = by, now
             stored.save(update_fields=["paused_at", "next_at", "changed_by", "changed_at"])

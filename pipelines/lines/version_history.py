@@ -35,6 +35,7 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
         stored = publishing.lock_line(line, based_on)
         if is_same_value(stored.draft, side.document):
             raise NothingToRestore
+        # The present draft goes aside in its turn, so that nothing is lost
         aside = has_unpublished_changes(stored)
         LineEvent.objects.create(
             line=stored,
@@ -80,6 +81,7 @@ def name_version(version: LineVersion, name: str, user: User) -> LineVersion:
     clean_name = name.strip()
     with transaction.atomic():
         stored = LineVersion.objects.select_for_update(of=("self",)).get(pk=version.pk)
+        # A form that was saved as it was is no event
         if stored.name == clean_name:
             return stored
         LineEvent.objects.create(

@@ -62,6 +62,7 @@ class StationCommands:
 
 def report_of(argv: Sequence[str]) -> dict[str, str] | None:
     """The artifact that a command writes, as its arguments say; None where it writes none."""
+    # By its own arguments: the command is the person's, who may have changed it
     options = dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
     if "--reporters=jest-junit" in argv:
         return {"path": "junit.xml", "kind": "junit"}
@@ -131,6 +132,7 @@ def _replace_report_rules(document: dict[str, Any], key: str) -> None:
 
 def _drop_unobservable_rules(document: dict[str, Any]) -> None:
     """Drop rules that read what a station observes which is left out, and ends to which no other rule leads."""
+    # A rule that reads a station which is left out would be a fault of the line
     observed = {f"{OTHERS}.{station['key']}." for station in document["stations"]}
     targets = set()
     for station in document["stations"]:

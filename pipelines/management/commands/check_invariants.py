@@ -46,6 +46,7 @@ class Command(printing.Command):
 def _ids(name: str) -> list[int]:
     """The tasks of this name, in whichever project: `WI-{project}-{number}`."""
     project, _, number = name.removeprefix("WI-").rpartition("-")
+    # `int` takes digits of other scripts, too
     if not (name.startswith("WI-") and project and number.isascii() and number.isdigit()):
         raise CommandError(f"“{name}” is not the number of a task; use WI-project-42.")
     task_ids = list(

@@ -51,6 +51,7 @@ class Command(printing.Command):
                 raise CommandError(f"“{name}” is not active. Activate the person first.")
             return user, False
         user = User(username=name, email=email)
+        # A password on the command line would stand in the history of the shell
         user.set_unusable_password()
         try:
             user.full_clean()

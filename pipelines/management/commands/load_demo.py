@@ -82,6 +82,7 @@ def load(project: Project, key: str, text: str, user: User) -> str:
         tests = example.SCENARIOS / f"{key}.yaml"
         if tests.exists():
             scenarios.put_all(line, texts.loads(tests.read_bytes()), user, timezone.now())
+    # Whatever somebody drew is theirs
     elif not untouched(line):
         return f"{key}: left unchanged, somebody has edited it"
     elif line.live and line.live.digest == digest(document_to_publish(parsed_line.to_document())):
