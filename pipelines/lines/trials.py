@@ -128,7 +128,7 @@ def _source(line: Line, station: str, job: int | None) -> int | None:
 def _check_worker_available(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
     made = TrialOrders.of(trial)
-    # A runner of a project gets work by its own calls, and none that stands in no task
+    # Trials are for workers beside the database: a runner of a project does none
     shared_claims = [claim for claim in live_claims() if claim.project is None]
     if any(fits(claim, made.task, made.line, made.station) for claim in shared_claims):
         return

@@ -192,7 +192,7 @@ SOUND = (
 def situation_from_engine(data: Mapping[str, Any], outcome: Outcome | None = None) -> Situation:
     """`read_situation` of what an engine put together itself. `outcome`: as it was read already."""
     facts = {
-        # What comes from typed rows is not checked once more: it takes a good part of each decision
+        # What comes from typed rows was checked when it came in, and every decision reads it
         key: value if key in SOUND else _FACTS[key](value, join("facts", key))
         for key, value in data["facts"].items()
         if value is not None

@@ -73,7 +73,7 @@ async def choose(
         except CannotIsolate as error:
             reasons.append(f"{label(isolation)}: {error}")
             continue
-        # Tried and not believed: a kernel may have what a container around it forbids
+        # Tried, and not taken from what the kernel says: a container around it may forbid the same
         if not leaks & DEMANDED:
             return ChosenIsolation(await try_without_network(isolation, workspaces), leaks)
         reasons.append(f"{label(isolation)} leaves open: {', '.join(sorted(leaks & DEMANDED))}")
