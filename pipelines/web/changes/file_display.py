@@ -140,6 +140,7 @@ class HunkView:
         below = [item for place in places if place[1] for item in self.below.get(place, ())]
         side, number = ("new", row.new) if row.new else ("old", row.old)
         colours = self.colours.get(side, ())
+        # A line that stands on both sides has not gone anywhere
         moved = 0 if row.kind == "same" else self.moved.get((side, number), 0)
         return DiffCell(
             row,
@@ -247,6 +248,7 @@ def _hunks_within(file_hunks: Iterable[Hunk], part: PageSlice[DiffRow]) -> Itera
     """The hunks of these rows; one that begins before or ends after them is shown in part."""
     place = 0
     for hunk in file_hunks:
+        # A file may be longer than a page: a hunk is cut where the page ends
         rows = hunk.rows[max(0, part.start - place) : max(0, part.last - place)]
         if rows:
             yield replace(hunk, rows=rows)

@@ -242,6 +242,7 @@ class ChangesPanel:
     @cached_property
     def subfolders(self) -> PageSlice[tuple[str, int, str]]:
         """(name, files, address) of each folder in the one that is shown, where it has more files than are listed."""
+        # Few files are found sooner in one list than behind folders
         if len(self.matching) <= LISTED:
             return PageSlice((), 0)
         lead = f"{self.under}/" if self.under else ""

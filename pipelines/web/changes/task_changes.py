@@ -24,6 +24,7 @@ def task_changes_panel(task: Task, reader: User, query: QueryDict) -> ChangesPan
     now = trees.tree_at(token, moment)
     ranges = [Range("start", "Since start", trees.start_tree(token, moment))]
     ranges += ranges_since_viewed(trees, reader, task, now.digest)
+    # After the ranges: they begin at what was seen before this
     viewed_content.record_view(reader, task, token, moment, now.digest)
     address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
     files = viewed_content.reader_files(reader, task)

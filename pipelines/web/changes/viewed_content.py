@@ -15,6 +15,7 @@ from pipelines.models.plumbing.compiled_queries import compiled
 
 def record_view(user: User, task: Task, token_id: int, moment: datetime, digest: str) -> None:
     """Record that the reader was shown this tree."""
+    # By its digest: the same files are one tree, however often they are shown
     SeenTree.objects.update_or_create(
         user=user,
         task=task,

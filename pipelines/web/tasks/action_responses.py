@@ -40,6 +40,7 @@ def run_action(
     try:
         do()
     except Conflict as late:
+        # With what was typed: whoever wrote it should not have to write it again
         return conflict_page(request, task, late.detail, typed)
     except Invalid as fault:
         return refusal_page(request, task, str(fault), typed)

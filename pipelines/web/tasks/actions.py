@@ -100,6 +100,7 @@ def supply_metadata(request: SignedInRequest, task: Task, token: int) -> HttpRes
     """The metadata that a held task waits for."""
     task_token, form = get_token(task, token), MetadataForm(request.POST)
     metadata_fields = metadata_inputs(versions.by_id(task.pinned_id), task_token)
+    # What was typed is shown again under the name that the form has for it
     labels = {f"{METADATA}{field.key}": field.label for field in metadata_fields}
     typed_texts = {labels.get(name, name): text for name, text in posted_metadata(request.POST).items()}
     if not form.is_valid():
@@ -232,6 +233,7 @@ def complete(request: SignedInRequest, task: Task, job: int) -> HttpResponse:
     station = versions.by_id(manual_job.pinned_id).station(manual_job.station)
     inputs = form_of(station)
     if request.method != "POST":
+        # Looked at before the form is filled in, not only when it is sent
         if manual_job.state == Job.State.DONE:
             return conflict_page(request, task, "This is already completed.", {})
         return _completion_page(request, task, manual_job, inputs, None, [])

@@ -52,6 +52,7 @@ def preview_input(request: SignedInRequest, task: Task, key: str) -> HttpRespons
     """A picture, or the first lines of a text, on a page; anything else only as a download."""
     name, blob = _find_upload(task, key)
     with open_blob(blob) as file:
+        # What it is follows from its content, never from its name: a browser must not run it
         lead = file.read(PREVIEW_BYTES)
     at = (task.project.owner.key, task.project.key, task.name)
     return show(

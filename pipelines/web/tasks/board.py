@@ -33,6 +33,7 @@ def filters_of(request: SignedInRequest) -> Filters:
     show_only = request.GET.get("show", "")
     return Filters(
         request.GET.get("q", "").strip()[:200],
+        # An address that was changed by hand, or is old, shows everything
         show_only if show_only in SHOWS else "",
         "me" if request.GET.get("requester") == "me" else "",
         end if (end := request.GET.get("end", "")) in ENDED else "",

@@ -182,6 +182,7 @@ class DeadlockCard:
 def open_deadlocks(task: Task, user: User) -> list[DeadlockCard]:
     """Return the deadlocks that the task is party to, the oldest first; those that an escalation resolves
     stand with it."""
+    # One with an escalation is resolved there: two forms would answer the same
     rows = Deadlock.objects.filter(tasks=task, state=Deadlock.State.OPEN, escalation=None)
     rows = rows.select_related("task__project")
     return [

@@ -44,6 +44,7 @@ def _station_mark(here: Column | None, gate: Column | None, now: datetime) -> Pl
         return None
     mark = _count_mark(column, column.count, now, at_gate=here is None)
     if here and gate:
+        # One mark for both: the worse of the two has to be seen
         mark.state = STATES[max(here.worst, gate.worst)]
         gate_suffix = f", {gate.count} at its gate"
         mark.words, mark.ticking = mark.words + gate_suffix, mark.ticking + gate_suffix
@@ -52,6 +53,7 @@ def _station_mark(here: Column | None, gate: Column | None, now: datetime) -> Pl
 
 def _mark_gate(path: TaskPath, column: Column, rules: Sequence[str], line: ParsedLine, now: datetime) -> None:
     """A gate may stand on several rules: each says how many came by it."""
+    # All came by it, so that no card has to be counted
     if len(rules) == 1:
         path.gates[rules[0]] = _count_mark(column, column.count, now)
         return
@@ -89,6 +91,7 @@ def _mark_ends(path: TaskPath, line: ParsedLine, board: Board) -> None:
     was."""
     for status, count in board.ends.items():
         declared = [end.key for end in line.ends if end.kind == status] or [str(status)]
+        # Of several ends of a kind the count of tasks does not say which
         if count and len(declared) == 1:
             state = "ok" if status == Status.COMPLETED else TONES[Status(status)]
             path.places[declared[0]] = PlaceMark(state, f"{count} in 24 h")

@@ -32,6 +32,7 @@ def _verify_receipt(task: Task, change: LandedChange) -> ReceiptVerdict:
     key = receipt_key()
     delivery = Delivery.objects.select_related("repository").get(job=change.delivery)
     try:
+        # By way of the file, as anybody else would: what is signed is what is shown
         same = verify_receipt(sign_receipt(change, key), key.public_key())
         if delivery.repository is None or not delivery.repository.is_folder:
             return ReceiptVerdict()

@@ -91,6 +91,7 @@ class StartField:
             return usual
         offered = [row.title for row in self.repositories]
         usual = next((row.title for row in self.repositories if usual in (row.name, row.address)), None)
+        # The only one there is needs no choosing; of several none is guessed
         return offered[0] if usual is None and self.input.required and len(offered) == 1 else usual
 
     @property
@@ -172,6 +173,7 @@ def start_fields(
         begins = (
             field.default if offered is not None else line_input.default if line_input.has_default else ""
         )
+        # A field that was emptied stays empty: its default would come back otherwise
         value = typed.get(name, "") if typed is not None else begins
         fields.append(replace(field, value="" if value is None else value))
     return fields
@@ -357,6 +359,7 @@ def _values_of_task(old: Task, line: Line) -> dict[str, Any]:
         "labels": ", ".join(old.labels),
     }
     for line_input in versions.parsed(line.live).inputs if line.live else ():
+        # A secret is chosen anew, by whoever starts it now
         value = old.inputs.get(line_input.key, line_input.default) if line_input.type != "secret" else None
         text = json.dumps(value) if line_input.type == "file" and value else value
         typed[f"inputs.{line_input.key}"] = "" if text is None else text
