@@ -8,16 +8,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
 from config.setup import packages
-from proof.bench.accept.product import ADDRESS, free_port
+from proof.bench.accept.product import ADDRESS, free_port, until
 
-PATIENCE = 180.0
 LINE = "demo/app/fix-lint-findings"
 WAITS_FOR_PERSON = 10  # the exit code of `gateline watch --until-waiting`
 
@@ -74,11 +71,9 @@ class WheelTrial:
                 stderr=log,
                 start_new_session=True,
             )
-        deadline = time.monotonic() + PATIENCE
-        ended = threading.Event()
-        while "Gateline runs at" not in self._printed():
-            assert self.process.poll() is None and time.monotonic() < deadline, self._printed()
-            ended.wait(0.2)
+        process = self.process
+        until(lambda: "Gateline runs at" in self._printed() or process.poll() is not None, "the address")
+        assert process.poll() is None, self._printed()
         return ADDRESS.findall(self._printed())[-1]
 
     def stop(self) -> None:
