@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from playwright.sync_api import Page, expect
 
-from pipelines.models import Membership, StationTrial, Task, Worker
+from pipelines.models import LineVersion, Membership, StationTrial, Task, User, Worker
 from pipelines.work.transport.local.trials import LocalTrial
 from tests.factories import World, station
-from tests.pages.conftest import client_of, text
+from tests.pages.conftest import at, client_of, text
 from tests.work.driving import Bench, command
 from tests.work.remotes import RemoteRepository, connect, remote
-from tests.work.repository_lines import GATE, to
+from tests.work.repository_lines import GATE, run_on, to, together
 from tests.work.repository_lines import run as run_line
 from tests.work.test_template_lines import begun, run
 
@@ -93,27 +95,29 @@ def test_what_fails_where_nothing_was_changed_says_so(
     assert "<b>Failed without a change:</b> nothing was changed" in failed_run(client_of(world.viewer), task)
 
 
-@pytest.mark.parametrize("before", ["x = 1", "x = 3"])
-def test_a_run_on_the_files_of_the_base_says_how_it_was_before(
-    world: World, bench: Bench, tmp_path: Path, before: str
-) -> None:
-    connect(world.project, remote(tmp_path / "origin.git", {"app.py": before.encode()}))
+def repository_line(world: World, path: Path, before: str, **on_failure: Any) -> LineVersion:
+    """Fix breaks what Check looks at, if it is told so."""
+    connect(world.project, remote(path / "origin.git", {"app.py": before.encode()}))
+    argv = [sys.executable, "-c", FIX, "{{input.way}}"]
     check = "import sys; sys.exit(open('app.py').read() != 'x = 1')"
-    version = world.line(
+    failed = [{"id": "bad", "when": {"result": "failure"}, **on_failure}] if on_failure else []
+    return world.line(
         stations=[
-            station(
-                "fix",
-                to("check"),
-                kind="command",
-                work={"argv": [sys.executable, "-c", FIX, "{{input.way}}"]},
-            ),
-            command("check", check, to("merge", gates=["review"]), name="Check"),
+            station("fix", to("check"), kind="command", work={"argv": argv}),
+            command("check", check, to("merge", gates=["review"]), *failed, name="Check"),
             station("merge", to("completed"), kind="deliver", work={"to": "merge", "gate": "review"}),
         ],
         inputs=[{"key": "way"}],
         gates=[GATE],
         workspace={"git": {"repository": "app"}},
     )
+
+
+@pytest.mark.parametrize("before", ["x = 1", "x = 3"])
+def test_a_run_on_the_files_of_the_base_says_how_it_was_before(
+    world: World, bench: Bench, tmp_path: Path, before: str
+) -> None:
+    version = repository_line(world, tmp_path, before)
     first, second = (world.start(version, inputs={"way": way}) for way in ("look", "break"))
     run_line(bench, first)
     run_line(bench, second)
@@ -131,3 +135,35 @@ def test_nothing_is_said_of_other_runs(world: World, bench: Bench, origin: Remot
         assert not text(client.get(address, {"job": job})).strip()
         assert not text(client.post(f"{address}?job={job}")).strip()
     assert not StationTrial.objects.exists()
+
+
+@pytest.mark.browser
+def test_it_is_started_on_the_page_of_a_task_and_stays_there_when_a_hint_comes(
+    page: Page, sign_in: Callable[[Page, User], None], world: World, bench: Bench, tmp_path: Path
+) -> None:
+    Membership.objects.filter(user=world.admin).update(execute=True)
+    task = world.start(repository_line(world, tmp_path, "x = 1"), inputs={"way": "break"})
+    # In a thread: Playwright has a loop in this one
+    together([lambda: run_on(bench, task)])
+    job = task.jobs.get(station="check")
+    sign_in(page, world.admin)
+    page.goto(at(world, "task", task.name))
+    known = page.locator(f"#unchanged-{job.pk}")
+    known.get_by_role("button", name="Run Check without the change").click()
+    expect(known).to_contain_text("Check runs on main without the change")
+    trial = StationTrial.objects.get()
+    outcome = {"result": "success", "exit_code": 0}
+    StationTrial.objects.update(state="done", outcome=outcome, ended_at=timezone.now())
+    expect(known).to_contain_text("Passes without the change on main.")
+    page.evaluate("document.body.dispatchEvent(new CustomEvent('gl:resync'))")
+    expect(known).to_contain_text("Passes without the change on main.")
+    assert trial.inputs == task.inputs
+
+
+def test_a_review_says_it_of_each_command_that_failed(world: World, bench: Bench, tmp_path: Path) -> None:
+    version = repository_line(world, tmp_path, "x = 1", to="merge", gates=["review"])
+    task = world.start(version, inputs={"way": "break"})
+    run_line(bench, task)
+    review = text(client_of(world.reviewer).get(f"/inbox/{world.visit(task).pk}/"))
+    check = task.jobs.get(station="check")
+    assert f'id="unchanged-{check.pk}"' in review and review.count('id="unchanged-') == 1
