@@ -29,6 +29,9 @@ def of(found: dict[str, str]) -> Proposal:
 NODE = package({}, "vitest", "eslint")
 FIXES = package({"test": "vitest --dir src", "lint": "eslint --fix"}, "vitest")
 SEVERAL = package({"test": "tsc && vitest", "lint": "biome ci"}, "vitest")
+LINTED = package(
+    {"test": "pnpm lint && vitest run --typecheck", "lint": "eslint . && prettier -c src"}, "vitest"
+)
 NONE = package({"test": 'echo "no test specified"'})
 PYTHON = "[tool.ruff]\n[tool.pytest.ini_options]"
 
@@ -41,6 +44,8 @@ PYTHON = "[tool.ruff]\n[tool.pytest.ini_options]"
         ({"package-lock.json": "", "package.json": FIXES},
          "npm ci", "", f"npm exec --no -- vitest run --dir src {JUNIT}"),
         ({"package-lock.json": "", "package.json": SEVERAL}, "npm ci", "npm run lint", "npm test"),
+        ({"pnpm-lock.yaml": "", "package.json": LINTED}, "pnpm install --frozen-lockfile", "pnpm run lint",
+         f"pnpm exec vitest run --typecheck {JUNIT}"),
         ({"yarn.lock": "", "package.json": NONE}, "yarn install --frozen-lockfile", "", ""),
         ({"package.json": "[" * 9_999}, "npm install --no-package-lock", "", ""),
         ({"uv.lock": "", "pyproject.toml": PYTHON}, "uv sync --frozen",

@@ -23,6 +23,7 @@ ADDRESS = re.compile(r"https://([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+
 OF_PACKAGES = re.compile(r"resolved|registry|tarball|\burl\s*=|source", re.IGNORECASE)
 # What makes a script more than one program and its words
 SHELL = re.compile(r"[;&|<>$`(){}*?~#\\]|^\w+=")
+LINTS = re.compile(r"(?:npm run|pnpm(?: run)?|yarn(?: run)?) lint")
 # In the test script that `npm init` writes
 NO_TESTS = "no test specified"
 
@@ -169,7 +170,9 @@ def _node_lint(files: RepositoryFiles, run: str, manager: str) -> str:
 def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
     """Return the test command, with a report where the program writes one by itself, and the script calls
     that program alone."""
-    script = files.scripts.get("test", "")
+    # `pnpm lint && vitest run`: the station Lint runs the first by itself
+    calls = [call.strip() for call in files.scripts.get("test", "").split("&&")]
+    script = " && ".join(call for call in calls if not LINTS.fullmatch(call))
     # A script with pipes or `&&` is more than one call: nothing can be added to it
     words = [] if SHELL.search(script) else script.split()
     if "vitest" in files.packages and (not script or words[:1] == ["vitest"]):
