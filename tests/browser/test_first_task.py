@@ -69,7 +69,7 @@ def test_from_one_button_to_what_was_merged_and_verified(
     expect(card.locator(".ed-station[data-mark=active], .ed-station[data-mark=taken]").first).to_be_visible()
     expect(card.get_by_text("Code review waits for you")).to_be_visible()
     expect(card.locator(".ed-gate[data-state=attention]")).to_be_visible()
-    expect(card.locator(".shown-last")).to_contain_text("passed in")
+    expect(card.locator("#first-task-live")).to_contain_text("passed in")
     expect(page).to_have_title(re.compile(r"^\(1\) Home"))
     expect(page.locator("[data-needs-count]:visible").first).to_have_text("1")
     assert page.evaluate("window.sameDocument") is True, "nothing was loaded anew"

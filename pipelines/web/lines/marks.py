@@ -15,13 +15,12 @@ START = "@start"
 @dataclass(slots=True)
 class PlaceMark:
     """`state`: taken, not, active, attention, danger or ok. `words` stand over it; with `since`, an instant, they go on
-    in the browser, by `ticking`, which has the place of the time. `last`: of what it writes, below it."""
+    in the browser, by `ticking`, which has the place of the time."""
 
     state: str = NOT
     words: str = ""
     since: str = ""
     ticking: str = ""
-    last: str = ""
 
 
 @dataclass(slots=True)

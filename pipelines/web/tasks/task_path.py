@@ -194,14 +194,10 @@ def _has_edge(line: ParsedLine, drawn: Mapping[str, str], token: Token) -> bool:
     return station is not None and bool(station.rules) and drawn.get(station.key) == token.end
 
 
-def path_json(view: TaskView, endings: Iterable[DrawnEnding], last: Mapping[str, str] | None = None) -> str:
-    """Return the path for the script as the page passes it. `last`: the last line of the log of stations that
-    work, by key."""
+def path_json(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
+    """Return the path for the script as the page passes it."""
     task = view.task
     path = path_of(view.line, task, view.tokens, view.jobs, view.visits, view.now, endings, view.events)
     _mark_preparing(path, view.preparing.values(), view.now)
     mark_paused(path, paused_stations(view.pauses))
-    for key, text in (last or {}).items():
-        if key in path.places:
-            path.places[key].last = text
     return json.dumps(path.to_dict())

@@ -1,5 +1,5 @@
 import { ViewportPortal } from "@xyflow/react";
-import { memo, useContext, useDeferredValue, useState } from "react";
+import { type CSSProperties, memo, useContext, useDeferredValue, useState } from "react";
 import { cut } from "../drawing/text";
 import type { Point, Rect } from "../drawing/types";
 import { Icon } from "../shell/Icon";
@@ -313,7 +313,7 @@ function Gates({ at: [x, y], gates, drawn: { id: rule, rules, gateRows, rejects 
       data-state={mark?.state}
       title={names}
       aria-label={[say("ruleGate", names), mark?.words].filter(Boolean).join(", ")}
-      style={at(x, y)}
+      style={{ ...at(x, y), "--gate-rows": near ? gateRows.length : 0 } as CSSProperties}
     >
       <span className="ed-hexagon">
         <Icon name={`gate-${chosenGate.mode}`} size={14} />

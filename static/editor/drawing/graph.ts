@@ -24,7 +24,7 @@ import { ILL, type Link, NEVER, ordered } from "./order";
 import { boldWidthOf, cut, inTwo, pillWidth, widthOf } from "./text";
 import type { Graph, Outlet, Part } from "./types";
 import { unlikeliness } from "./usual";
-import { BADGE, BAR, CARD, type GateSize, gateOf, NO_GATE, NUMBER_STEP, PILL } from "./zones";
+import { BADGE, BAR, CARD, type GateSize, gateOf, MARK, NO_GATE, NUMBER_STEP, PILL } from "./zones";
 
 export const START_ID = "@start";
 const END = { width: 80, widest: 184, height: 36 };
@@ -258,8 +258,8 @@ function stationPart(line: LineDocument, station: Station, said: Said, known: Kn
     height: bar > 0 ? Math.max(2 * BAR.port, Math.max(0, ...ports) + BAR.under) : cardHeight(ports),
     port: first,
     before: station.join && bar === 0 ? JOIN_BEFORE : 0,
-    over: bar > 0 ? BAR.over : station.join ? JOIN_OVER : 4,
-    under: ported.some((each) => each.badge) ? BADGE_UNDER : 4,
+    over: bar > 0 ? BAR.over : MARK.height + (station.join ? JOIN_OVER : 2),
+    under: bar > 0 ? BAR.below : ported.some((each) => each.badge) ? BADGE_UNDER : 4,
     open: rules.length === 0,
     bar,
     outlets: ported,

@@ -6,6 +6,8 @@ import { boxesOf, grown } from "./shapes";
 import type { Graph, Placed, Point, Rect, Way } from "./types";
 import { WORDS } from "./zones";
 
+/** Factor by which letters are wider from afar. */
+const GROWN = 1.25;
 /** From words to what is not theirs. */
 const APART = 5;
 /** From an upright piece to the words beside it. */
@@ -27,7 +29,7 @@ export function labelled(graph: Graph, placed: Placed): Placed {
   for (const way of own) {
     if (done.has(way.rule)) continue;
     const wordsAt = placesOn(way.points, wordsOf(way)).find((box) => {
-      const room = grown(box, APART);
+      const room = grown({ ...box, width: box.width * GROWN }, APART);
       return (
         !boxes.some((each) => meet(room, each)) &&
         !placed.ways.some(

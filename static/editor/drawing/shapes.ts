@@ -24,7 +24,8 @@ export function shapesOf(part: Part): Shape[] {
   add("card", undefined, 0, 0, width, height);
   if (before > 0) add("bar", undefined, -before, -JOIN.out, 0, height + JOIN.out);
   if (part.bar > 0) add("words", undefined, 0, -part.over, part.bar, -JOIN.out);
-  if (before > 0) add("words", undefined, -before, -part.over, width, -JOIN.out);
+  // Over a card what a task did there, and over that of a join what it waits for.
+  if (part.kind === "station" && part.bar === 0) add("words", undefined, -before, -part.over, width, -JOIN.out);
   if (badgesWidth(part) > 0) add("card", undefined, 0, height, BADGE.first + badgesWidth(part), height + part.under);
   for (const { badge, id, port, aside } of part.outlets) {
     const right = part.open ? portsWidth(part) : aside + PORT;

@@ -6,12 +6,14 @@ import type { Outlet, Part, Rect } from "./types";
 /** `head`: its kind and name; `under`: below its last port. */
 export const CARD = { width: 104, widest: 216, height: 72, port: 36, step: 24, under: 20 };
 export const WORDS = { line: 16 };
+/** Room for the state of a task: over a card, and over the name of a gate. */
+export const MARK = { height: 18 };
 /** The + of a station that no rule leaves. */
 const PLUS = 35;
 /** The bar of a join reaches so far over and under its card. */
 export const JOIN = { out: 4 };
 /** A station that only joins: no card, but the bar, with its name and what it waits for over it. */
-export const BAR = { width: 6, port: 24, under: 14, over: 2 * WORDS.line + 4 };
+export const BAR = { width: 6, port: 24, under: 14, over: 2 * WORDS.line + 4, below: MARK.height + 4 };
 /** Half of the circle that a number stands in, and from one to the next that stands with it. */
 export const PORT = 10;
 export const NUMBER_STEP = 20;
@@ -49,7 +51,7 @@ export const leavingOf = ({ id, targets, rejected, leader }: Outlet): { id: stri
 /** As wide as its name in these lines over the hexagon, and how high they are; `many`: it is one of several gates. */
 export const gateOf = (gateRows: readonly string[], many: boolean): GateSize => ({
   gate: Math.ceil(Math.max(...gateRows.map((each) => boldWidthOf(each, 12)))) + 8,
-  gateOver: gateRows.length * WORDS.line + HEXAGON.over + (many ? HEXAGON.many : 0),
+  gateOver: MARK.height + gateRows.length * WORDS.line + HEXAGON.over + (many ? HEXAGON.many : 0),
   gateRows,
   many,
 });
@@ -68,7 +70,7 @@ export const laneOf = (part: Part, outlet: Outlet): number => {
 };
 
 /** Badges of retries stand side by side on the lower edge of the card. */
-export const BADGE = { first: 10, width: 58 };
+export const BADGE = { first: 10, width: 66 };
 export const badgesWidth = (part: Part): number => BADGE.width * part.outlets.filter((each) => each.badge).length;
 
 /** How far right of the card ports reach. */

@@ -217,8 +217,8 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
     () =>
       made.current
         .of(line, laid.boxes, said, { keys: shown ? [shown.node] : [] }, all)
-        .map((node) => withPorts(node, marks.rules)),
-    [line, laid, said, all, marks, shown],
+        .map((node) => withPorts(node, { ...marks.rules, ...path?.ways })),
+    [line, laid, said, all, marks, path, shown],
   );
   const [first] = useState(() => viewOf(line, laid, drawn, size, clear));
   const zoom = useDrawnZoom(first.zoom);
