@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from ninja import Query
@@ -9,13 +10,11 @@ from pydantic import BaseModel
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import LINE, Operations, in_turn
-from pipelines.lines import version_comparison
+from pipelines.lines import drawings, version_comparison
 from pipelines.models import Line
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.sentences.changes import change_sentence
-from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.change_groups import merged_canvas_data as picture_of
-from pipelines.web.lines.kinds import kinds
 
 router = Operations("lines")
 PATH = LINE + "/difference"
@@ -109,7 +108,7 @@ class PictureOut(BaseModel):
     gate, the station that a rejection leads to; `limits`: how often rules may be taken, `before` where
     that was another number; `letters`: where something changed, as the list of changes calls it; `taken`:
     ranks of rules, 0 for the one that most tasks took, where they clearly differ. `icons` and `kinds` of
-    work: for the script that draws it."""
+    work: for the script that draws it. `stored`: where everything stands, once that is worked out."""
 
     document: dict[str, Any]
     marks: dict[str, dict[str, str]]
@@ -122,6 +121,7 @@ class PictureOut(BaseModel):
     taken: dict[str, int]
     icons: str
     kinds: list[dict[str, Any]]
+    stored: Mapping[str, Any] | None
 
 
 @router.get(
@@ -142,4 +142,6 @@ def picture(
     apart = version_comparison.compare_documents(
         version_comparison.find_side(line, before), version_comparison.find_side(line, now)
     )
-    return {**picture_of(apart, line.pk), "icons": asset("static/icons.json"), "kinds": kinds()}
+    canvas_data = picture_of(apart, line.pk)
+    stored = drawings.stored(line.project_id, canvas_data)
+    return {**canvas_data, "stored": stored.geometry if stored else None}

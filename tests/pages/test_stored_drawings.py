@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from pipelines.formats.drawings import NotTheDrawing, checked_svg
-from pipelines.lines import drawings
+from pipelines.lines import drawings, publishing
 from pipelines.lines.starters.catalogue import STARTERS
-from pipelines.models import Drawing
+from pipelines.models import Drawing, GateVisit
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.routing.document.line import read_line
 from pipelines.web.lines.drawing import picture_of
 from pipelines.work.drawing import Drawer, NotDrawn
 from tests.factories import World, document, make_project, station
 from tests.pages.conftest import As, at
+from tests.pages.foreign_documents import ALP
 from tests.waiting import until
 
 pytestmark = pytest.mark.django_db
@@ -195,6 +197,58 @@ def test_publishing_has_the_line_drawn(world: World, signed_in: As) -> None:
     page = client.get(at(world, "line", version.line.key)).content.decode()
     assert page.count("<svg xmlns") == 2
     assert '<g data-station="build"><title>Build</title>' in page
+
+
+def test_nine_places_hold_the_drawing_in_their_html(world: World, signed_in: As) -> None:
+    version = world.line(simple())
+    line = version.line
+    task = world.start(version)
+    world.report(task)
+    visit = GateVisit.objects.get()
+    client = signed_in(world.admin)
+    pages = {
+        "overview": at(world, "line", line.key),
+        "task": at(world, "task", task.name),
+        "live graph": at(world, "line-live", line.key) + "?view=graph",
+        "publish": at(world, "line-publish", line.key),
+        "versions": at(world, "line-versions", line.key),
+        "one version": at(world, "line-version", line.key, version.number),
+        "templates": at(world, "lines-new"),
+        "review": reverse("gate-visit", args=[visit.pk]),
+        "Home": reverse("home"),
+    }
+
+    def drawings_in_pages() -> dict[str, int]:
+        answers = {name: client.get(address) for name, address in pages.items()}
+        answers["import"] = client.post(at(world, "lines-new"), {"text": json.dumps(ALP)})
+        assert {answer.status_code for answer in answers.values()} == {200}
+        return {name: answer.content.decode().count("<svg xmlns") for name, answer in answers.items()}
+
+    assert not any(drawings_in_pages().values())
+    draw_all()
+    # As wide as a page and for a phone.
+    frames = len(drawings.FRAMES)
+    expected = dict.fromkeys([*pages, "import"], frames)
+    expected["templates"] *= len(STARTERS)
+    assert drawings_in_pages() == expected
+
+
+def test_a_comparison_shows_what_is_new_and_what_is_gone(world: World, signed_in: As) -> None:
+    line = world.line(simple()).line
+    changed = simple()
+    changed["stations"][0]["rules"][0]["id"] = "better"
+    publishing.save_draft(line, changed, world.admin, line.draft_number)
+    client = signed_in(world.admin)
+    address = at(world, "line-publish", line.key)
+    client.get(address)
+    draw_all()
+    svg = client.get(address).content.decode()
+    tones = {
+        mark: svg[svg.index(f'data-edge="{mark}"') :].split("stroke=", 1)[1][:30]
+        for mark in ("better", "good")
+    }
+    assert "--ok-graphic" in tones["better"]
+    assert "--danger-graphic" in tones["good"]
 
 
 def test_a_line_that_looks_the_same_in_another_project_is_drawn_there(world: World) -> None:

@@ -3,21 +3,27 @@ canvas."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from string import ascii_uppercase
 from typing import Any
 
+from django.utils.safestring import SafeString
+
+from pipelines.errors import Invalid
 from pipelines.formats.authorship import Author
 from pipelines.formats.changes import AFFECTS, DocumentChange
 from pipelines.formats.overlay import PicturePlace, place_of
+from pipelines.lines import drawings, version_comparison
 from pipelines.lines.version_comparison import DocumentComparison
-from pipelines.models import User
+from pipelines.models import Line, User
 from pipelines.routing.basics.wording import as_heading, people_text
 from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.changes import change_sentence, condition_text, field_change, is_field_change
-from pipelines.web.lines.drawing import canvas_details
+from pipelines.templatetags.gateline import asset
+from pipelines.web.lines.drawing import canvas_details, still_of
+from pipelines.web.lines.kinds import kinds
 
 MAX_WHOLE = 20_000
 """Characters of a long value that a page shows when it is asked for the whole."""
@@ -165,6 +171,18 @@ def _change_row(
     )
 
 
+def comparison_still(line: Line, before: str, to: str) -> Mapping[str, SafeString]:
+    """Return the stored SVG of what differs between these sides; empty before it is drawn, and where one cannot
+    be read."""
+    sides = (version_comparison.find_side(line, name) for name in (before, to))
+    try:
+        apart = version_comparison.compare_documents(*sides)
+    except Invalid:
+        return {}
+    stored = drawings.stored(line.project_id, merged_canvas_data(apart, line.pk))
+    return still_of(stored) if stored else {}
+
+
 def merged_canvas_data(apart: DocumentComparison, line_id: int) -> dict[str, Any]:
     """Return the data that the canvas draws: one document with the ghosts, and the mark of every part that is
     not the same."""
@@ -185,6 +203,8 @@ def merged_canvas_data(apart: DocumentComparison, line_id: int) -> dict[str, Any
             for place, letter in place_letters(apart).items()
         ],
         **details,
+        "icons": asset("static/icons.json"),
+        "kinds": kinds(),
     }
 
 

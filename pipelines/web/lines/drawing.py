@@ -95,9 +95,12 @@ def with_still(drawing: LineDrawing, project_id: int | None) -> LineDrawing:
     stored = drawings.stored(project_id, drawing.given)
     if stored is None:
         return drawing
+    return replace(drawing, given={**drawing.given, "stored": stored.geometry}, still=still_of(stored))
+
+
+def still_of(stored: drawings.StoredDrawing) -> Mapping[str, SafeString]:
     # It is inert, and written anew when it was stored (pipelines/formats/drawings.py).
-    still = {"wide": mark_safe(stored.wide), "narrow": mark_safe(stored.narrow)}
-    return replace(drawing, given={**drawing.given, "stored": stored.geometry}, still=still)
+    return {"wide": mark_safe(stored.wide), "narrow": mark_safe(stored.narrow)}
 
 
 def canvas_details(

@@ -26,7 +26,7 @@ from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import published_document
 from pipelines.routing.sentences.sampling import fallback_cause
 from pipelines.web.lines import lines
-from pipelines.web.lines.change_groups import change_totals, group_changes, legend
+from pipelines.web.lines.change_groups import change_totals, comparison_still, group_changes, legend
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.findings import readable_problems
 from pipelines.web.lines.overview import gate_summaries, station_summaries
@@ -150,6 +150,7 @@ def _page(
         problem=problem,
         legend=legend(),
         picture_url=f"{reverse('api-1:line-picture', args=_line_keys(stored))}?from={before or to}&to={to}",
+        still=comparison_still(stored, before or to, to),
         record=_record_rows(stored),
         rail=True,
         **{**NOT_COMPARED, **_comparison_context(stored, before, to)},

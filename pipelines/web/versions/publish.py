@@ -18,10 +18,11 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats import authorship
 from pipelines.lines import line_migration, publish_review, publishing, publishing_requests
 from pipelines.lines.line_migration import StaleImpact
+from pipelines.lines.version_comparison import DRAFT, LIVE
 from pipelines.models import Line, LineEvent, Migration
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
-from pipelines.web.lines.change_groups import author_names, legend
+from pipelines.web.lines.change_groups import author_names, comparison_still, legend
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import PublishForm
 from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
@@ -224,6 +225,7 @@ def _page(
         kept=urlencode({key: value for key, value in parameters.items() if value}),
         may_execute=access.can(request.user, "execute", line.project),
         legend=legend(),
+        still=comparison_still(stored, LIVE if stored.live else DRAFT, DRAFT),
         # The back-test of this page, on what ran last.
         recorded=backtest.has_decisions(stored),
         verdicts=backtest.verdicts(),

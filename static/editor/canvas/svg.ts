@@ -1,6 +1,7 @@
 /** A line as SVG: pure, the same in a browser and on a server. */
 
 import { visible } from "../../ts/visible";
+import type { Picture } from "../api/line";
 import { isBadge, waitsWords } from "../drawing/graph";
 import { cut } from "../drawing/text";
 import type { Point, Rect } from "../drawing/types";
@@ -34,6 +35,8 @@ export const TONES = {
   text: "var(--text, #1c2024)",
   muted: "var(--muted, #60646c)",
   danger: "var(--danger-graphic, #d13415)",
+  added: "var(--ok-graphic, #30a46c)",
+  changed: "var(--attention-graphic, #ad5700)",
   note: "var(--attention-bg, #ffee9c)",
 };
 export type Tones = Readonly<Record<keyof typeof TONES, string>>;
@@ -43,6 +46,8 @@ interface Shown {
   laid: Laid;
   drawn: readonly Drawn[];
   findings: Findings;
+  /** Marks of a comparison, by part. */
+  marks?: Picture["marks"];
 }
 
 /** Words of others stay words, whatever they hold; what XML cannot hold is written out. */
@@ -55,7 +60,7 @@ const safe = (text: string): string =>
 
 /** `room`: around it, with a ground; without, it is as large as the live drawing is, on the ground of the page. Each part, edge,
  * gate and rule is a group that names it, so that what is stored can be compared with its document. */
-export function svgOf({ line, laid, drawn, findings }: Shown, tone: Tones = TONES, room = 0): string {
+export function svgOf({ line, laid, drawn, findings, marks }: Shown, tone: Tones = TONES, room = 0): string {
   const notes = placedNotes(line, laid.boxes);
   const all = boundsOfAll([...laid.boxes, ...notes], drawn) ?? { x: 0, y: 0, width: 0, height: 0 };
   const view = [all.x - room, all.y - room, all.width + 2 * room, all.height + 2 * room];
@@ -63,15 +68,22 @@ export function svgOf({ line, laid, drawn, findings }: Shown, tone: Tones = TONE
     `<g data-${name}="${safe(key)}"><title>${safe(title)}</title>${content}</g>`;
   const words = (text: string, x: number, y: number, size: number, more = ""): string =>
     `<text x="${x}" y="${y}" font-size="${size}" ${more}>${safe(text)}</text>`;
-  const rect = ({ x, y, width, height }: Rect, radius: number, fill: string): string =>
-    `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${radius}" fill="${fill}" stroke="${tone.line}" stroke-width="1.5"/>`;
+  const rect = ({ x, y, width, height }: Rect, radius: number, fill: string, line = tone.line): string =>
+    `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${radius}" fill="${fill}" stroke="${line}" stroke-width="1.5"/>`;
+  const toneOf = (mark: string | undefined): string | undefined =>
+    mark === "removed" ? tone.danger : mark === "added" || mark === "changed" ? tone[mark] : undefined;
 
   const edge = (each: Drawn): string => {
-    const colour = each.state === "dead" ? tone.danger : tone.edge;
+    const mark = marks?.rules[each.id];
+    const colour = toneOf(mark) ?? (each.state === "dead" ? tone.danger : tone.edge);
     const dashes =
-      each.state === "dead" ? ' stroke-dasharray="5 4"' : each.kind === "onward" ? ' stroke-dasharray="2 4"' : "";
+      each.state === "dead" || mark === "removed"
+        ? ' stroke-dasharray="5 4"'
+        : each.kind === "onward"
+          ? ' stroke-dasharray="2 4"'
+          : "";
     const heads = headsOf(each);
-    const width = each.main ? 2.5 : 1.5;
+    const width = each.main ? 2 : 1.25;
     const fork = each.fork ? `<circle cx="${each.fork[0]}" cy="${each.fork[1]}" r="4" fill="${colour}"/>` : "";
     const joins = each.joins.map(([x, y]) => `<circle cx="${x}" cy="${y}" r="3" fill="${colour}"/>`).join("");
     const path = `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/><path d="${heads}" fill="${colour}"/>`;
@@ -161,7 +173,7 @@ export function svgOf({ line, laid, drawn, findings }: Shown, tone: Tones = TONE
       ? `<path d="M${box.x - 14} ${box.y - 4}V${box.y + box.height + 4}" stroke="${tone.text}" stroke-width="4"/>`
       : "";
     return (
-      rect(box, 8, tone.fill) +
+      rect(box, 8, tone.fill, toneOf(marks?.stations[box.key])) +
       words(kindName(kindOf(station)), box.x + 12, box.y + 22, 12, `fill="${tone.muted}"`) +
       words(cut(nameOf(station)), box.x + 12, box.y + 40, 14, 'font-weight="600"') +
       bar +

@@ -84,6 +84,7 @@ async function compare(figure: HTMLElement, place: Element): Promise<void> {
   if (waiting) place.before(waiting);
   const stands = (): void => {
     waiting?.remove();
+    figure.querySelector("[data-line-still]")?.remove();
     figure.setAttribute("aria-busy", "false");
   };
   const root = createRoot(place);

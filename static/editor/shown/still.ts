@@ -36,11 +36,11 @@ export async function stillOf(picture: Picture, engine: Engine): Promise<Record<
 }
 
 async function stillIn(frame: Frame, picture: Picture, engine: Engine): Promise<Still> {
-  const { document: line } = picture;
+  const { document: line, marks } = picture;
   const findings = findingsOf(picture);
   const graph = graphOf(line, findings, WINDOWS[frame]);
   const placed = await best(graph, engine);
   const laid = withPlaces(graph, placed, true, positionsOf(line));
-  const svg = svgOf({ line, laid, drawn: drawnOf(line, laid, findings), findings });
+  const svg = svgOf({ line, laid, drawn: drawnOf(line, laid, findings), findings, ...(marks ? { marks } : {}) });
   return { geometry: { key: keyOf(graph), placed }, svg };
 }
