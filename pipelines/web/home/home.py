@@ -57,6 +57,7 @@ class FirstTask:
     """The first task of a newcomer on Home. `task`: the newest one that the reader started on this line, None
 
     before. `path`: the JSON that the drawing is updated with. `others`: lines that can be tried instead.
+    `last_lines`: of the logs of what works now.
     """
 
     line: Line
@@ -66,6 +67,7 @@ class FirstTask:
     view: TaskView | None = None
     path: str = ""
     receipts: tuple[DeliveryReceipt, ...] = ()
+    last_lines: tuple[str, ...] = ()
     may_set_up: bool = False
 
     @property
@@ -103,7 +105,6 @@ def first_task(line: Line, user: User) -> FirstTask:
         # Nothing runs then: the last words of the job under review are shown.
         working = view.jobs[-1:]
     last = log_tails.last_lines(job.pk for job in working)
-    stations = {job.station: last[job.pk] for job in working if job.pk in last}
     endings = endings_of(view)
     return FirstTask(
         line,
@@ -111,8 +112,9 @@ def first_task(line: Line, user: User) -> FirstTask:
         others,
         task,
         view,
-        path_json(view, endings, stations),
+        path_json(view, endings),
         tuple(delivery_receipts(task, view.line)),
+        tuple(last.values()),
     )
 
 
