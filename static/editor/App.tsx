@@ -202,7 +202,7 @@ export function App({ editor, mayEdit }: Page) {
     <Drawer {...{ editor, show, mayEdit, narrow }} open={!sides.folded.problems} fold={() => fold("problems")} />
   );
   const inspector = <Inspector editor={editor} mayEdit={mayEdit} />;
-  const palette = <Palette editor={editor} />;
+  const palette = <Palette editor={editor} rail={!narrow && sides.folded.palette === true} />;
   const switchView = useCallback(() => setView(nextView(view, narrow)), [setView, view, narrow]);
   const code = (
     <div className="ed-code-side">
@@ -247,10 +247,10 @@ export function App({ editor, mayEdit }: Page) {
         <>
           {testing ? (
             <TestPanel desk={desk} />
-          ) : mayEdit && drawn && !sides.folded.palette ? (
+          ) : mayEdit && drawn ? (
             <>
               {palette}
-              <Resizer side="palette" sides={sides} of=".ed-palette" />
+              {sides.folded.palette ? null : <Resizer side="palette" sides={sides} of=".ed-palette" />}
             </>
           ) : null}
           <div className="ed-middle">

@@ -197,11 +197,14 @@ def test_the_sides_keep_the_size_and_the_fold_that_a_person_gave_them(enter: Ent
     page = enter()
     inspector = page.locator(".ed-inspector")
     before = inspector.bounding_box()
+    # The palette begins as icons, which leave the canvas a thousand pixels.
+    canvas = page.locator(".ed-canvas").bounding_box()
+    assert canvas and canvas["width"] >= 1000
     page.get_by_role("separator", name="Width of the settings").focus()
     press(page, "ArrowLeft", "ArrowLeft")
-    page.get_by_role("button", name="Hide the palette").click()
+    page.get_by_role("button", name="Show the palette").click()
     page.reload()
-    expect(page.get_by_role("button", name="Show the palette")).to_be_visible()
+    expect(page.get_by_role("button", name="Hide the palette")).to_be_visible()
     after = inspector.bounding_box()
     assert before and after and after["width"] == before["width"] + 32
 

@@ -4,7 +4,7 @@ import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { type Cause, causesOf, isGrave } from "../store/causes";
 import { type Remedy, remedy } from "../store/commands-edits";
-import type { Finding } from "../store/findings";
+import type { Finding, Findings } from "../store/findings";
 import { checking, type Editor, useEditor } from "../store/store";
 import { DrawerHead, Of, toLine } from "./DrawerHead";
 import { asFix, Remedies } from "./Remedies";
@@ -40,6 +40,7 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
       {open ? (
         <div className="ed-drawer-list">
           <Causes causes={grave} {...{ editor, show, mayEdit }} />
+          {grave.length === 0 && !unknown ? <Sound findings={findings} /> : null}
           {all.length === 0 ? (
             <p className="ed-problem muted">{unknown ? say("checking") : say("noProblems")}</p>
           ) : null}
@@ -48,6 +49,14 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
       ) : null}
     </section>
   );
+}
+
+/** Numbers of a line without problems. */
+function Sound({ findings: { rules, guarantees } }: { findings: Findings }) {
+  const live = Object.values(rules).filter(({ status }) => status === "live" || status === "partly shadowed").length;
+  const proved = guarantees.filter(({ answer }) => answer === "proved").length;
+  const words = [say("rulesLive", live), proved > 0 ? say("promisesProved", proved) : ""];
+  return <p className="ed-problem strong">{words.filter(Boolean).join(" · ")}</p>;
 }
 
 /** What every problem is put right by, one after the other, as one change: what that leaves is told by the next answer. */

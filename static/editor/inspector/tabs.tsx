@@ -15,8 +15,12 @@ export const TABS: readonly Tab[] = [
   {
     id: "rules",
     word: "rules",
-    shows: (chosen) => chosen.what === "station",
-    count: (chosen) => (chosen.what === "station" ? rulesOf(chosen.station).length : 0),
+    shows: ({ what }) => what === "station" || what === "line",
+    count: (chosen, line) =>
+      (chosen.what === "station" ? [chosen.station] : line.stations).reduce(
+        (sum, each) => sum + rulesOf(each).length,
+        0,
+      ),
     component: RulesTab,
   },
   {

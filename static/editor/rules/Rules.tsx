@@ -7,10 +7,11 @@ import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import * as commands from "../store/commands";
 import { addRule } from "../store/commands-rules";
-import { type LineDocument, nameOf, type Rule, rulesOf, type Station, targetsOf } from "../store/document";
-import { type Finding, type Findings, PILLS, type RuleSays, type Untaken as UntakenOutcomes } from "../store/findings";
-import { gateName, partName } from "../store/names";
+import { type LineDocument, nameOf, type Rule, rulesOf, type Station } from "../store/document";
+import type { Finding, Findings, RuleSays, Untaken as UntakenOutcomes } from "../store/findings";
 import type { Editor } from "../store/store";
+import { Leads } from "./Leads";
+import { LineRules } from "./LineRules";
 import { Matches, NothingCounted, Once, Untaken } from "./Matches";
 import { type Matching, useMatching } from "./matching";
 import { RuleForm } from "./RuleForm";
@@ -29,7 +30,11 @@ interface Shown {
 const UP = "arrow-up";
 
 export function RulesTab({ chosen, ...rest }: TabProps) {
-  return chosen.what === "station" ? <Rules station={chosen.station} chosen={chosen.rule} {...rest} /> : null;
+  return chosen.what === "station" ? (
+    <Rules station={chosen.station} chosen={chosen.rule} {...rest} />
+  ) : (
+    <LineRules chosen={chosen} {...rest} />
+  );
 }
 
 /** The rules of a station in their order: the first that matches wins. `Alt+↑/↓` and the handle move a row. */
@@ -187,31 +192,6 @@ function RuleRow({ editor, line, station, rule, index, last, says, finding, open
       </div>
       {open && mayEdit ? <RuleForm key={rule.id} {...{ editor, station, rule }} /> : null}
     </li>
-  );
-}
-
-/** Where the rule leads, through which gates, and where it stands among the others. */
-function Leads({ line, rule, says }: { line: LineDocument; rule: Rule; says: RuleSays | undefined }) {
-  const pill = says ? PILLS[says.status] : undefined;
-  return (
-    <p className="ed-rule-to">
-      <Icon name="arrow-right" size={14} />
-      <span>
-        {targetsOf(rule)
-          .map((key) => partName(line, key))
-          .join(", ") || say("nowhere")}
-      </span>
-      {(Array.isArray(rule.gates) ? rule.gates : []).map((key) => (
-        <span key={key} className="ed-rule-gate">
-          <Icon name="gate" size={14} /> {gateName(line, key)}
-        </span>
-      ))}
-      {pill && says ? (
-        <span className={`pill pill-${pill[0]} push`}>
-          <Icon name={pill[1]} size={14} /> {say(`status_${says.status.replace(" ", "_")}` as "status_live")}
-        </span>
-      ) : null}
-    </p>
   );
 }
 

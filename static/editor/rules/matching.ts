@@ -11,7 +11,7 @@ const AFTER_EDIT = 400;
 export type Matching = { is: "asked" } | { is: "unreadable" } | { is: "away" } | { is: "told"; said: StationMatches };
 
 /** What the last answer said stays until the next is there, of the same station. */
-export function useMatching(editor: Editor, line: LineDocument, station: Station): Matching {
+export function useMatching(editor: Editor, line: LineDocument, station: Station, isShown = true): Matching {
   const [matching, setMatching] = useState<Matching & { of?: string }>({ is: "asked" });
   // What the answer depends on; where a faulty line was refused, any change of it counts.
   const { key, gate: _, ...read } = station;
@@ -19,6 +19,7 @@ export function useMatching(editor: Editor, line: LineDocument, station: Station
   const retried = matching.is === "unreadable" ? line : undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: these are what the answer depends on.
   useEffect(() => {
+    if (!isShown) return undefined;
     let gone = false;
     const timer = window.setTimeout(async () => {
       const answer = await editor.api.matches(editor.line, key);
@@ -28,7 +29,7 @@ export function useMatching(editor: Editor, line: LineDocument, station: Station
       gone = true;
       window.clearTimeout(timer);
     };
-  }, [editor, question, retried]);
+  }, [editor, question, retried, isShown]);
   return matching.of === key ? matching : { is: "asked" };
 }
 

@@ -153,7 +153,7 @@ export function addNoteAt(editor: Editor, at: [number, number]): void {
 }
 
 /** What can be put on the canvas: dragged there, or added behind the chosen station by Enter or a click. */
-export function Palette({ editor }: { editor: Editor }) {
+export function Palette({ editor, rail = false }: { editor: Editor; rail?: boolean }) {
   const [search, setSearch] = useState("");
   const flow = useReactFlow();
   const all = useMemo<Made[]>(
@@ -208,7 +208,7 @@ export function Palette({ editor }: { editor: Editor }) {
             key={each.kind}
             type="button"
             className="ed-palette-item"
-            title={each.about}
+            title={rail ? [each.name, each.about].filter(Boolean).join(": ") : each.about}
             draggable
             aria-describedby={what === "gate" && !onto ? "ed-gate-needs" : undefined}
             onDragStart={(event) => {
@@ -221,7 +221,7 @@ export function Palette({ editor }: { editor: Editor }) {
             <span className={`ed-palette-shape ed-palette-${each.what}`}>
               <Icon name={each.what === "note" ? "note" : `${each.what}-${each.kind}`} />
             </span>
-            {each.name}
+            <span>{each.name}</span>
           </button>
         ))}
         {what === "gate" && !onto ? (
@@ -234,7 +234,7 @@ export function Palette({ editor }: { editor: Editor }) {
   };
 
   return (
-    <aside className="ed-palette" aria-label={say("palette")}>
+    <aside className="ed-palette" data-rail={rail || undefined} aria-label={say("palette")}>
       <label className="ed-search">
         <Icon name="search" />
         <input

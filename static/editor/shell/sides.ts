@@ -16,10 +16,13 @@ export const LIMITS: Record<Side, [least: number, most: number]> = {
 };
 const PLACE = "gateline editor sides";
 
+/** Width of a page, in pixels, from which the palette has its names where nobody chose. */
+const ROOMY = 1600;
+
 function remembered(): Sides {
   try {
     const stored = JSON.parse(localStorage.getItem(PLACE) ?? "{}") as Partial<Sides>;
-    return { size: stored.size ?? {}, folded: stored.folded ?? {} };
+    return { size: stored.size ?? {}, folded: { palette: window.innerWidth < ROOMY, ...stored.folded } };
   } catch {
     return { size: {}, folded: {} };
   }
