@@ -258,13 +258,6 @@ def _input_lines(source: BinaryIO) -> Iterator[bytes]:
         yield text.rstrip(b"\r\n")
 
 
-if __name__ == "__main__":
-    # Who reads the output may have seen enough: `… | head` ends quietly, as every filter does.
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(main())
-
-
 # Report of the findings of lint, as text for people and as JSON for machines: the same for every window.
 
 
@@ -290,3 +283,10 @@ def _finding_text(finding: Finding) -> str:
         if key in finding.witness.situation
     }
     return f"{finding}\n    for example {jsontext.dumps(example, ascii_only=False)}"
+
+
+if __name__ == "__main__":
+    # Who reads the output may have seen enough: `… | head` ends quietly, as every filter does.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(main())
