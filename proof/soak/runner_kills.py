@@ -157,7 +157,7 @@ class Trial:
             if job.worker is None or job.worker.token_id is None:
                 self.wrong.append(f"{job.task.name} {job.station}: not done by the runner")
             artifact = Artifact.objects.select_related("blob").get(job=job)
-            with storage.artifacts().open(artifact.blob.name) as file:
+            with storage.artifact_storage().open(artifact.blob.name) as file:
                 path = file.read().decode()
             wanted = "".join(f"s{number}" for number in range(1, int(job.station[1:]) + 1))
             if path != wanted:

@@ -71,7 +71,8 @@ def propose_sample(request: SignedInRequest, line: Line, gate: str) -> HttpRespo
     keys = [line.project.owner.key, line.project.key]
     wish = request.POST.get("one_in", "")
     if wish not in {str(one_in) for one_in in sampling.RATES}:
-        raise Http404
+        messages.error(request, f"Choose one of {', '.join(map(str, sampling.RATES))}.")
+        return redirect("insights", *keys)
     try:
         gate_sampling.propose_sample(line, gate, int(wish), by=request.user)
     except Invalid as error:

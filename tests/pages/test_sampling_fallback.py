@@ -123,7 +123,8 @@ def test_a_sample_is_proposed_in_the_draft_and_published_by_a_person(world: Worl
     propose = at(world, "sample-propose", stored.key, "review")
     assert signed_in(world.operator).post(propose, {"one_in": "10"}).status_code == 403
     for wrong in ("3", "", "-1", "x", "1" * 5000):
-        assert signed_in(world.admin).post(propose, {"one_in": wrong}).status_code == 404
+        answer = signed_in(world.admin).post(propose, {"one_in": wrong}, follow=True)
+        assert "Choose one of 2, 5, 10, 20." in text(answer)
     assert (
         signed_in(world.admin)
         .post(at(world, "sample-propose", stored.key, "no"), {"one_in": "10"})

@@ -15,8 +15,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import Delivery, GateVisit, Job, Line, Repository, Task, User
-from reviews.insights import gates
-from reviews.insights import page as insights_page
+from reviews.insights import gates, sampling
 from reviews.insights.gates import Decisions
 from reviews.insights.selection import InsightsSelection, Period
 from reviews.models import Remark, Sitting
@@ -165,9 +164,9 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
     world.vote(visit.task, "approve")
     visit.refresh_from_db()
     approvals(visit, 198)
-    assert insights_page.offers(world.project) == []
+    assert sampling.offers(world.project) == []
     approvals(visit, 1)
-    [offer] = insights_page.offers(world.project)
+    [offer] = sampling.offers(world.project)
     assert (offer.approvals, offer.name) == (200, "Release review")
     rates = {rate.one_in: rate for rate in offer.rates}
     assert all(rate.asked + rate.unseen == 200 for rate in offer.rates)
@@ -178,7 +177,7 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
         visit=visit, user=world.reviewer, path="a.py", side="new", line=1, content="0" * 64, text="Why?",
         at=timezone.now(),
     )  # fmt: skip
-    assert insights_page.offers(world.project) == []
+    assert sampling.offers(world.project) == []
 
 
 @pytest.mark.wide

@@ -35,6 +35,7 @@ from tests.api.conftest import Api
 from tests.factories import World, make_member, make_project, station
 from tests.fixtures.mailbox import Mailbox, mailbox
 from tests.pages.conftest import client_of
+from tests.pages.test_prepare_form import typed
 from tests.work.publishing_pair import FOLDER, SCOPES, Pair, document
 from tests.work.repository_lines import to
 
@@ -371,7 +372,8 @@ def test_it_is_set_on_the_page_and_over_http(pair: Pair) -> None:
     who = pair.as_(pair.mallory)
     place = f"/p/acme/{pair.world.project.key}/settings/repositories/{pair.repository.pk}/"
     form = {"approvals": "0", "groups": "", "gates": "", "four_eyes": "yes", "scope": "admin"}
-    assert client_of(pair.mallory).post(place + "protect/", form).status_code == 302
+    settings = {"name": "app", "address": "https://git.test/app.git", "pushing": "nobody"}
+    assert client_of(pair.mallory).post(place, typed(**settings, **form)).status_code == 302
     shown = client_of(pair.mallory).get(place).content.decode()
     assert "Lines that deliver here are published by two people" in shown
     [row] = who.get("/repositories").json()
