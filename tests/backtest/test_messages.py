@@ -92,7 +92,7 @@ ABOUT: dict[str, Any] = {
 def _reasons() -> set[str]:
     """The codes that `redecide` answers with, as its source says them."""
     room = Path(redecide.__file__).parent
-    source = "".join((room / name).read_text() for name in ("verdict.py", "unrecorded_facts.py"))
+    source = (room / "verdict.py").read_text()
     found = re.findall(
         r'(?:UnrecordedFact\(\s*|return |effect_of\(answer\), |_undecidable\(then, )"(\w+)", ', source
     )
