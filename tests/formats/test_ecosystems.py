@@ -135,10 +135,6 @@ SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[fl
          "-r requirements.txt -r requirements-dev.txt", "ruff", ""),
         ({"pyproject.toml": "[", "setup.cfg": "="}, "", "ruff", ""),
         ({"pyproject.toml": "[tool.ruff]"}, "ruff", "-m ruff", ""),
-        # Files of Python alone: only ruff is on the path of stations.
-        ({"pytest.ini": "", "app.py": "", "test_app.py": ""}, "pytest", "ruff", PYTEST),
-        ({".flake8": "", "app.py": ""}, "flake8", f"-m flake8 {LINES} --extend-exclude=.venv", ""),
-        ({"app.py": ""}, "", "ruff", ""),
     ],
 )  # fmt: skip
 def test_python_without_a_lock_gets_an_environment_that_its_commands_use(
@@ -156,6 +152,11 @@ def test_python_without_a_lock_gets_an_environment_that_its_commands_use(
     assert made.lock == (lists[0] if lists else next(iter(found)) if script else ""), (
         "what is installed decides"
     )
+
+
+def test_tests_without_an_environment_run_with_the_python_of_the_runner() -> None:
+    assert of({"app.py": "", "test_app.py": ""}).borrows_python
+    assert not of({"app.py": ""}).borrows_python and not of({"setup.py": "", "tests/": ""}).borrows_python
 
 
 def test_a_new_environment_is_proposed_with_the_index_of_pip() -> None:

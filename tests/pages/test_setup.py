@@ -150,15 +150,14 @@ def test_the_files_of_the_repository_propose_its_environment_and_the_commands_of
     assert drawn["stations"][0]["work"]["argv"][:3] == ["pnpm", "exec", "vitest"], "New line knows it, too"
 
 
-def test_files_of_python_alone_are_offered_an_environment_for_their_tests(
+def test_python_without_an_environment_says_whose_python_runs_its_tests(
     world: World, admin: Client, runner: Any, tmp_path: Path
 ) -> None:
     origin = remote(tmp_path / "alone.git", {"app.py": b"x = 1\n", "test_app.py": b"def test_it(): pass\n"})
     allow(world.project.owner, origin.path)
     send(admin, world, do="connect", step="repository", address=str(origin.path), pushing="execute")
     shown = page(admin, world, step="template", agent="codemod")
-    assert ".venv/bin/python -m pip install pytest" in shown
-    assert ".venv/bin/python -B -m pytest" in shown, "which its tests use"
+    assert "its tests run with the Python of the runner" in shown
     assert "its folder may be written to; nothing was pushed" in shown, "a folder has no server that reports"
 
 

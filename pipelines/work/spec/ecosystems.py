@@ -93,6 +93,11 @@ class Proposal:
         return sorted({program for command in commands if (program := program_of(command))})
 
     @property
+    def borrows_python(self) -> bool:
+        """Return whether its tests run with the Python of the runner, and the packages that happen to be there."""
+        return not self.prepare and program_of(self.tests) == "python3"
+
+    @property
     def installer(self) -> str:
         """The program that brings the packages; "" where none has to."""
         return program_of(self.prepare) if self.prepare else ""
@@ -243,7 +248,7 @@ def _with_venv(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
     # Where none is set up it is linted by the ruff on the path of stations
     plugins = python_packages.linted(linter, files.texts).plugins if linter else ()
     tools = [*([linter] if linter else []), *plugins, *(["pytest"] if _has_tests(files) else [])]
-    arguments = python_packages.installed(files.names, files.texts, tools)
+    arguments = python_packages.installed(files.names, files.texts, tools) if marks else []
     if not arguments:
         return row
     install = [shlex.join([VENV, "-m", "pip", "install", *arguments])]
@@ -253,9 +258,7 @@ def _with_venv(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
     script = " && ".join(["python3 -m venv .venv", *install])
     # A list that is installed changes what the environment holds, also where another file marks the project
     lists = [word for option, word in pairwise(arguments) if option == "-r"]
-    # Where no file says what is installed, one changes seldom that says how it is linted or tested
-    settings = [name for name in (".flake8", "pytest.ini", "conftest.py") if name in files.names]
-    lock = next(iter([*(lists or marks), *settings]), "")
+    lock = (lists or marks)[0]
     return replace(row, marks=marks, prepare=shlex.join(["sh", "-c", script]), lock=lock, run=VENV)
 
 
