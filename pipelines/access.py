@@ -2,7 +2,7 @@
 project.
 
 Roles are a set (`models.people.expand_roles`). Requirements of a gate are the engine's to settle
-(`engine/entitlement.py`): here `decide` only covers who may try.
+(`engine/moves/entitlement.py`): here `decide` only covers who may try.
 """
 
 from __future__ import annotations

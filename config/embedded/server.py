@@ -264,9 +264,7 @@ SHARED = (Path("/var/lib/gateline"), Path("/var/tmp/gateline"))
 
 def settle(place: Layout, account: Account) -> Layout:
     """Return the layout with the server's own folder: in the state folder if the server's user can enter it,
-
-    otherwise in a shared place.
-    """
+    otherwise in a shared place."""
     if (place.data / "PG_VERSION").exists():
         return place
     base = place.base

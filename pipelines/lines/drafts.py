@@ -34,10 +34,8 @@ class DraftClash(Conflict):
 
 class OutdatedText(Exception):
     """Refusal: somebody else's edit was merged with this one, and the text that was sent does not express
-
     `document`, the merged draft, or lacks what somebody else typed. Nothing is stored. The sender merges the
-    two texts and saves them over the stored `line`.
-    """
+    two texts and saves them over the stored `line`."""
 
     def __init__(self, line: Line, document: dict[str, Any]) -> None:
         super().__init__("the text does not say the merged document")

@@ -28,7 +28,7 @@ from pipelines.routing.guarantees.protection import Protection, protection_answe
 Required = tuple[tuple[tuple[str, str], tuple[str, ...]], ...]
 Protections = tuple[tuple[str, Protection], ...]
 REMEMBERED = 8
-"""Documents per process; their stations are remembered one by one besides (`routing/lint/station_analysis.py`)."""
+"""Documents per process; stations are remembered besides, one by one (`routing/analysis/lint/station_analysis.py`)."""
 
 
 def examine_document(document: Mapping[str, Any], project: Project, text: str | bytes = "") -> Examination:

@@ -11,9 +11,9 @@ from pipelines.models.work import Job
 
 
 class Due(models.Model):
-    """`kind` names what is done then (`engine/due.py`). Written in the transaction of the move that begins the wait,
-    and gone with what waits: with its job or gate visit when that is over, with its token when that moves on, with
-    its task at the end (house §3 I8)."""
+    """`kind` names what is done then (`engine/deadlines.py`). Written by the move that begins the wait, in its
+    transaction, and gone with what waits: with its job or gate visit when that is over, with its token when that
+    moves on, with its task at the end (house §3 I8)."""
 
     # No index of its own: the unique constraint begins with it.
     task = models.ForeignKey(Task, models.CASCADE, related_name="dues", db_index=False)

@@ -19,9 +19,7 @@ def set_absence(
     user: User, stand_in: User, project: Project | None, until: datetime, *, now: datetime
 ) -> Absence:
     """Set or replace an absence with its stand-in. `project`: None for all projects. Raises Invalid (path
-
-    `stand_in`, `project` or `until`).
-    """
+    `stand_in`, `project` or `until`)."""
     if not now < until <= now + LONGEST:
         raise Invalid.at("until", "Choose a day from today on, within a year.")
     memberships = Membership.objects.filter(user=user)

@@ -68,10 +68,8 @@ def record_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
 
 
 def question_edges(project_id: int) -> Iterator[tuple[int, int]]:
-    """Return the pairs (asking task, asked task) of a project: tasks whose signal `hold` names another task in
-
-    `meta.task`. A task that asks a person is not among them.
-    """
+    """Return the pairs (asking task, asked task) of a project: tasks whose signal `hold` names another task
+    in `meta.task`. A task that asks a person is not among them."""
     asking = Token.objects.filter(task__project=project_id, status=Status.BLOCKED, wait__has_key="question")
     for token in asking.select_related("task__project"):
         job = token.jobs.filter(state=Job.State.DONE).order_by("-pk").first()

@@ -307,10 +307,7 @@ def _revision_fault(field: Input, value: Any) -> str:
 
 def _file_fault(field: Input, value: Any) -> str:
     """Return what is wrong with a reference `{name, digest}` to an uploaded file, or "". A size in it is
-    ignored;
-
-    `size_fault` checks the stored one.
-    """
+    ignored; `size_fault` checks the stored one."""
     stored = isinstance(value, dict) and {"name", "digest"} <= set(value) <= {"name", "digest", "size"}
     if not stored or not _is_name(value["name"]) or not DIGEST.match(str(value["digest"])):
         return "has to be an uploaded file: {name, digest}"

@@ -142,11 +142,8 @@ def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
 def require_current_token(
     batch: Batch, visit: GateVisit, request: VoteRequest, votes: Sequence[Vote] = ()
 ) -> Token:
-    """Return the token if the visit is open, the vote is about its current evidence, and the person has no vote
-    in
-
-    `votes` (law §6). Raises Conflict.
-    """
+    """Return the token if the visit is open, the vote is about its current evidence, and the person has no
+    vote in `votes` (law §6). Raises Conflict."""
     if visit.state != GateVisit.State.OPEN:
         raise too_late_error(visit)
     token = batch.tokens.get(visit.token_id)

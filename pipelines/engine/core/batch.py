@@ -80,7 +80,7 @@ JOB = (
 
 
 class Batch:
-    """See the module. Made by `of_tasks` or `of_jobs`; nothing is written before `flush`."""
+    """See the module. Made by `of_tasks` or `of_jobs`; `flush` writes all rows but tokens, whose ids are needed."""
 
     def __init__(self, loaded: Loaded) -> None:
         self.tasks = {task.pk: task for task in loaded.tasks}

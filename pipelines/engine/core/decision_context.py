@@ -60,10 +60,8 @@ class DecisionContext:
 
     @property
     def judge_version_id(self) -> int:
-        """The id of the version that decides: the one under which the job started, unless `under` names another
-        (law
-
-        §1, LineVersion)."""
+        """The id of the version that decides: the one under which the job started, unless `under` names
+        another (law §1, LineVersion)."""
         return self.under or self.job.pinned_id
 
     @property
@@ -265,10 +263,7 @@ def with_current_agents(turn: DecisionContext, situation: dict[str, Any]) -> dic
 
 def decide_and_store(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and store the decision with everything that it read. Returns the answer;
-    `effects`
-
-    applies it. Of the trace only what cannot be computed again is stored.
-    """
+    `effects` applies it. Of the trace only what cannot be computed again is stored."""
     facts = with_current_agents(turn, facts)
     began = time.perf_counter_ns()
     read = situation_from_engine(facts, turn.told)

@@ -295,10 +295,7 @@ def mapped_station_key(line: ParsedLine, job: Job, key: str) -> str | None:
 
 def mapped_targets(line: ParsedLine, job: Job, targets: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
     """Return the targets of a move by their keys in the current version, each once, and the targets that no
-    longer
-
-    exist.
-    """
+    longer exist."""
     places = {target: mapped_station_key(line, job, target) for target in targets}
     gone = [target for target, place in places.items() if place is None]
     return tuple(dict.fromkeys(place for place in places.values() if place)), gone

@@ -250,9 +250,7 @@ def find_visit(visit_id: UUID, together: Sequence[GateVisit]) -> GateVisit:
 @server_prepared(visit=UUIDField())
 def asked_with(visit: Any) -> QuerySet[GateVisit, GateVisit]:
     """Return the visit and the others that its decision asked, in order: each with its job, that decision and
-
-    whoever decided it.
-    """
+    whoever decided it."""
     decisions = GateVisit.objects.filter(pk=visit).values("asked_by")
     together = GateVisit.objects.filter(asked_by=Subquery(decisions))
     return together.select_related("job", "asked_by", "decided_by").order_by("position")

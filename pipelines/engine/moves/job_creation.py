@@ -1,4 +1,4 @@
-"""Opening the next job of a token: the only place where a Job is made (law §1, Job)."""
+"""Opening the next job of a token (law §1, Job); of a visit that a join judges, `joins` makes one that is over."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def array_field(of: Field[Any, Any] | None = None) -> ArrayField[Any, Any]:
 @dataclass(frozen=True)
 class BoundQuery(Generic[Row]):
     """A prepared statement with the values of one call, to be sent together with others
-    (`models/plumbing/statements.py`). `read`: makes the results of its rows."""
+    (`statements.py` of its room). `read`: makes the results of its rows."""
 
     text: str
     parameters: Sequence[Any]

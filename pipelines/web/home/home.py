@@ -55,10 +55,8 @@ from pipelines.web.tasks.task_path import endings_of, path_json
 @dataclass(frozen=True, slots=True)
 class FirstTask:
     """The first task of a newcomer on Home. `task`: the newest one that the reader started on this line, None
-
     before. `path`: the JSON that the drawing is updated with. `others`: lines that can be tried instead.
-    `last_lines`: of the logs of what works now.
-    """
+    `last_lines`: of the logs of what works now."""
 
     line: Line
     drawing: LineDrawing

@@ -161,11 +161,8 @@ class AnonymousLimit:
         return errors.too_many(request, seconds) if seconds else self.get_response(request)
 
     def _respond_to_token(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer an API request that has a token. Whether the token is valid is left to the operation, so that
-        it
-
-        is looked up only once, unless the address has used up its pages.
-        """
+        """Answer an API request that has a token. Whether the token is valid is left to the operation, so
+        that it is looked up only once, unless the address has used up its pages."""
         seconds = self._limit.retry_after(request)
         if seconds and not _has_valid_token(request):
             return errors.too_many(request, seconds)

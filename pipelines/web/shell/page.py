@@ -115,14 +115,12 @@ def project_required(action: str = "view") -> Callable[..., Callable[..., HttpRe
 
 def line_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
     """Decorate a view so that it gets the Line instead of the three keys of its address; refused as in
-
     `project_required`."""
     return _object_required(lambda project, rest: access.line_in(project, rest.pop("line")), action)
 
 
 def task_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
     """Decorate a view so that it gets the Task instead of the three keys of its address; refused as in
-
     `project_required`."""
     return _object_required(lambda project, rest: access.task_in(project, rest.pop("wi")), action)
 

@@ -1,7 +1,5 @@
 """Rate limits by client address: pages per minute for people who are not signed in, and wrong tokens and
-
-invitation links for everybody. The counts are in the database, so they hold across web processes.
-"""
+invitation links for everybody. The counts are in the database, so they hold across web processes."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ UNKNOWN = "0.0.0.0"
 
 class RateLimiter:
     """Limits requests of one kind by client address to the number in a setting (0: no limit). An address that
-
-    this process refused is refused again without a statement until it has room.
-    """
+    this process refused is refused again without a statement until it has room."""
 
     def __init__(self, kind: str, setting: str) -> None:
         self._kind, self._setting = kind, setting

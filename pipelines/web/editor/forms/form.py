@@ -117,9 +117,7 @@ class FormSetting:
 @dataclass(frozen=True)
 class PlacedFragment:
     """A complete document that contains the fragment, for the readers. `path`: where the fragment is in it;
-
-    `beside`: keys at that place that do not belong to this form.
-    """
+    `beside`: keys at that place that do not belong to this form."""
 
     document: dict[str, Any]
     path: str = ""
