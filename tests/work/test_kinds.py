@@ -22,6 +22,8 @@ from pipelines.work.handlers.table import HANDLERS
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 VALIDATOR = jsonschema_rs.validator_for(json_schema())
+# All of them also in make test: a new kind has to be told what it lacks
+all_kinds = pytest.mark.smoke(1000)
 each_kind = pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.key)
 
 
@@ -29,12 +31,14 @@ def document(work: dict[str, Any]) -> dict[str, Any]:
     return {"key": "line", "stations": [{"key": "a", "work": work}]}
 
 
+@all_kinds
 @each_kind
 def test_a_kind_has_one_file_that_is_named_for_it(kind: Kind) -> None:
     assert (ROOT / f"pipelines/routing/document/kinds/{kind.key}.py").exists()
     assert KINDS[kind.key] is kind
 
 
+@all_kinds
 @each_kind
 def test_a_kind_says_in_words_what_it_is(kind: Kind) -> None:
     told = next(each for each in kinds() if each["key"] == kind.key)
@@ -42,6 +46,7 @@ def test_a_kind_says_in_words_what_it_is(kind: Kind) -> None:
     assert bool(kind.title) == bool(kind.keys)
 
 
+@all_kinds
 @each_kind
 def test_a_kind_is_documented(kind: Kind) -> None:
     assert f"\n| `{kind.key}` |" in (DOCS / "kinds.md").read_text("utf-8")
@@ -50,6 +55,7 @@ def test_a_kind_is_documented(kind: Kind) -> None:
     assert anchor in [re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads]
 
 
+@all_kinds
 @each_kind
 def test_a_kind_is_read_and_described_by_its_keys_and_no_others(kind: Kind) -> None:
     assert read_line(document({"kind": kind.key})).stations[0].kind == kind.key
@@ -61,6 +67,7 @@ def test_a_kind_is_read_and_described_by_its_keys_and_no_others(kind: Kind) -> N
     assert "stations[0].work.no-such-key: unknown key" in str(refused.value)
 
 
+@all_kinds
 @each_kind
 def test_a_kind_has_a_field_for_each_of_its_keys(kind: Kind) -> None:
     assert not kind.fields or sorted(kind.fields) == sorted(kind.keys)

@@ -30,6 +30,7 @@ def test_every_check_has_a_page_a_file_and_tests_of_its_name() -> None:
     assert {path.stem for path in checks.glob("*.py")} - {"__init__"} == names
 
 
+@pytest.mark.smoke(1000)
 @pytest.mark.parametrize("check", [each.ID for each in CHECKS])
 def test_the_good_example_of_a_page_has_no_error_at_all(check: str) -> None:
     assert [str(f) for f in lint(examples(check)[1]) if f.severity == "error"] == []
