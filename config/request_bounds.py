@@ -49,6 +49,8 @@ from pipelines.work.transport.http import wire_format
 CONNECTIONS: Final = Capacity(raise_connection_limit())
 HEAD_SECONDS: Final = 20
 """Seconds in which a request line and its headers have come, from their first byte."""
+IDLE_SECONDS: Final = 4.0
+"""Between two looks at connections where there is none."""
 LINGER: Final = 10.0
 """Seconds for which what still comes is dropped."""
 
@@ -335,6 +337,9 @@ class BoundedFactory(HTTPFactory):
     def log(self, request: Any) -> None:
         """Nothing: each request would be made a line for a log that nobody reads."""
 
+    def _updateLogDateTime(self) -> None:  # noqa: N802  # as twisted names it
+        """Nothing, for the same reason: it would wake an idle process each second."""
+
     def buildProtocol(self, addr: Any) -> Any:  # noqa: N802  # as twisted names it
         channel = super().buildProtocol(addr)
         channel.requestFactory = BoundedRequest
@@ -353,3 +358,16 @@ class BoundedServer(Server):
     @http_factory.setter
     def http_factory(self, factory: Any) -> None:
         self._factory = BoundedFactory(self)
+
+    def application_checker(self) -> None:
+        """Look after the applications each second, and less often where there is no connection."""
+        if self.connections:
+            super().application_checker()
+        else:
+            twisted_loop.call_later(IDLE_SECONDS, self.application_checker)
+
+    def timeout_checker(self) -> None:
+        if self.connections:
+            super().timeout_checker()
+        else:
+            twisted_loop.call_later(IDLE_SECONDS, self.timeout_checker)

@@ -18,7 +18,7 @@ from pipelines.engine.commands import inputs as forms
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.lines.publishing import LineArchived
 from pipelines.models import Line, Trigger, TriggerDelivery, User, WebhookAddress, WebhookSecret
-from pipelines.ports import audit, clock
+from pipelines.ports import audit, clock, due_notices
 from pipelines.ports.vault import keys
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
@@ -66,6 +66,7 @@ def add(line: Line, kind: str, request: TriggerRequest, *, by: User) -> Trigger:
         if KINDS[kind].has_address:
             connect(trigger, request.secret, by=by, now=now)
             set_example(trigger, request.example)
+        due_notices.announce()
         _record("trigger.created", trigger, by, now, after=_recorded(trigger))
     return trigger
 
@@ -89,6 +90,7 @@ def change(trigger: Trigger, request: TriggerRequest, *, by: User) -> Trigger:
         stored.next_at = None if stored.paused_at else kind.next_at(options, now)
         stored.save()
         set_example(stored, request.example)
+        due_notices.announce()
         _record("trigger.changed", stored, by, now, before=before, after=_recorded(stored))
     return stored
 
@@ -108,6 +110,7 @@ def pause(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
             stored.next_at = None if paused else KINDS[stored.kind].next_at(stored.options, now)
             stored.changed_by, stored.changed_at = by, now
             stored.save(update_fields=["paused_at", "next_at", "changed_by", "changed_at"])
+            due_notices.announce()
             _record("trigger.paused" if paused else "trigger.resumed", stored, by, now)
     return stored
 

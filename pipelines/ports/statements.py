@@ -8,6 +8,8 @@ from pipelines.models.plumbing.compiled_queries import array
 
 NOW = "SELECT clock_timestamp()"
 
+ANNOUNCE = "SELECT pg_notify(%s, '')"
+
 
 # Leases
 

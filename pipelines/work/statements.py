@@ -135,13 +135,17 @@ OUTLOOK = """
     SELECT extract(epoch FROM least(
         (SELECT min(due_at) FROM pipelines_due WHERE paused_at IS NULL),
         (SELECT min(next_at) FROM pipelines_trigger)) - clock.now)::float8,
-      extract(epoch FROM (SELECT min(scheduled_at) FROM procrastinate_jobs WHERE status = 'todo') - clock.now)::float8,
+      extract(epoch FROM (
+        SELECT min(coalesce(scheduled_at, clock.now)) FROM procrastinate_jobs WHERE status = 'todo')
+        - clock.now)::float8,
       EXISTS (SELECT FROM pipelines_lease WHERE expires_at < clock.now)
         OR EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing')
-        OR EXISTS (SELECT FROM pipelines_hostnotice WHERE state = 'queued')
+        OR EXISTS (SELECT FROM pipelines_hostnotice WHERE state = 'queued'),
+      EXISTS (SELECT FROM pipelines_lease),
+      EXISTS (SELECT FROM pipelines_job WHERE state = 'queued')
     FROM (SELECT clock_timestamp() AS now) clock"""
-"""Row: seconds to the next due time or start of a trigger, seconds to the next ticket that waits for its time, whether
-there is anything that a sweep might find."""
+"""Row: seconds to the next due time or start of a trigger, seconds to the next ticket (0 or less: its time has come),
+whether there is anything that a sweep might find, whether anything is at work, whether any job is queued."""
 
 DELAY_DUE_TIME = (
     "UPDATE pipelines_due SET due_at = clock_timestamp() + make_interval(secs => %s) WHERE id = %s"

@@ -39,7 +39,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.models.plumbing.compiled_queries import execute, fetch
-from pipelines.ports import audit, observers
+from pipelines.ports import audit, due_notices, observers
 from pipelines.routing.decide.effects import PAUSED, Hold
 
 PAUSE, RESUME_PAUSED = "pause", "unpause"
@@ -141,6 +141,7 @@ def _wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, user: User)
             "task": scope.task.pk if scope.task else None,
         },
     )
+    due_notices.announce()
 
 
 def pause_task(batch: Batch, due: Due) -> None:

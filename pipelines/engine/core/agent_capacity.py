@@ -15,7 +15,7 @@ from pipelines.engine.core.transaction import LockedTasks
 from pipelines.engine.statements import WAKE_WAITING
 from pipelines.models import Agent, Deadlock, Job, Status, Task
 from pipelines.models.plumbing.compiled_queries import execute
-from pipelines.ports import queue
+from pipelines.ports import due_notices, queue
 from pipelines.queries import versions
 
 Name = tuple[int, str]
@@ -159,7 +159,8 @@ def _is_deadlocked(project: int, key: str) -> bool:
 def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
     """Decide the tokens again that are held for this agent, and offer its queued jobs again. `opened`: jobs
     that are offered already."""
-    execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
+    if execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"}):
+        due_notices.announce()
     queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
     offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")
     queue.drive(offered.values_list("token_id", flat=True)[:TICKETS])

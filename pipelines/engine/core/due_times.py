@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from datetime import timedelta
 
 from pipelines.engine.core.transaction import LockedTasks, PauseSpan
 from pipelines.engine.statements import PAUSE_DEADLINES
 from pipelines.models import ENDED, Due, GateVisit, Job
 from pipelines.models.plumbing.compiled_queries import execute
+from pipelines.ports import due_notices
 
 GATE_DUE, ESCALATION_DUE, TASK_DUE, WAIT = "gate", "escalation", "task", "wait"
 """Kinds of due times: of a gate visit (its key is the visit's), an escalation, a whole task, and a timed wait."""
@@ -29,6 +31,9 @@ def write(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> Non
     Due.objects.bulk_create(pending, ignore_conflicts=True)
     if paused := [due.task_id for due in pending if due.paused_at]:
         execute(PAUSE_DEADLINES, [paused, paused])
+    soon = batch.now + timedelta(seconds=due_notices.LOOK_SECONDS)
+    if any(due.due_at < soon and not due.paused_at for due in pending):
+        due_notices.announce()
 
 
 def _is_over(batch: LockedTasks, due: Due) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Deadlock, Dependency, Due, Status, Task, User
-from pipelines.ports import observers
+from pipelines.ports import due_notices, observers
 from pipelines.routing.decide.deadlocks import CIRCULAR
 
 DEPENDENCY = "dependency"
@@ -66,4 +66,5 @@ def close(batch: Batch, deadlock: Deadlock, how: str) -> None:
 def _set_due_times(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:
     rows = [Due(task_id=pk, kind=kind, key=key, set_at=batch.now, due_at=batch.now) for pk in task_ids]
     # Written without the locks of these tasks: the same time may be there already.
-    Due.objects.bulk_create(rows, ignore_conflicts=True)
+    if Due.objects.bulk_create(rows, ignore_conflicts=True):
+        due_notices.announce()

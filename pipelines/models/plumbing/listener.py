@@ -6,7 +6,7 @@ import logging
 import selectors
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import psycopg
@@ -43,19 +43,23 @@ def retry_pauses() -> Iterator[float]:
 
 
 class Listener:
-    """Hands every payload on `topic` to `take`, in its own thread. After a lost connection it connects again.
+    """Hands every payload on `topics` to `take`, in its own thread. After a lost connection it connects again.
 
     :param connected: called each time it has begun to listen, with whether it has done so before: what was sent until
         then is lost"""
 
     def __init__(
-        self, conninfo: str, topic: str, take: Callable[[str], object], connected: Callable[[bool], object]
+        self,
+        conninfo: str,
+        topics: Sequence[str],
+        take: Callable[[str], object],
+        connected: Callable[[bool], object],
     ) -> None:
-        self._conninfo, self._topic, self._take, self._connected = conninfo, topic, take, connected
+        self._conninfo, self._topics, self._take, self._connected = conninfo, topics, take, connected
         self._stopping = threading.Event()
         self._wakes, self._wake = socket.socketpair()
         self.listening = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"listen-{topic}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"listen-{topics[0]}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -81,7 +85,8 @@ class Listener:
                     application_name="gateline-listen",
                     **ALIVE,
                 ) as connection:
-                    connection.execute(psycopg.sql.SQL(LISTEN).format(psycopg.sql.Identifier(self._topic)))
+                    for topic in self._topics:
+                        connection.execute(psycopg.sql.SQL(LISTEN).format(psycopg.sql.Identifier(topic)))
                     self.listening.set()
                     # After LISTEN: what is fetched now and the notices leave no gap.
                     self._connected(again)
@@ -89,7 +94,7 @@ class Listener:
                     self._follow(connection)
             except psycopg.OperationalError as error:
                 self.listening.clear()
-                log.warning("not listening to %s: %s", self._topic, str(error).strip())
+                log.warning("not listening to %s: %s", ", ".join(self._topics), str(error).strip())
                 self._stopping.wait(next(pauses))
 
     def _follow(self, connection: psycopg.Connection) -> None:

@@ -195,7 +195,7 @@ class PostgresLayer(BaseChannelLayer):
         with self._lock:
             if self._listener is None:
                 self._listener = Listener(
-                    self._conninfo(), self._topic, self._receive_payload, self._on_connected
+                    self._conninfo(), (self._topic,), self._receive_payload, self._on_connected
                 )
                 self._listener.start()
 

@@ -23,17 +23,16 @@ from procrastinate.worker import Worker
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
-from pipelines.models.plumbing.listener import Listener, default_conninfo
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 
 log = structlog.get_logger(__name__)
 NOTICES = "procrastinate_any_queue_v1"
 """What the server says, to who listens, when a ticket is written."""
-POLL_SECONDS = 5.0
-"""Nobody waits for it: notices tell of new tickets, `timers` of those whose time has come."""
-BEAT_SECONDS = 2.0
+POLL_SECONDS = 60.0
+"""Nobody waits for it: notices tell of new tickets, `timers` of those whose time has come or whose notice was lost."""
+BEAT_SECONDS = 3.0
 # Without a heartbeat for this long a worker's tickets go to others; much later it has to register again.
-STALLED_SECONDS = 6.0
+STALLED_SECONDS = 9.0
 FORGOTTEN_SECONDS = 60.0
 GRACE_SECONDS = 10.0
 ENDED_AT_ONCE = frozenset((DRIVE, QUICK, EVALUATE, TRIALS))
@@ -82,7 +81,7 @@ class TicketWorker(Worker):
         self._new_job_event.set()
 
     def _start_side_tasks(self) -> list[asyncio.Task[Any]]:
-        # Not procrastinate's own listener: `Queue` listens
+        # Not procrastinate's own listener: the scheduler listens
         return [asyncio.create_task(self._update_heartbeat(), name="heartbeat")]
 
     async def _update_heartbeat(self) -> None:
@@ -148,26 +147,14 @@ class Queue:
 
     async def run(self) -> None:
         """Take tickets until `stop`, whatever happens to the server."""
-        loop = asyncio.get_running_loop()
-
-        def look(_: object) -> None:
-            loop.call_soon_threadsafe(self.look)
-
-        address = settings.DATABASE_DIRECT_URL or default_conninfo()
-        # A new connection looks, too: nobody tells again of what came while there was none.
-        listener = Listener(address, NOTICES, look, look)
-        listener.start()
-        try:
-            while not self._stopping:
-                self._worker = TicketWorker(self._app, self._seats, self._context)
-                try:
-                    await self._worker.run()
-                except exceptions.ConnectorException as error:
-                    log.warning("queue_ended", error=str(error.__cause__ or error).split("\n")[0])
-                if not self._stopping:
-                    await asyncio.sleep(0.5)
-        finally:
-            await asyncio.to_thread(listener.stop)
+        while not self._stopping:
+            self._worker = TicketWorker(self._app, self._seats, self._context)
+            try:
+                await self._worker.run()
+            except exceptions.ConnectorException as error:
+                log.warning("queue_ended", error=str(error.__cause__ or error).split("\n")[0])
+            if not self._stopping:
+                await asyncio.sleep(0.5)
 
     def look(self) -> None:
         """There may be a ticket: one has been written, or the time of one has come."""

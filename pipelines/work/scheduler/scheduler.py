@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 from django.conf import settings
@@ -13,19 +14,23 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 from procrastinate import exceptions
 
+from pipelines.models.plumbing.listener import Listener, default_conninfo
+from pipelines.ports import due_notices
 from pipelines.ports.code_host_notices import fail_unsent
 from pipelines.ports.queue_tasks import CHANNELS, DRAWINGS, HOSTS, MAIL
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE
 from pipelines.work.scheduler import timers
 from pipelines.work.scheduler.known_tasks import load_tasks
-from pipelines.work.scheduler.queues import Queue, open_app
+from pipelines.work.scheduler.queues import NOTICES, Queue, open_app
 from pipelines.work.scheduler.tickets import DRIVER
 from pipelines.work.transport.local.database import Database
 from pipelines.work.worker.service import TakesWork
 
 log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 2.0
+BETWEEN_LOOKS_SECONDS = 0.5
+"""At least, however many notices come."""
 EXPIRY_SECONDS = 3600.0
 HEARTBEATS_AFTER_AN_OUTAGE = 3
 SIDE_QUEUES = {MAIL: 4, HOSTS: 2, CHANNELS: 2, TRIALS: 2, DRAWINGS: 1}
@@ -44,10 +49,20 @@ class Scheduler:
         self._settled = HEARTBEATS_AFTER_AN_OUTAGE * heartbeat
         self._sweeping, self._timing = Database(1, "sweep"), Database(1, "timers")
         self._queue: Queue | None = None
-        self._ended, self._to_sweep = asyncio.Event(), asyncio.Event()
+        self._ended, self._to_sweep, self._to_look = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.has_queued_jobs = True
+        """Whether there were any at the last look."""
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
         """Run until `end`. `connected_for`: seconds since the worker could not renew its leases."""
+        loop = asyncio.get_running_loop()
+
+        def look(_: object) -> None:
+            loop.call_soon_threadsafe(self._look)
+
+        address = settings.DATABASE_DIRECT_URL or default_conninfo()
+        # A new connection looks, too: nobody tells again of what came while there was none.
+        listener = Listener(address, (NOTICES, due_notices.CHANNEL), look, look)
         async with open_app() as app:
             queue = self._queue = Queue(app, self._concurrency, {DRIVER: driver})
             queueing = asyncio.create_task(queue.run())
@@ -57,6 +72,7 @@ class Scheduler:
                 asyncio.create_task(self._expiry()),
             ]
             ended = asyncio.create_task(self._ended.wait())
+            listener.start()
             try:
                 # What fails ends all of it; a queue that was stopped is no failure, and times go on to be due.
                 await asyncio.wait((ended, queueing, *others), return_when=asyncio.FIRST_COMPLETED)
@@ -67,9 +83,16 @@ class Scheduler:
                 for task in (ended, *others):
                     task.cancel()
                 await asyncio.gather(queueing, *others, return_exceptions=True)
+                await asyncio.to_thread(listener.stop)
             for task in (queueing, *others):
                 if not task.cancelled() and (error := task.exception()):
                     raise error
+
+    def _look(self) -> None:
+        """A ticket was written, or a due time that is near."""
+        if self._queue is not None:
+            self._queue.look()
+        self._to_look.set()
 
     def stop(self) -> None:
         """Hand out no ticket any more."""
@@ -117,8 +140,10 @@ class Scheduler:
     async def _timers(self, queue: Queue) -> None:
         """Sleeps until the next due time; one thread and connection of its own, so that nothing makes it late."""
         while True:
+            self._to_look.clear()
             try:
                 outlook = await self._timing.insist(timers.look_ahead)
+                self.has_queued_jobs = outlook.has_queued_jobs
                 if outlook.to_sweep:
                     self._to_sweep.set()
                 if outlook.has_ticket:
@@ -128,6 +153,9 @@ class Scheduler:
                     log.info("due_times", **counts)
             # The database is away: due times are kept in it, so that they come late and none is lost
             except (DatabaseError, InterfaceError) as error:
-                pause = timers.LONGEST_SLEEP
+                pause = timers.AT_WORK_SECONDS
                 log.warning("timers_wait", error=str(error).split("\n")[0])
-            await asyncio.sleep(pause)
+            await asyncio.sleep(min(pause, BETWEEN_LOOKS_SECONDS))
+            if (remaining := pause - BETWEEN_LOOKS_SECONDS) > 0:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._to_look.wait(), remaining)

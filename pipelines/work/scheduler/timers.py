@@ -16,13 +16,14 @@ from pipelines import engine
 from pipelines.models import Job
 from pipelines.models.plumbing.compiled_queries import execute, fetch
 from pipelines.ports import leases
+from pipelines.ports.due_notices import LOOK_SECONDS
 from pipelines.work.statements import DELAY_DUE_TIME, DUE_TIMES, DUE_TRIGGERS, OUTLOOK
 from pipelines.work.triggers import starting
 
 log = structlog.get_logger(__name__)
 
-LONGEST_SLEEP = 1.0
-"""Seconds: how late a time can be noticed that another process has set."""
+AT_WORK_SECONDS = 1.0
+"""Between two looks while anything is at work: what ends without a word is noticed as soon."""
 TRIGGERS_AT_ONCE = 20
 """So many at midnight do not keep due times waiting."""
 AFTER_A_FAULT = 60.0
@@ -87,6 +88,8 @@ class Outlook(NamedTuple):
     due: float | None
     ticket: float | None
     to_sweep: bool
+    is_at_work: bool
+    has_queued_jobs: bool
 
     @property
     def is_due(self) -> bool:
@@ -98,12 +101,13 @@ class Outlook(NamedTuple):
 
     @property
     def pause(self) -> float:
-        """Seconds to sleep, at most LONGEST_SLEEP. A ticket that is overdue waits for a seat, and for no time."""
-        due = LONGEST_SLEEP if self.due is None else max(self.due, 0.0)
-        ticket = LONGEST_SLEEP if self.ticket is None or self.has_ticket else self.ticket
-        return min(due, ticket, LONGEST_SLEEP)
+        """Seconds to sleep. A ticket that is overdue waits for a seat, and for no time."""
+        longest = AT_WORK_SECONDS if self.to_sweep or self.is_at_work else LOOK_SECONDS
+        due = longest if self.due is None else max(self.due, 0.0)
+        ticket = longest if self.ticket is None or self.has_ticket else self.ticket
+        return min(due, ticket, longest)
 
 
 def look_ahead() -> Outlook:
-    """Return what comes next, by one statement: an idle worker asks for it each second."""
+    """Return what comes next, by one statement."""
     return Outlook(*fetch(OUTLOOK)[0])

@@ -53,7 +53,9 @@ class TakesWork(Protocol):
 
 class JobSource(Protocol):
     """Source of a worker's work in the same process: the scheduler beside a server's worker, polling beside a
-    runner's."""
+    runner's. `has_queued_jobs`: whether any may wait without a ticket."""
+
+    has_queued_jobs: bool
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
         """Run until `end`."""
@@ -206,6 +208,8 @@ class Service:
 
     async def _drive_unattended(self, driver: Driver) -> bool:
         """Drive what waits without a ticket. Return whether there may be more of it."""
+        if not self.beside.has_queued_jobs:
+            return False
         most = self.config.concurrency
         # Work that takes no time goes on where all seats for stations are taken.
         room = {QUICK: most, EVALUATE: most, **({} if driver.full else {DRIVE: most})}

@@ -30,6 +30,9 @@ class JobDriver(Protocol):
 class JobPoller:
     """Poller beside the driver of a runner. Each queue has as many places as the driver."""
 
+    # It asks for them itself
+    has_queued_jobs = False
+
     def __init__(self, transport: WorkSource, concurrency: int) -> None:
         self._transport, self._most = transport, concurrency
         self._driving: dict[asyncio.Task[None], str] = {}

@@ -74,6 +74,15 @@ def _call_unchecked(function: Callable[..., T], *arguments: Any, **more: Any) ->
     return _call_closing_on_error(function, *arguments, **more)
 
 
+def repeated_once(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+    """Call a function without checking the connection first; once again, on a new one, where it was broken. `function`
+    must be safe to repeat."""
+    try:
+        return _call_unchecked(function, *arguments, **more)
+    except (OperationalError, InterfaceError):
+        return with_connection(function, *arguments, **more)
+
+
 def with_connection(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
     """Call a function in a thread: a connection that broke meanwhile is replaced before, and closed after an
     error."""

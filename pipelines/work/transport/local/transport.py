@@ -17,7 +17,7 @@ from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.local import claimable, deliveries, jobs, pushes, stored_results
-from pipelines.work.transport.local.database import Database, with_connection
+from pipelines.work.transport.local.database import Database, repeated_once
 from pipelines.work.transport.local.reports import Reports
 from pipelines.work.transport.local.worker_claim import WorkerClaim
 from pipelines.work.transport.protocol import (
@@ -96,7 +96,7 @@ class LocalTransport:
         """Renew the leases by one statement, on a connection of the calling thread's own: neither a busy
         event loop nor a full pool may cost a lease."""
         try:
-            return with_connection(leases.renew, self.worker, self._claim.now.seconds, abandoned)
+            return repeated_once(leases.renew, self.worker, self._claim.now.seconds, abandoned)
         except (DatabaseError, InterfaceError) as error:
             raise ServerAway(str(error).split("\n")[0]) from error
 
