@@ -8,7 +8,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.statements import ANNOUNCE
 
 CHANNEL: Final = "gateline_due"
-LOOK_SECONDS: Final = 5.0
+LOOK_SECONDS: Final = 10.0
 """An idle worker looks as often. A due time that is set nearer than this has to be announced."""
 
 

@@ -57,7 +57,7 @@ class WorkerConfig:
     concurrency: int = 8
     engine_threads: int = 4
     lease_seconds: float = LEASE_SECONDS
-    heartbeat_seconds: float = 2.0
+    heartbeat_seconds: float = 3.0
     drain_seconds: float = 4.0
     secrets: tuple[str, ...] = field(default=(), repr=False)
     # {name: value} that headers and environments may use: GATELINE_SECRET_…, and what came with the job.

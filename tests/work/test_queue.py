@@ -11,17 +11,14 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from pipelines.ports import clock, queue
+from pipelines.ports import clock, due_notices, queue
 from pipelines.ports.terms import DRIVE, QUICK
-from pipelines.work.scheduler import queues
 from pipelines.work.scheduler.scheduler import Scheduler
 from tests.waiting import eventually
 from tests.work.driving import in_thread
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LISTENERS = (
-    f"""FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN "{queues.NOTICES}"'"""
-)
+LISTENERS = f"""FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN "{due_notices.CHANNEL}"'"""
 """Those of the queue: a web process beside listens, too."""
 
 

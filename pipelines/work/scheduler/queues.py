@@ -30,9 +30,9 @@ NOTICES = "procrastinate_any_queue_v1"
 """What the server says, to who listens, when a ticket is written."""
 POLL_SECONDS = 60.0
 """Nobody waits for it: notices tell of new tickets, `timers` of those whose time has come or whose notice was lost."""
-BEAT_SECONDS = 3.0
+BEAT_SECONDS = 4.0
 # Without a heartbeat for this long a worker's tickets go to others; much later it has to register again.
-STALLED_SECONDS = 9.0
+STALLED_SECONDS = 10.0
 FORGOTTEN_SECONDS = 60.0
 GRACE_SECONDS = 10.0
 ENDED_AT_ONCE = frozenset((DRIVE, QUICK, EVALUATE, TRIALS))

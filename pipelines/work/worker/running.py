@@ -54,6 +54,10 @@ class Running:
         if self.work.get(work.started.orders.job_id) is work:
             del self.work[work.started.orders.job_id]
 
+    @property
+    def is_idle(self) -> bool:
+        return not self.work and not self._strays
+
     def settle_leases(self, leases: Mapping[int, uuid.UUID], asked_at: float) -> list[tuple[int, uuid.UUID]]:
         """Compare with what the database said to a renewal that began at `asked_at`. Work whose lease is gone is
         cancelled, which kills its processes. Answers the leases that nobody drives."""

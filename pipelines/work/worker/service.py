@@ -32,7 +32,7 @@ from pipelines.work.worker.prepared_files import PreparedFiles
 from pipelines.work.workspaces import Folders
 
 log = structlog.get_logger(__name__)
-HOUSEKEEPING_SECONDS = 2.0
+HOUSEKEEPING_SECONDS, IDLE_SECONDS = 2.0, 5.0
 AGAIN_SECONDS = 0.2
 MIRRORS_SECONDS = 3600.0
 # So soon pages promise to know of a program that was installed (docs/repositories.md)
@@ -175,7 +175,8 @@ class Service:
             except ServerAway as error:
                 more = False
                 log.warning("housekeeping_waits", error=str(error))
-            await asyncio.sleep(AGAIN_SECONDS if more else HOUSEKEEPING_SECONDS)
+            pause = HOUSEKEEPING_SECONDS if self.beside.has_queued_jobs else IDLE_SECONDS
+            await asyncio.sleep(AGAIN_SECONDS if more else pause)
 
     async def _expire_mirrors(self) -> None:
         """Copies of repositories that nobody used for long, or that are too large together."""
@@ -232,8 +233,9 @@ class Service:
         loop = asyncio.get_running_loop()
 
         def on_leases(leases: dict[int, uuid.UUID], asked_at: float) -> None:
-            # Called in the thread of the renewal; `Running` is used in the loop's only
-            loop.call_soon_threadsafe(self._settle, driver, leases, asked_at)
+            # Called in the thread of the renewal; `Running` is changed in the loop's only. An idle loop is not woken.
+            if leases or not driver.running.is_idle:
+                loop.call_soon_threadsafe(self._settle, driver, leases, asked_at)
 
         def on_cut_off() -> None:
             loop.call_soon_threadsafe(driver.running.lose_all)
