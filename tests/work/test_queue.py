@@ -13,6 +13,7 @@ from django.db import connection, transaction
 
 from pipelines.ports import clock, due_notices, queue
 from pipelines.ports.terms import DRIVE, QUICK
+from pipelines.work.scheduler import queues
 from pipelines.work.scheduler.scheduler import Scheduler
 from tests.waiting import eventually
 from tests.work.driving import in_thread
