@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import BY_KEY
-from pipelines.lines.starters.commands import StationCommands, with_commands
+from pipelines.lines.starters.commands import StationCommands
 from pipelines.models import Task
 from pipelines.queries import line_stats, medians
 from pipelines.queries.home import home
+from pipelines.web.setup import templates
 from reviews.models import Notification
 from reviews.notifications.kinds.ended import COMPLETED
 from tests.api.conftest import Apis, api
@@ -54,6 +55,14 @@ def retried(world: World, task: Task, station: str) -> Task:
     )
     assert answer.status_code == 302, answer.content[-500:]
     return Task.objects.get(follows=task)
+
+
+def started_with(world: World, origin: RemoteRepository, *commands: str) -> Task:
+    """A task of a line like the template *Fix lint findings*, with these commands."""
+    starter, typed = BY_KEY["fix-lint-findings"], StationCommands.typed(*commands)
+    line = templates.create_line(world.project, starter, "codemod", world.admin, typed)
+    version = publishing.publish(line, user=world.admin, based_on=1)
+    return world.start(version, title="Do it", inputs={"repository": str(origin.path)})
 
 
 def test_a_retry_at_fix_fixes_again_and_is_never_nothing_to_fix(
@@ -111,6 +120,21 @@ def test_a_clean_repository_is_linted_and_tested_and_asks_nobody(
         assert "Nothing to merge" in page
 
 
+def test_what_tests_without_a_report_passed_is_sent_back_by_people_alone(
+    world: World, bench: Bench, origin: RemoteRepository
+) -> None:
+    passes, fails = (started_with(world, origin, "true", tests) for tests in ("true", "false"))
+    for task in (passes, fails):
+        run(bench, task, PROGRAMS)
+    assert world.status(fails) == "failed" and not fails.jobs.filter(station="fix", visit__gt=1).exists()
+    review = text(client_of(world.reviewer).get(f"/inbox/{world.visit(passes).pk}/"))
+    assert "Send back → Fix" in review and "is not offered here" not in review
+    world.vote(passes, "rework", reason="Not like this.")
+    run(bench, passes, PROGRAMS)
+    assert world.status(passes) == "awaiting_review"
+    assert [job.station for job in passes.jobs.order_by("pk")] == ["fix", "lint", "tests"] * 2
+
+
 UNDEFINED = b"x = 1\n\n\ndef unused():\n    return missing\n"
 REPORT = "ruff check --exit-zero --no-cache --output-format=sarif --output-file=lint.sarif ."
 
@@ -130,13 +154,7 @@ def test_what_lint_still_finds_where_nothing_was_fixed_is_said_and_is_no_plain_s
     """No fixer of ruff invents a name."""
     test = FORMATTED.replace(b"2", b"1")
     origin.add({"ruff.toml": b"output-format = 'concise'\n", "app.py": code, "test_app.py": test})
-    template = BY_KEY["fix-lint-findings"].text
-    document = with_commands(
-        template, StationCommands.typed(lint, "python3 -B -m pytest -q -p no:cacheprovider")
-    )
-    line = publishing.create_line(world.project, "fix-lint-findings", "Fix", document, world.admin)
-    version = publishing.publish(line, user=world.admin, based_on=1)
-    task = world.start(version, title="Do it", inputs={"repository": str(origin.path)})
+    task = started_with(world, origin, lint, "python3 -B -m pytest -q -p no:cacheprovider")
     run(bench, task, PROGRAMS)
     task.refresh_from_db()
     assert (task.status, task.end) == ("completed", "findings-left" if left else "nothing-to-merge")

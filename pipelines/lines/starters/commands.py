@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.formats import native
+from pipelines.routing.document.expected_results import NOTHING
 from pipelines.routing.document.kinds.agent import KIND as AGENT
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.routing.document.line import ParsedLine
@@ -29,6 +30,8 @@ FACTS: Mapping[str, tuple[str, ...]] = {"lint": ("findings",), "tests": ("tests"
 """What of the facts only a report says."""
 OTHERS = "stations"
 WORDS = {"lint": ("No findings left", "Findings left")}
+PASSED = {"fact": {"path": "commands.failed", "op": "equals", "value": 0}}
+"""What a report without failures says, by the exit code: a failure is then the word of a person at a gate."""
 RAN = {"not": {"failure_type": ["command_not_started", "prepare_failed"]}}
 """What failed without having run found nothing."""
 
@@ -162,7 +165,12 @@ def _targets(rule: Mapping[str, Any]) -> list[str]:
 def _drop_report_rules(station: dict[str, Any]) -> None:
     """Its rules go by the exit code alone."""
     facts = FACTS[station["key"]]
-    rules = [{**rule, "when": _without(rule.get("when"), facts)} for rule in station["rules"]]
+    rules = [
+        {**rule, "when": _by_exit_code(_without(rule.get("when"), facts), facts)} for rule in station["rules"]
+    ]
+    if any(PASSED in (rule["when"] or {}).get("all", ()) for rule in rules):
+        # Of a command the exit code is a fact only where the station says what is expected of it
+        station["expects"] = NOTHING
     readable = [rule for rule in rules if not _reads(rule["when"], facts)]
     if words := WORDS.get(station["key"]):
         passed = next(rule for rule in readable if rule.get("when") == {"result": "success"})
@@ -171,6 +179,18 @@ def _drop_report_rules(station: dict[str, Any]) -> None:
             {**passed, "label": words[1], "when": {"all": [{"result": "failure"}, RAN]}},
         ]
     station["rules"] = readable
+
+
+def _by_exit_code(when: Any, facts: Sequence[str]) -> Any:
+    """Ask the exit code in place of counts that have to be zero."""
+    conditions = when.get("all", ()) if isinstance(when, dict) else ()
+    left = [condition for condition in conditions if not _is_zero(condition, facts)]
+    return {"all": [*left, PASSED]} if len(left) < len(conditions) else when
+
+
+def _is_zero(condition: Mapping[str, Any], facts: Sequence[str]) -> bool:
+    fact = condition.get("fact") or {}
+    return _path(condition).partition(".")[0] in facts and (fact["op"], fact["value"]) == ("equals", 0)
 
 
 def _reads(when: Any, facts: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.formats.evidence.trees.file_kinds import TESTS, sensitivity
 from pipelines.formats.evidence.trees.tree_diff import DELETED, MODIFIED, compare
-from pipelines.routing.basics.facts import OUTPUT, with_source
+from pipelines.routing.basics.facts import with_source
 from pipelines.work.file_measure import TooLarge, measure
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
 from pipelines.work.results.document import read_document
@@ -280,7 +280,7 @@ class Packed:
         """Return the outcome with the digests of the workspace before and after the work, on which its facts
         were observed (law §13)."""
         facts = outcome.get("facts") or {}
-        if expects and facts.keys() <= {OUTPUT}:
+        if expects:
             facts = {**_command_facts(outcome), **facts}
         facts = {**facts, "prepare": dict(self.prepared)} if self.prepared else facts
         if not facts or self.picture is None:
