@@ -90,6 +90,11 @@ class Card:
         return self.token.status == Status.RUNNING
 
     @property
+    def movable(self) -> bool:
+        """It may be moved by hand: nothing has to be resolved first, and it waits for no sibling (law §17)."""
+        return "paused_by" not in self.token.wait and not self.token.waits_at_join
+
+    @property
     def key(self) -> str:
         return f"{self.task.name}.{self.token.pk}"
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+
 from pipelines.models import DUE_TIME, Event, Task, Word
 from pipelines.queries import actor_names, versions
 from pipelines.queries.actors import actor_of
@@ -19,6 +21,8 @@ from pipelines.routing.sentences.waits import question_of
 
 LONGEST = 300
 """Characters of an explanation."""
+LATEST = 12
+"""Events that are read to say what happened last: a move writes several, of which people read one."""
 MOVES = ("task.submitted", "token.moved", "token.forked", "token.joined", "gate.opened", "token.ended")
 
 ALARMS = (
@@ -68,6 +72,16 @@ def history(task: Task, events: Sequence[Event], now: datetime) -> list[Timeline
     _fill_gate_openings(line, items, events)
     _durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
     return items[::-1]
+
+
+def latest_change(task: Task) -> str:
+    """Return what happened to the task last, in one sentence with who did it."""
+    events = list(task.events.order_by("-seq")[:LATEST])[::-1]
+    items = history(task, events, timezone.now())
+    if not items:
+        return "This task changed."
+    item = items[0]
+    return f"{item.by}: {item.source} → {item.target}." if item.move else f"{item.text}."
 
 
 def _item(task: Task, line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:

@@ -18,7 +18,7 @@ register = template.Library()
 NOTHING = mark_safe("")
 MORE = "tasks/board/card_more.html"
 CARD = """
-  <article class="card task-card{css}" data-card="{key}" data-task="{name}" data-version="{seq}">
+  <article class="card task-card{css}" data-card="{key}" data-task="{name}" data-version="{seq}"{by_hand}>
     <div class="task-card-name"><span>{name}</span>{again}</div>
     <a class="task-card-title" id="card-{token}" href="{address}">{title}</a>
     <div class="row between row-nowrap">
@@ -49,6 +49,7 @@ def _card_html(context: Context, card: Any) -> SafeString:
         name=card.task.name,
         seq=card.task.seq,
         again=_repeat_html(card),
+        by_hand=_by_hand_html(card, address) if context["may"]["operate"] and card.movable else NOTHING,
         token=card.token.pk,
         address=address,
         title=card.task.title,
@@ -65,6 +66,11 @@ def _card_html(context: Context, card: Any) -> SafeString:
         foot=_gate_foot_html(card) if card.gate else _foot_html(card),
         branches=_branches_html(card.branches) if card.branches else NOTHING,
     )
+
+
+def _by_hand_html(card: Any, address: str) -> SafeString:
+    """Return what a card needs to be dragged, or moved with M (static/ts/moving.ts)."""
+    return format_html(' data-move="{}tokens/{}/move/" draggable="true"', address, card.token.pk)
 
 
 def _repeat_html(card: Any) -> SafeString:
@@ -84,7 +90,14 @@ def _details_html(context: Context, card: Any, address: str) -> Any:
     """Return the parts that few cards have: a bar, a cost, what they wait for and what can be done about it,
     the end of a log."""
     bar = card.expected and (card.runs or card.gate)
-    if not (bar or card.spending.runs or (card.sentence and not card.gate) or card.line or card.manual):
+    if not (
+        bar
+        or card.spending.runs
+        or (card.sentence and not card.gate)
+        or card.line
+        or card.manual
+        or card.visit
+    ):
         return NOTHING
     drawn = context.template.engine.get_template(MORE)  # type: ignore[union-attr]
     with context.push(card=card, task_url=address):

@@ -1,6 +1,8 @@
 // The live board: moves are fetched by htmx after a hint (live.ts). This file keeps the eye and the focus on a card that
 // moved (at most 300 ms, transform and opacity only); the columns are kept by pages/columns.ts.
 
+import "./moving";
+
 const MOVE_MS = 300;
 const EASE = "cubic-bezier(0.2, 0, 0, 1)";
 

@@ -4,7 +4,10 @@ import { each } from "./dom";
 
 declare global {
   interface Window {
-    htmx?: { trigger(element: Element, name: string): void };
+    htmx?: {
+      trigger(element: Element, name: string): void;
+      ajax(verb: string, address: string, context: { target: string }): Promise<void>;
+    };
   }
 }
 

@@ -262,6 +262,7 @@ POST line-pause              >          0         -       y         y         y 
 POST line-resume             >          0         -       y         y         y         y      >
 POST project-pause           >          0         -       -         -         -         y      >
 POST project-resume          >          0         -       -         -         -         y      >
+GET  task-move               >          0         -       y         y         y         y      >
 POST task-move               >          0         -       y         y         y         y      >
 GET  task-move-plan          >          0         -       y         y         y         y      >
 POST task-rerun-checks       >          0         -       y         y         y         y      >

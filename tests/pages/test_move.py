@@ -91,6 +91,34 @@ def test_what_breaks_is_confirmed_by_an_administrator_with_a_reason(
     assert world.at(task) == [to]
 
 
+def test_in_the_dialog_of_a_board_what_is_refused_is_said_beside_the_plan(
+    world: World, signed_in: As
+) -> None:
+    task = gated(world, guarantees=[PROMISE])
+    token, admin = world.token(task), signed_in(world.admin)
+    address = at(world, "task-move", task.name, token.pk)
+    dialog = text(admin.get(address, {"to": "ship"}))
+    assert f"Move {task.name} from build" in dialog and 'value="ship" selected' in dialog
+    assert "is no station of the version" in text(admin.get(address, {"to": "nowhere"}))
+    sent = {"token_version": token.version, "to": "ship"}
+    refused = admin.post(f"{address}?fragment=plan", sent)
+    assert refused.status_code == 200
+    said = text(refused)
+    assert "Confirm what this move breaks" in said and 'name="accepts"' in said
+    operator = client_of(world.operator)
+    accepted = {**sent, "accepts": "reviewed", "reason": "Now"}
+    assert "Only an administrator" in text(operator.post(f"{address}?fragment=plan", accepted))
+    assert "Reload the page" in text(operator.post(f"{address}?fragment=plan", {"token_version": "x"}))
+    assert world.status(task) == "awaiting_review"
+    moved = admin.post(f"{address}?fragment=plan", accepted)
+    assert (moved.status_code, world.at(task)) == (204, ["ship"])
+    assert f"{task.name} moved to ship." in moved["HX-Trigger"]
+    late = text(operator.post(f"{address}?fragment=plan", sent))
+    assert f"{world.admin}: build → ship." in late and "Nothing was moved by you" in late
+    world.report(task)
+    assert "Nothing was moved by you" in text(operator.get(address)), "it has ended"
+
+
 def test_a_card_of_the_board_leads_to_the_dialog_that_repairs(world: World, signed_in: As) -> None:
     never = {"id": "never", "when": {"result": ["success"]}, "to": "completed"}
     task = world.start(world.line(stations=[station("build", never)], policy={"on_failure": "stuck"}))

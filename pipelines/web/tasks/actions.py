@@ -1,4 +1,4 @@
-"""Actions of people on a task by hand, besides deciding gates: complete, answer, move, hold, release,
+"""Actions of people on a task by hand, besides deciding gates and moves: complete, answer, hold, release,
 cancel.
 
 Each is a POST that carries the version of the position on the page; when that is not the present one, the
@@ -7,7 +7,7 @@ page says so and keeps the typed text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,21 +16,17 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine
-from pipelines.engine import MovePlan
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.errors import Conflict, Invalid
-from pipelines.models import Job, Status, Task
+from pipelines.models import Job, Task
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.queries.task_view import TaskView
-from pipelines.routing.basics import wording
-from pipelines.routing.basics.plural import plural
-from pipelines.routing.document.line import Input, ParsedLine, Problem
-from pipelines.routing.sentences.names import gate_name, place_name
+from pipelines.routing.document.line import Input, Problem
 from pipelines.web.shell.forms import (
     METADATA,
     AnswerForm,
@@ -38,7 +34,6 @@ from pipelines.web.shell.forms import (
     EvaluationAnswerForm,
     HandoffForm,
     MetadataForm,
-    MoveForm,
     TokenVersionForm,
     VersionedReasonForm,
     first_error,
@@ -113,41 +108,6 @@ def supply_metadata(request: SignedInRequest, task: Task, token: int) -> HttpRes
         values=input_values(metadata_fields, form.cleaned_data["posted"], "metadata"),
     )
     return run_action(request, task, do, "Added", typed_texts)
-
-
-@task_required("operate")
-@require_POST
-def move(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
-    """Move a position by hand: to a station, to where success leads, or to run again where it stands (law §17)."""
-    position, form = get_token(task, token), MoveForm(request.POST)
-    entered = typed_text(request, "reason", "Reason")
-    if not form.is_valid():
-        return refusal_page(request, task, first_error(form), entered)
-    arguments = {**form.cleaned_data, "accepts": request.POST.getlist("accepts")}
-    do = partial(engine.move, position.pk, user=request.user, **arguments)
-    return run_action(request, task, do, "Moved" if arguments["to"] else "Runs again", entered)
-
-
-@task_required("operate")
-@require_safe
-def move_plan(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
-    """Show what the move would do, in the dialog that asks for it."""
-    position, form = get_token(task, token), MoveForm(request.GET)
-    view: dict[str, Any] = {"refusal": "", "sentences": (), "breaks": ()}
-    try:
-        if form.is_valid():
-            version, to = form.cleaned_data["token_version"], form.cleaned_data["to"]
-            plan = engine.plan_move(position.pk, user=request.user, token_version=version, to=to)
-            view["sentences"] = plan_words(versions.by_id(task.pinned_id), plan)
-            view["breaks"] = list(zip(plan.breaks, map(wording.people_text, plan.sentences), strict=True))
-        else:
-            view["refusal"] = first_error(form)
-    except Conflict as late:
-        # In the dialog that asks: the page behind it may be older
-        view["refusal"] = late.detail
-    except Invalid as fault:
-        view["refusal"] = str(fault)
-    return show(request, "tasks/task/move_plan.html", project=task.project, task=task, **view)
 
 
 @task_required("operate")
@@ -332,47 +292,3 @@ def _completion_page(
         results=RESULTS,
         before=before[-1] if before else None,
     )
-
-
-# The plan of a move by hand in sentences (law §17).
-
-
-def plan_words(line: ParsedLine, plan: MovePlan) -> list[tuple[str, str]]:
-    """Return what the move does: for each thing an icon and a sentence."""
-    return [*_left_behind(line, plan), *_entered(line, plan), *_cost(plan)]
-
-
-def _left_behind(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
-    if plan.work:
-        yield "x", f"Running work at {place_name(line, plan.work)} is stopped."
-    if plan.closes:
-        gates = _either([gate_name(line, gate) for gate in plan.closes], "and")
-        fallen = plural(" %(n)s vote no longer counts.", " %(n)s votes no longer count.", plan.votes)
-        yield "gate", f"The review at {gates} is closed." + (fallen % {"n": plan.votes} if plan.votes else "")
-
-
-def _entered(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
-    for station, status in plan.places:
-        name = place_name(line, station)
-        if status == Status.QUEUED:
-            yield "status-queued", f"{name} starts."
-        elif status != Status.AWAITING_REVIEW:
-            yield f"status-{status}", f"It then waits at {name}: {Status(status).label}."
-    if plan.end:
-        yield "flag", f"It ends: {place_name(line, plan.end)}."
-    if plan.gates:
-        gates = _either([gate_name(line, gate) for gate in plan.gates], "and")
-        yield "actor-people", f"People are asked at {gates}."
-    if plan.asks:
-        yield "arrow-right", f"From there it goes to {_either([place_name(line, key) for key in plan.asks])}."
-
-
-def _cost(plan: MovePlan) -> Iterator[tuple[str, str]]:
-    if plan.cap is not None:
-        yield "cost", f"It costs up to ${plan.cap:.2f} more; ${plan.spent:.2f} so far."
-    elif plan.spent:
-        yield "cost", f"It cost ${plan.spent:.2f} so far; one more run has no limit."
-
-
-def _either(names: Sequence[str], conjunction: str = "or") -> str:
-    return f" {conjunction} ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
