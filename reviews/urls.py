@@ -33,7 +33,11 @@ urlpatterns = [
     path("inbox/<uuid:visit>/claim/", attention_actions.claim_page, name="gate-claim"),
     path("inbox/<uuid:visit>/snooze/", attention_actions.snooze_page, name="gate-snooze"),
     path("inbox/<uuid:visit>/questions/", attention_actions.ask_page, name="gate-ask"),
-    path("inbox/<uuid:visit>/questions/<int:question>/", attention_actions.answer_page, name="gate-answer"),
+    path(
+        "inbox/<uuid:visit>/questions/<int:question>/",
+        attention_actions.answer_question_action,
+        name="gate-answer",
+    ),
     path("inbox/<uuid:visit>/attend/", review_sessions.attend, name="gate-attend"),
     path(f"{IN}insights/", insights.project_page, name="insights"),
     path(f"{IN}lines/<str:line>/insights/", insights.line_page, name="line-insights"),

@@ -13,4 +13,4 @@ def doctor(ctx: typer.Context) -> None:
     """Say what this machine offers to stations, or what a token may do at GitHub or GitLab.
 
     It asks as the server's own workers do, and only reads: gateline doctor github --repository owner/name"""
-    runner.run_module(DOCTOR, ctx.args)
+    runner.replace_process_with_module(DOCTOR, ctx.args)

@@ -27,10 +27,10 @@ def runner(ctx: typer.Context) -> None:
     """Do the work of a project's stations on this machine, for a server elsewhere.
 
     It is the server's own worker, in a process of its own: this program has none of it, and only starts it."""
-    run_module(WORKER, ctx.args)
+    replace_process_with_module(WORKER, ctx.args)
 
 
-def run_module(module: str, words: list[str]) -> NoReturn:
+def replace_process_with_module(module: str, words: list[str]) -> NoReturn:
     """Replace this process with the module. Raises Usage."""
     place = _installed_folder()
     if place is None:

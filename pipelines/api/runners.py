@@ -288,7 +288,7 @@ def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
 
 @router.get(RUNNER + "/files/{name}", response={200: None}, url_name="runner-file")
 @translates_errors
-def fetch(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
+def download_material_file(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
     """The bytes of a file that the material names."""
     return FileResponse(
         files.opened(name, _get_runner(request, runner).pk), content_type="application/octet-stream"

@@ -23,7 +23,7 @@ from pipelines.engine.core.expected_times import LATE
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import WAIT, outcome_of_wait
 from pipelines.engine.core.values import ENGINE, Report
-from pipelines.engine.moves import effects, escalations, evaluations
+from pipelines.engine.moves import decision_application, escalations, evaluations
 from pipelines.engine.moves.absences import deciders, stand_ins
 from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.entitlement import people_of
@@ -66,7 +66,7 @@ def handle_unanswered_question(batch: Batch, due: Due) -> None:
         outcome = {"result": "cancelled", "summary": "No worker is left that can answer this question."}
         finish_job(batch, job, outcome, str(ENGINE))
         turn, situation = evaluations.situation_after_job(batch, job, ENGINE, f"due:{job.pk}")
-        effects.apply(turn, decide_and_store(turn, situation))
+        decision_application.apply(turn, decide_and_store(turn, situation))
     batch.flush()
 
 

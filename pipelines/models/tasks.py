@@ -243,7 +243,7 @@ class Token(models.Model):
         "self", models.CASCADE, null=True, blank=True, related_name="merged", db_index=False
     )
     signal_reworks = models.PositiveIntegerField(default=0)
-    # What would free it, see pipelines/engine/moves/effects.py: {decision, question, missing, gates, to,
+    # What would free it, see pipelines/engine/moves/decision_application.py: {decision, question, missing, gates, to,
     # rule, evaluation, evaluator, why, trigger, message, rejection, by, was}; of a forked one {to,
     # branches}; at a join {join}, see pipelines/engine/moves/joins.py
     wait = models.JSONField(default=dict)

@@ -20,7 +20,7 @@ LASTS = timedelta(hours=1)
 
 
 @transaction.atomic
-def claim(visit: GateVisit, user: User) -> ReviewClaim:
+def claim_review(visit: GateVisit, user: User) -> ReviewClaim:
     """Claim it for an hour, or for one more. Raises Conflict (closed, or claimed by somebody else)."""
     won = bool(fetch(CLAIM, [user.pk, LASTS.total_seconds(), visit.pk]))
     current_claim = claim_in_force(visit)

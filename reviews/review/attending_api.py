@@ -33,7 +33,7 @@ class SnoozeIn(StrictBody):
 def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
     """Claim a review for an hour; others see it and may decide all the same. 409: claimed by somebody else."""
     visit, user = _open(request, task, gate)
-    review_claim = attention_actions.claim(visit, user)
+    review_claim = attention_actions.check_and_claim(visit, user)
     return ReviewClaimOut.of(review_claim)
 
 
@@ -42,7 +42,7 @@ def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
 def release(request: Request, task: Task, gate: str) -> None:
     """One's own; an administrator's anybody's."""
     visit, user = _open(request, task, gate)
-    attention_actions.release(visit, user)
+    attention_actions.check_and_release_claim(visit, user)
 
 
 @router.get(GATE + "/questions", response=list[QuestionOut], summary="Questions of a review")
@@ -61,7 +61,7 @@ def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
 def ask(request: Request, task: Task, gate: str, payload: QuestionIn) -> QuestionOut:
     """The review stays open, and its votes stay valid. 403: a person whom this gate does not ask."""
     visit, user = _open(request, task, gate)
-    return QuestionOut.of(attention_actions.ask(visit, user, payload.text))
+    return QuestionOut.of(attention_actions.check_and_ask_question(visit, user, payload.text))
 
 
 @router.post(GATE + "/questions/{question}/answer", response=QuestionOut, summary="Answer a reviewer")
@@ -92,7 +92,7 @@ def answer(
 def snooze(request: Request, task: Task, gate: str, payload: SnoozeIn) -> None:
     """Only the own list leaves it out until then; it stays due."""
     visit, user = _open(request, task, gate)
-    attention_actions.snooze(visit, user, payload.until)
+    attention_actions.check_and_snooze(visit, user, payload.until)
 
 
 @router.delete(GATE + "/snooze", response={204: None}, summary="See a review again")

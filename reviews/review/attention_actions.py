@@ -36,25 +36,25 @@ LATER = (
 )
 
 
-def claim(visit: GateVisit, user: User) -> ReviewClaim:
+def check_and_claim(visit: GateVisit, user: User) -> ReviewClaim:
     """Raises Forbidden (who may not decide here), Conflict."""
     _check_may_decide(visit, user)
-    return claims.claim(visit, user)
+    return claims.claim_review(visit, user)
 
 
-def release(visit: GateVisit, user: User) -> None:
+def check_and_release_claim(visit: GateVisit, user: User) -> None:
     """Raises Forbidden."""
     role = Role.ADMIN in access.roles_in(user, visit.task.project)
     claims.release(visit, user, owner=role)
 
 
-def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
+def check_and_ask_question(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
     """Raises Forbidden (who may not decide here), Invalid, Conflict."""
     _check_may_decide(visit, user)
     return questions.ask(visit, user, text)
 
 
-def snooze(visit: GateVisit, user: User, until: datetime) -> None:
+def check_and_snooze(visit: GateVisit, user: User, until: datetime) -> None:
     """Raises Forbidden (who may not decide here), Invalid, Conflict."""
     _check_may_decide(visit, user)
     snoozes.snooze(visit, user, until)
@@ -124,7 +124,9 @@ def attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
 def claim_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Claim it, or release the claim (`action`)."""
     gate_visit = visit_of(request.user, visit)
-    act = {"claim": claim, "release": release}.get(request.POST.get("action", ""), _refuse_action)
+    act = {"claim": check_and_claim, "release": check_and_release_claim}.get(
+        request.POST.get("action", ""), _refuse_action
+    )
     return _act_and_redirect(request, gate_visit, lambda: act(gate_visit, request.user))
 
 
@@ -134,13 +136,13 @@ def ask_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     gate_visit = visit_of(request.user, visit)
     text = request.POST.get("text", "")
     return _act_and_redirect(
-        request, gate_visit, lambda: ask(gate_visit, request.user, text), "Question sent."
+        request, gate_visit, lambda: check_and_ask_question(gate_visit, request.user, text), "Question sent."
     )
 
 
 @require_POST
 @sign_in_required
-def answer_page(request: SignedInRequest, visit: uuid.UUID, question: int) -> HttpResponse:
+def answer_question_action(request: SignedInRequest, visit: uuid.UUID, question: int) -> HttpResponse:
     gate_visit = visit_of(request.user, visit)
     text = request.POST.get("text", "")
     return _act_and_redirect(
@@ -158,7 +160,7 @@ def snooze_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     until = later(chosen, request.user, clock.now())
     if until is None:
         return _act_and_redirect(request, gate_visit, _refuse_time)
-    return _act_and_redirect(request, gate_visit, lambda: snooze(gate_visit, request.user, until))
+    return _act_and_redirect(request, gate_visit, lambda: check_and_snooze(gate_visit, request.user, until))
 
 
 def _refuse_action(visit: GateVisit, user: User) -> None:

@@ -186,7 +186,7 @@ class ReviewEvidence(ToolReports):
         super().__init__(dossier.line, dossier.steps, dossier.artifacts, query)
 
     @cached_property
-    def _paths(self) -> frozenset[str]:
+    def _tree_file_paths(self) -> frozenset[str]:
         return frozenset(str(entry["path"]) for entry in self.changes.tree.manifest)
 
     @property

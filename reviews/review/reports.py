@@ -282,10 +282,10 @@ class ToolReports:
         """Tools name files by where they lay while they ran."""
         parts = path.split("/")
         ends = ("/".join(parts[index:]) for index in range(len(parts)))
-        return next((path_end for path_end in ends if path_end in self._paths), path)
+        return next((path_end for path_end in ends if path_end in self._tree_file_paths), path)
 
     @property
-    def _paths(self) -> frozenset[str]:
+    def _tree_file_paths(self) -> frozenset[str]:
         """The files of the tree that was looked at, where there is one."""
         return frozenset()
 

@@ -11,7 +11,7 @@ import pytest
 from pipelines.lines.backtest.backtest_result import MESSAGES, cell_words
 from pipelines.models import Decision, Task
 from pipelines.routing.analysis import redecide
-from pipelines.routing.analysis.redecide.effects import DecidedEffect
+from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect
 from pipelines.routing.analysis.redecide.verdict import Redecision, Verdict
 from pipelines.routing.analysis.redecide.verdict import redecide as redecided
 from pipelines.routing.document.line import read_line

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from pipelines import engine
-from pipelines.engine.moves import effects
+from pipelines.engine.moves import decision_application
 from pipelines.models import Job, Lease, Task
 from pipelines.ports import observers
 from tests.factories import World, station
@@ -91,14 +91,14 @@ def test_an_unexpected_error_is_the_faulty_members_alone(
     version = world.line(stations=["build", "ship"])
     tasks = [world.start(version, title=title) for title in ("fine", "faulty", "fine")]
     members = reports(world, tasks)
-    real = effects.apply
+    real = decision_application.apply
 
     def faulty(turn: Any, answer: Any) -> None:
         real(turn, answer)
         if turn.task.title == "faulty":
             raise ZeroDivisionError
 
-    monkeypatch.setattr(effects, "apply", faulty)
+    monkeypatch.setattr(decision_application, "apply", faulty)
     results = engine.report(members)
     assert [(result.status, result.http) for result in results] == [
         ("accepted", 200),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pipelines import engine
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.invariants import check
-from pipelines.engine.moves import effects, pass_through
+from pipelines.engine.moves import decision_application, pass_through
 from pipelines.errors import Invalid
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Decision, Due, Event, Job, Lease, Task, Worker
@@ -260,14 +260,14 @@ def test_an_error_further_on_does_not_lose_what_was_reported(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = world.start(world.line(chain(4)))
-    real = effects.apply
+    real = decision_application.apply
 
     def faulty(turn: Any, answer: Any) -> None:
         if turn.job.station == "s2":
             raise ZeroDivisionError
         real(turn, answer)
 
-    monkeypatch.setattr(effects, "apply", faulty)
+    monkeypatch.setattr(decision_application, "apply", faulty)
     assert go_on(world, task).status == "accepted"
     assert world.at(task) == ["s1"]
     assert check([task.pk]) == []

@@ -202,7 +202,7 @@ def test_a_page_asks_as_much_however_many_rows(world: World, signed_in: As, more
     away = make_member(world.project, "reviewer", "away")
     far = timezone.now() + timedelta(days=30)
     Absence.objects.create(user=away, stand_in=world.reviewer, until=far, created_at=timezone.now())
-    claims.claim(world.visit(waiting), away)
+    claims.claim_review(world.visit(waiting), away)
     questions.ask(world.visit(waiting), away, "Why?")
     admin = signed_in(world.admin)
     reviewer = signed_in(world.reviewer)

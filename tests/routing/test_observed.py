@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.facts import GROUPS, as_claim, with_claim, with_source
+from pipelines.routing.basics.facts import GROUPS, with_claim, with_facts_as_claims, with_source
 from pipelines.routing.basics.outcome import OutcomeError, read_outcome
 
 WHOLE: dict[str, Any] = {
@@ -104,8 +104,8 @@ def test_a_claim_joins_those_that_were_made() -> None:
 
 def test_facts_that_nobody_of_ours_saw_are_a_claim() -> None:
     said = {"tests": {"failed": 0}, "nonsense": -1}
-    kept = as_claim(outcome(said))
+    kept = with_facts_as_claims(outcome(said))
     assert kept["facts"] == {"claims": {"made": [{"kind": "facts", "said": said}]}}
     assert read_outcome(kept).facts["claims"]["made"][0]["said"] == said
-    assert as_claim({"exit_code": 0}) == {"exit_code": 0}
-    assert as_claim(None) is None
+    assert with_facts_as_claims({"exit_code": 0}) == {"exit_code": 0}
+    assert with_facts_as_claims(None) is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
+from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, effect_of
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.redeciding import answer, line, to, tried, word
 

@@ -17,7 +17,7 @@ from pipelines.engine.core.decision_context import DecisionContext, decide_and_s
 from pipelines.engine.core.expected_times import is_late
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, job_ref
-from pipelines.engine.moves import effects, escalations
+from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.deadlock_records import new_record, open_record, party_of
 from pipelines.engine.moves.pausing import hold, let_go, pause, paused_by_test
@@ -169,7 +169,7 @@ def _complete_with_output(
             outcome={"result": job.result},
         )
         turn = DecisionContext(batch, member, token, job, answer.actor, cause, cause)
-        effects.apply(turn, decide_and_store(turn, situation(turn)))
+        decision_application.apply(turn, decide_and_store(turn, situation(turn)))
 
 
 def _rerun_with_reason(

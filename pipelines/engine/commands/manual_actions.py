@@ -15,7 +15,7 @@ from pipelines.engine.core.decision_context import decide_and_store
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import MANUAL
 from pipelines.engine.core.values import Actor, Report, ReportResult, job_ref, merge_counts, token_state
-from pipelines.engine.moves import effects, evaluations
+from pipelines.engine.moves import decision_application, evaluations
 from pipelines.engine.moves.completion import Ending, end, finish_job
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.pausing import let_go
@@ -114,7 +114,7 @@ def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str
     # With the version: the same token may be asked again, and a cause makes one decision (house §3 I4)
     cause = f"answer:{token.pk}.{token.version}"
     turn, situation = evaluations.situation_with_answer(batch, token, actor, cause, answered_evaluation)
-    effects.apply(turn, decide_and_store(turn, situation))
+    decision_application.apply(turn, decide_and_store(turn, situation))
 
 
 def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:
@@ -171,7 +171,7 @@ def run_again(
     )
     change = rerun_transition(here, at, feedback)
     [entry], count = change.entries, merge_counts(task, change.count)
-    effects.place_token(batch, token, entry)
+    decision_application.place_token(batch, token, entry)
     job = open_job(batch, task, token, feedback=entry.feedback, asked=asked)
     batch.mark_token_changed(token)
     batch.derive_status(task)
@@ -191,7 +191,7 @@ def run_again(
         by="hand",
         breaks=list(breaks),
     )
-    effects.merge_joins(batch, task, actor, why)
+    decision_application.merge_joins(batch, task, actor, why)
 
 
 def _current_station(task: Task, token: Token) -> str:
@@ -199,7 +199,7 @@ def _current_station(task: Task, token: Token) -> str:
     if it is gone."""
     last = last_job(token)
     place = (
-        effects.mapped_station_key(versions.by_id(task.pinned_id), last, token.station)
+        decision_application.mapped_station_key(versions.by_id(task.pinned_id), last, token.station)
         if last
         else token.station
     )

@@ -11,7 +11,7 @@ from pipelines.engine.commands.manual_actions import lock_open_task, run_again
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves import effects
+from pipelines.engine.moves import decision_application
 from pipelines.engine.moves.completion import close_work
 from pipelines.errors import Conflict, NotFound
 from pipelines.models import BranchPush, Delivery, Job, Purpose, Status, Task, Token, User, VisitCommit
@@ -110,7 +110,7 @@ def _station(line: ParsedLine, task: Task) -> str:
     changed = [job for job in jobs if _has_changed_files(job)]
     # The latest that changed files knows most of them; else whoever worked there first
     for job in (*reversed(changed), *jobs):
-        if station := effects.mapped_station_key(line, job, job.station):
+        if station := decision_application.mapped_station_key(line, job, job.station):
             return station
     return ""
 

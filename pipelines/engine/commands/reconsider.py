@@ -14,10 +14,10 @@ from pipelines.engine.core.decision_context import (
 )
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves import effects
+from pipelines.engine.moves import decision_application
 from pipelines.models import Decision, Due, Job, Status, Task, Token
 from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
-from pipelines.routing.decide import effects as consequences
+from pipelines.routing.decide import effects
 
 
 def reconsider(task_id: int, *, actor: Actor = ENGINE) -> list[int]:
@@ -59,7 +59,7 @@ def reconsidered_situation(
     turn = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
     situation = {
         **before.situation,
-        "facts": consequences.refreshed_facts(before.situation["facts"], current_facts(turn)),
+        "facts": effects.refreshed_facts(before.situation["facts"], current_facts(turn)),
     }
     return turn, with_current_agents(turn, situation), before
 
@@ -68,7 +68,7 @@ def _decide_again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
     turn, situation, before = reconsidered_situation(batch, task, token, actor, "facts")
     if _is_same_hold(turn, before, situation):
         return False
-    effects.apply(turn, decide_and_store(turn, situation))
+    decision_application.apply(turn, decide_and_store(turn, situation))
     return True
 
 

@@ -17,11 +17,11 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, judgement, situation
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Report, ReportResult, job_ref
-from pipelines.engine.moves import effects, evaluations, pass_through
+from pipelines.engine.moves import decision_application, evaluations, pass_through
 from pipelines.engine.moves.completion import finish_job
 from pipelines.errors import Invalid
 from pipelines.models import Job, Purpose, Task, Token
-from pipelines.routing.basics.facts import as_claim, with_source
+from pipelines.routing.basics.facts import with_facts_as_claims, with_source
 from pipelines.routing.basics.outcome import Outcome, OutcomeError, derive, is_signal, read_outcome
 
 LARGEST_BATCH = 50
@@ -141,7 +141,9 @@ def checked(job_report: Report, known: Known) -> CheckedReport | ReportResult:
     try:
         _check_range(job_report)
         # law §13: facts that Gateline did not observe are kept as a claim.
-        stored_outcome = job_report.outcome if job_report.observed_by else as_claim(job_report.outcome)
+        stored_outcome = (
+            job_report.outcome if job_report.observed_by else with_facts_as_claims(job_report.outcome)
+        )
         key = _outcome_key(stored_outcome) if job_report.observed_by else None
         if key is not None and key in known:
             return CheckedReport(job_report, *known[key], stored_outcome)
@@ -225,7 +227,7 @@ def record(batch: Batch, member: CheckedReport) -> ReportResult:
     # law §5 steps 3 to 8: decide
     answer = decide_and_store(turn, facts)
     # law §5 step 9: effects
-    effects.apply(turn, answer)
+    decision_application.apply(turn, answer)
     result = _accepted(batch, turn, answer)
     job.report_answer = fence.answer_of(result)
     return result

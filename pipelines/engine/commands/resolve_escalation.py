@@ -16,7 +16,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_facts, decide_and_store
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves import effects, escalations
+from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Decision, Escalation, Job, Status, Task, Token, User
@@ -179,4 +179,4 @@ def _decide_again(
         raise Conflict(
             "The same would be escalated again. Run the station again, send the task on, or cancel it."
         )
-    effects.apply(turn, decide_and_store(turn, situation))
+    decision_application.apply(turn, decide_and_store(turn, situation))

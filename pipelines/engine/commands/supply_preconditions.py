@@ -27,11 +27,11 @@ from pipelines.engine.core.decision_context import (
 from pipelines.engine.core.handoffs import worker_of
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves import effects
+from pipelines.engine.moves import decision_application
 from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import Handoff, Status, Task, Token, User
 from pipelines.ports.vault.value_lookup import ValueScope
-from pipelines.routing.decide import effects as consequences
+from pipelines.routing.decide import effects
 from pipelines.routing.document.handoffs import handoff_faults
 from pipelines.routing.document.line import Input, ParsedLine, Problem
 from pipelines.routing.document.preconditions import HANDOFF, METADATA
@@ -58,7 +58,7 @@ def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> 
         task=task, job=turn.job, source=source, document=document, by=str(turn.actor), at=batch.now
     )
     batch.event(task, "handoff.added", turn.actor, token=token, source=token.station, trigger=turn.cause)
-    effects.apply(turn, decide_and_store(turn, with_current_agents(turn, situation)))
+    decision_application.apply(turn, decide_and_store(turn, with_current_agents(turn, situation)))
     batch.flush()
     return task
 
@@ -110,8 +110,8 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
         task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **details
     )
     # Once more, since inputs and context have just changed
-    now = {**situation, "facts": consequences.refreshed_facts(situation["facts"], current_facts(turn))}
-    effects.apply(turn, decide_and_store(turn, with_current_agents(turn, now)))
+    now = {**situation, "facts": effects.refreshed_facts(situation["facts"], current_facts(turn))}
+    decision_application.apply(turn, decide_and_store(turn, with_current_agents(turn, now)))
     batch.flush()
     return task
 

@@ -20,7 +20,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_task_facts, decide_and_store
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import VoteResult, merge_counts
-from pipelines.engine.moves import effects, escalations
+from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.absences import Seat
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import (
@@ -293,7 +293,7 @@ def _decide_again(
     )
     facts = with_votes(decision.situation["facts"], current_task_facts(turn), _words(together))
     answer = decide_and_store(turn, {**decision.situation, "facts": facts})
-    effects.apply(turn, answer)
+    decision_application.apply(turn, answer)
     return answer.to_stored_dict()
 
 

@@ -23,7 +23,7 @@ from pipelines.queries.usage import cost_of_task
 from pipelines.routing.analysis.redecide.stored_trace import compact_entries
 from pipelines.routing.basics.outcome import Outcome, read_outcome
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Decision as Answer
+from pipelines.routing.decide.decisions import DecisionAnswer as Answer
 from pipelines.routing.decide.effects import DecisionSubject
 from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.decide.situation import situation_from_engine
@@ -216,7 +216,7 @@ def current_task_facts(turn: DecisionContext) -> dict[str, Any]:
         "inputs": dict(task.inputs),
         "task": task_fields(task),
         **({"unreadable": dict(task.unreadable)} if task.unreadable else {}),
-        **parallel_stations(turn.batch, task, turn.token, turn.judging_line),
+        **parallel_stations_fact(turn.batch, task, turn.token, turn.judging_line),
     }
 
 
@@ -226,7 +226,7 @@ def last_words(task: Task) -> dict[str, str]:
     return dict(decided.values_list("gate", "word"))
 
 
-def parallel_stations(batch: Batch, task: Task, token: Token, line: ParsedLine) -> dict[str, Any]:
+def parallel_stations_fact(batch: Batch, task: Task, token: Token, line: ParsedLine) -> dict[str, Any]:
     """Return the stations where other tokens of the task are, if the line forbids some stations to run in
     parallel. Tokens that wait at a join do not count."""
     if not line.forbidden_parallel:
@@ -263,7 +263,7 @@ def with_current_agents(turn: DecisionContext, situation: dict[str, Any]) -> dic
 
 def decide_and_store(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and store the decision with everything that it read. Returns the answer;
-    `effects` applies it. Of the trace only what cannot be computed again is stored."""
+    `decision_application` applies it. Of the trace only what cannot be computed again is stored."""
     facts = with_current_agents(turn, facts)
     began = time.perf_counter_ns()
     read = situation_from_engine(facts, turn.told)

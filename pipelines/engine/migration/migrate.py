@@ -24,7 +24,7 @@ from pipelines.engine.migration.migration_batch import (
 )
 from pipelines.engine.migration.positions import MigrationStep
 from pipelines.engine.migration.snapshot import Planned
-from pipelines.engine.moves import effects
+from pipelines.engine.moves import decision_application
 from pipelines.models import ENDED, LineVersion, MigrationEntry, Task, Token
 from pipelines.queries import versions
 from pipelines.routing.analysis.migration_impact import MigrationEffect
@@ -170,7 +170,7 @@ def _apply_plan(
     # After the event of the migration: each of these has events of its own.
     for step in steps:
         step.apply_with_events()
-    effects.merge_joins(batch, task, this.actor, WHY)
+    decision_application.merge_joins(batch, task, this.actor, WHY)
     changed_values: dict[str, Any] = {
         # Identity is enough: whatever changes these puts another dict in their place.
         name: value

@@ -11,7 +11,7 @@ from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_st
 from pipelines.engine.core.values import job_ref, merge_counts, token_state
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import WHY, MigrationBatch
-from pipelines.engine.moves import effects
+from pipelines.engine.moves import decision_application
 from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.gates import close_visit
 from pipelines.engine.moves.job_creation import kind_of, open_job
@@ -140,7 +140,7 @@ class MigrationStep:
         turn = DecisionContext(
             self.this.batch, self.task, self.token, self.job, self.this.actor, cause, WHY, under=under
         )
-        effects.apply(turn, decide_and_store(turn, situation))
+        decision_application.apply(turn, decide_and_store(turn, situation))
 
 
 def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from pipelines.queries import versions
 from pipelines.routing.analysis import migration_impact
 from pipelines.routing.analysis.migration_impact import MigratingPosition, MigrationEffect
 from pipelines.routing.basics.outcome import read_outcome
-from pipelines.routing.decide import effects as consequences
+from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Finish, Wait
 from pipelines.routing.decide.effects import DecisionSubject, add_counts, current_facts
 from pipelines.routing.decide.outcome_judgement import judge_outcome
@@ -240,7 +240,7 @@ class MigrationSnapshot:
 
     def _aborts(self, token: Token, effect: MigrationEffect, line: ParsedLine) -> bool:
         answer = effect.decision
-        return isinstance(answer, Finish) and consequences.aborts(self._about(token, effect, line), answer)
+        return isinstance(answer, Finish) and effects.aborts(self._about(token, effect, line), answer)
 
     def _all_end(self, task: Task, ending: MigrationEffect) -> list[MigrationEffect]:
         """Abort ends every branch (law §7)."""

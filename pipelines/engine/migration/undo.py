@@ -18,7 +18,7 @@ from pipelines.engine.migration import joins
 from pipelines.engine.migration.migrate import in_batches
 from pipelines.engine.migration.migration_batch import MigrateResult, MigrationBatch, open_migration_batch
 from pipelines.engine.migration.positions import carry_job, close_visits, pin
-from pipelines.engine.moves import effects
+from pipelines.engine.moves import decision_application
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
 from pipelines.queries.versions import parsed
@@ -137,7 +137,7 @@ def _restore(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> None:
     )
     for back in backs:
         back.undo_with_events()
-    effects.merge_joins(batch, task, this.actor, WHY)
+    decision_application.merge_joins(batch, task, this.actor, WHY)
 
 
 def _counts_to_undo(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
@@ -237,7 +237,7 @@ class PositionUndo:
         turn = DecisionContext(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
         old_facts = decision.situation["facts"]
         facts = with_votes(old_facts, old_facts.get("now", {}), self.before["approved"])
-        effects.apply(turn, decide_and_store(turn, {**decision.situation, "facts": facts}))
+        decision_application.apply(turn, decide_and_store(turn, {**decision.situation, "facts": facts}))
 
 
 __all__ = ["MigrationUndo", "put_back"]

@@ -7,8 +7,7 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import Actor, token_state
-from pipelines.engine.moves import escalations
-from pipelines.engine.moves import releases as waiting
+from pipelines.engine.moves import escalations, releases
 from pipelines.engine.moves.gates import close_visit
 from pipelines.models import ENDED, Decision, Job, Status, Task, Token
 from pipelines.ports import observers, queue
@@ -116,7 +115,7 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
         batch.mark_task_changed(task)
         # Nothing of a task that has ended stays open (house §3 I8), and nobody waits for it any longer
         escalations.close_all(batch, task, how.actor)
-        waiting.release_waiting(batch, task, how.actor)
+        releases.release_waiting(batch, task, how.actor)
     batch.event(
         task,
         "token.ended",

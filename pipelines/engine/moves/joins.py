@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, parallel_stations
+from pipelines.engine.core.decision_context import DecisionContext, parallel_stations_fact
 from pipelines.engine.core.values import ENGINE, Actor, job_ref, merge_counts, token_state
 from pipelines.engine.moves import deadlock_records, escalations
 from pipelines.engine.moves.job_creation import open_job
@@ -31,7 +31,7 @@ from pipelines.routing.decide.effects import Stay
 from pipelines.routing.decide.transitions import Transition, join_transition
 from pipelines.routing.document.line import ParsedLine
 
-# Handed in: `effects`, which routes, imports this module
+# Handed in: `decision_application`, which routes, imports this module
 Route = Callable[[DecisionContext], None]
 """Decides the outcome of the context's job and applies the decision."""
 
@@ -95,7 +95,7 @@ class JoinMerge:
         keys = contradicting_keys(writes)
         token, closed = self._become_one()
         # After the merge: what became one is not in parallel with itself
-        others = parallel_stations(self.batch, self.task, token, self.line).get("beside", ())
+        others = parallel_stations_fact(self.batch, self.task, token, self.line).get("beside", ())
         change = join_transition(
             self.merge, self.line, contradicting_values(keys, self.merge.sources, writes), others
         )

@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.lines.backtest.recorded_decisions import RecordedRow
 from pipelines.models.gates import Word
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.effects import DecidedEffect
+from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect
 from pipelines.routing.analysis.redecide.verdict import WORST_LAST, Redecision, Verdict
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.errors import error_words

@@ -57,21 +57,21 @@ class Command(printing.Command):
         if change.approval is None:
             say("The delivery named no gate.")
         else:
-            say(_approved(change.approval))
-            say(_compared(change))
+            say(_approval_sentence(change.approval))
+            say(_tree_comparison_sentence(change))
         if change.requester:
             say(
                 f"Requested by {change.requester}, produced by {', '.join(change.producers) or 'nobody by hand'}."
             )
         if change.protection:
-            say(_protected(change.protection, change.to))
+            say(_protection_sentence(change.protection, change.to))
         if amount := change.too_large_to_read:
             say(f"No person can have read all of it: {amount['files']} files, {amount['bytes']} bytes.")
         if repository is not None:
             say("The commit is in the repository, with this tree.")
 
 
-def _approved(approval: ReceiptApproval) -> str:
+def _approval_sentence(approval: ReceiptApproval) -> str:
     tree = approval.tree or "not known"
     at = f"{approval.at} at {approval.gate}"
     if any(vote.word == "override" for vote in approval.votes):
@@ -81,7 +81,7 @@ def _approved(approval: ReceiptApproval) -> str:
     return f"Approved {at} by {approval.by}, tree {tree}"
 
 
-def _protected(rules: Mapping[str, Any], to: str) -> str:
+def _protection_sentence(rules: Mapping[str, Any], to: str) -> str:
     votes = plural("%(n)s approval", "%(n)s approvals", rules["approvals"]) % {"n": rules["approvals"]}
     subjects = [f"the {kind[:-1]} {key}" for kind in ("groups", "gates") for key in rules[kind]]
     needed = ", ".join([*([votes] if rules["approvals"] else []), *subjects])
@@ -92,7 +92,7 @@ def _protected(rules: Mapping[str, Any], to: str) -> str:
     return f"The repository {asks} {'; '.join(rest)}."
 
 
-def _compared(change: LandedChange) -> str:
+def _tree_comparison_sentence(change: LandedChange) -> str:
     if change.exact:
         return "Exactly what was approved."
     if change.same_patch:

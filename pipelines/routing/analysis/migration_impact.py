@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.effects import stay_of
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.kinds import is_unattended
@@ -72,7 +72,7 @@ class MigrationEffect:
     error: str = ""
     needs: str = ""
     next_gone: tuple[str, ...] = ()
-    decision: Decision | None = field(default=None, compare=False)
+    decision: DecisionAnswer | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without the decision."""
@@ -240,6 +240,6 @@ def _is_same_question(
 
 
 def _redecision_effect(
-    position: MigratingPosition, effect: str, place: str, status: str, answer: Decision, **more: Any
+    position: MigratingPosition, effect: str, place: str, status: str, answer: DecisionAnswer, **more: Any
 ) -> MigrationEffect:
     return MigrationEffect(position.token, effect, "again", place, status, decision=answer, **more)

@@ -151,7 +151,7 @@ def with_claim(kind: str, claim: Mapping[str, Any], facts: Facts | None = None) 
     return {**{key: dict(members) for key, members in (facts or {}).items()}, CLAIMS: {**group, "made": made}}
 
 
-def as_claim(outcome: Any) -> Any:
+def with_facts_as_claims(outcome: Any) -> Any:
     """An outcome from where nothing was observed: what it brings as facts is what it claims."""
     if type(outcome) is not dict or outcome.get("facts") is None:
         return outcome

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.decisions import Decision, Finish, Move, Stuck, Trace, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, Finish, Move, Stuck, Trace, Wait
 from pipelines.routing.decide.outcome_judgement import undecisive_facts
 from pipelines.routing.decide.situation import Situation, check_situation
 from pipelines.routing.decide.steps import gates
@@ -32,7 +32,7 @@ from pipelines.routing.document.model import FALLBACK_READS_AGAIN, ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
 
 
-def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None) -> Decision:
+def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None) -> DecisionAnswer:
     """The decision with its trace. Raises SituationError where the situation does not fit the line.
 
     With a clock the trace says how long each rule took; the decision itself never depends on it.
@@ -58,7 +58,7 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
     return step
 
 
-def _before_rules(case: RoutingContext) -> Decision | TakenRoute:
+def _before_rules(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     """Steps 3, 4 and 5: what comes before the rules, and the outcome that the rules start with."""
     # Law §13: a fact may have set result, verdict and eval before all else.
     if case.judged.by:
@@ -104,7 +104,7 @@ def _blocked_reason(case: RoutingContext) -> str:
     return ""
 
 
-def _apply_rules(case: RoutingContext, route: TakenRoute) -> Decision | TakenRoute:
+def _apply_rules(case: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
     """Step 6 and, after a match, steps 7 to 9."""
     # Since revision 3 such output counts as none on all routes behind the fallback (law §12).
     case.fell_back |= route.no_output and case.line.revision > FALLBACK_READS_AGAIN
@@ -119,7 +119,7 @@ def _apply_rules(case: RoutingContext, route: TakenRoute) -> Decision | TakenRou
     return _apply_match(case, route, matched) if isinstance(matched, RuleMatch) else matched
 
 
-def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> Decision | TakenRoute:
+def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> DecisionAnswer | TakenRoute:
     rule = match.rule
     guards = [case.line.gate(key) for key in rule.gates]
     # A word other than approve decides at once, before step 7 and before the checks (law §5).
@@ -166,7 +166,7 @@ def _targets(case: RoutingContext, rule: Rule) -> tuple[str, ...] | None:
 
 def _check_gates(
     case: RoutingContext, way: TransitionCandidate, guards: list[Gate]
-) -> Decision | TakenRoute | None:
+) -> DecisionAnswer | TakenRoute | None:
     """Step 8: run the checks of all gates, then ask the people of all of them together. None if everything passed."""
     if not guards:
         return None
@@ -199,7 +199,7 @@ def _check_gates(
     return Wait("awaiting_review", tuple(undecided), way.targets, way.rule_id)
 
 
-def _second_forced_route(case: RoutingContext, route: TakenRoute) -> Decision | TakenRoute:
+def _second_forced_route(case: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
     """A second forced route is a loop. A person's rework never ends in one (law §12): the policy decides as if no
     rule had matched."""
     rule = route.demanded_by

@@ -333,4 +333,4 @@ class Stuck(TracedDecision):
         }
 
 
-Decision = Move | Finish | Wait | Ask | Escalate | Stuck
+DecisionAnswer = Move | Finish | Wait | Ask | Escalate | Stuck

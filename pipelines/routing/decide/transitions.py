@@ -11,7 +11,7 @@ from typing import Any, Final
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.branch_joins.branches import Arrival
 from pipelines.routing.decide.branch_joins.join_decision import PASS, Merge
-from pipelines.routing.decide.decisions import Decision, Finish, Move, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, Finish, Move, Wait
 from pipelines.routing.decide.effects import DecisionSubject, Stay
 from pipelines.routing.decide.steps.targets import FORBIDDEN
 from pipelines.routing.document.model import ParsedLine
@@ -72,7 +72,7 @@ class Transition:
 
 
 def transition(
-    about: DecisionSubject, answer: Decision, place: TokenPlace, to: tuple[str, ...] | None = None
+    about: DecisionSubject, answer: DecisionAnswer, place: TokenPlace, to: tuple[str, ...] | None = None
 ) -> Transition:
     """Say what the decision makes of its token. `to`: where the targets of a move are by now, if the task was migrated
     since its job started."""

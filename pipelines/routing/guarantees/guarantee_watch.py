@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.decide.decisions import Decision, Finish, Move, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, Finish, Move, Wait
 from pipelines.routing.decide.outcome_judgement import exact_amount, judge_outcome
 from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.kinds import failure_eval
@@ -111,7 +111,7 @@ class GuaranteeWatch:
         return self.most_moves is not None and past.moves > self.most_moves
 
     def _reaches_guarded_gate(
-        self, mark: bool, moved: SimulatedPosition, step: ScenarioStep, decision: Decision | None
+        self, mark: bool, moved: SimulatedPosition, step: ScenarioStep, decision: DecisionAnswer | None
     ) -> bool:
         """Tell whether the guarded gate is come to with the mark."""
         if self.mark is None or self.mark.reach in self.line.stations_by_key or decision is None:
@@ -126,7 +126,7 @@ class GuaranteeWatch:
         return self.mark.mark_after(mark, moved.station, self._has_outcome_passed(moved, step), words)
 
     def _station_gate_words(
-        self, moved: SimulatedPosition, step: ScenarioStep, decision: Decision
+        self, moved: SimulatedPosition, step: ScenarioStep, decision: DecisionAnswer
     ) -> dict[str, str]:
         """Words at the gate of the station."""
         key = self.line.station(moved.station).gate
@@ -134,7 +134,7 @@ class GuaranteeWatch:
         return {key: words[key]} if key in words else {}
 
     def _words(
-        self, moved: SimulatedPosition, step: ScenarioStep, decision: Decision | None
+        self, moved: SimulatedPosition, step: ScenarioStep, decision: DecisionAnswer | None
     ) -> dict[str, str]:
         """The last word at each gate on the way, an approval by checks alone among them."""
         words: dict[str, str] = {}

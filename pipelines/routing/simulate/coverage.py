@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.decide.decisions import Decision, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, Wait
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.run import ScenarioResult
 
@@ -60,7 +60,7 @@ def parts_covered_by_all(results: Iterable[ScenarioResult]) -> CoveredParts:
     return covered
 
 
-def _tested_rules(decision: Decision) -> list[str]:
+def _tested_rules(decision: DecisionAnswer) -> list[str]:
     return [entry.rule for entry in decision.trace if entry.step == "rules" and entry.rule]
 
 

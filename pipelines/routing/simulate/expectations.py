@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.decide.decisions import Decision
+from pipelines.routing.decide.decisions import DecisionAnswer
 from pipelines.routing.simulate.scenario import Expectation
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord
 
@@ -93,7 +93,7 @@ def _word_failures(
     ]
 
 
-def trace_summary(decision: Decision | None) -> str:
+def trace_summary(decision: DecisionAnswer | None) -> str:
     """A trace in one line: the rules that were tested, then what was said last."""
     if decision is None:
         return ""

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.branch_joins.branches import Arrival, Fork, Write
 from pipelines.routing.decide.branch_joins.join_decision import Merge
-from pipelines.routing.decide.decisions import Decision
+from pipelines.routing.decide.decisions import DecisionAnswer
 from pipelines.routing.decide.effects import ENDS, add_counts, task_status
 from pipelines.routing.decide.station_facts import Visit, facts_by_station
 from pipelines.routing.decide.transitions import COUNTERS, StationEntry, TokenEnd, Transition
@@ -31,7 +31,7 @@ class OpenReview:
     """The situation that waits for people, and the words said so far at the gates that were asked together."""
 
     situation: Data
-    decision: Decision
+    decision: DecisionAnswer
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
@@ -244,7 +244,7 @@ class DecidedJoin:
     station: str
     merge: Merge
     contradictions: tuple[str, ...] = ()
-    decision: Decision | None = None
+    decision: DecisionAnswer | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -263,11 +263,11 @@ class StepRecord:
 
     walk: SimulatedTask
     station: str
-    decision: Decision | None = None
+    decision: DecisionAnswer | None = None
     entered: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     joined: tuple[DecidedJoin, ...] = ()
-    also: tuple[tuple[str, Decision], ...] = ()
+    also: tuple[tuple[str, DecisionAnswer], ...] = ()
     number: int = 0
 
     def with_consequence(self, more: StepRecord) -> StepRecord:
@@ -283,7 +283,7 @@ class StepRecord:
         )
 
     @property
-    def decisions(self) -> list[tuple[str, Decision]]:
+    def decisions(self) -> list[tuple[str, DecisionAnswer]]:
         """Decisions, each with its station: the step's own, those about tokens that waited for it, then those
         about the outcomes of joins."""
         own = [(self.station, self.decision)] if self.decision else []

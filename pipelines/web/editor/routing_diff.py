@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.errors import Invalid
 from pipelines.lines.project_lint import read_draft
 from pipelines.routing.analysis.difference.change import Change
-from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.station_changes import changes
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine, Station

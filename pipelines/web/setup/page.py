@@ -149,14 +149,14 @@ class SetupState:
         )
 
     @cached_property
-    def ready_lines(self) -> list[Line]:
-        return templates.ready_lines(self.project)
+    def live_repository_lines(self) -> list[Line]:
+        return templates.live_repository_lines(self.project)
 
     @cached_property
     def line(self) -> Line | None:
         line_key = self.request.GET.get("line", "")
-        return next((line for line in self.ready_lines if line.key == line_key), None) or next(
-            iter(self.ready_lines), None
+        return next((line for line in self.live_repository_lines if line.key == line_key), None) or next(
+            iter(self.live_repository_lines), None
         )
 
     @cached_property
@@ -164,18 +164,20 @@ class SetupState:
         """The last step that may be opened."""
         if not self.connected_rows:
             return REPOSITORY
-        if self.ready_lines:
+        if self.live_repository_lines:
             return TASK
         return TEMPLATE if self.is_agent_chosen else AGENT
 
     @cached_property
     def next_step(self) -> str:
         """The step with which the latest repository goes on: the first one once a task was started with it."""
-        if self.chosen_row is None or not self.ready_lines:
+        if self.chosen_row is None or not self.live_repository_lines:
             return self.last_open_step
         # A line knows no repository: what was published since it was connected was set up for it.
         since = self.chosen_row.repository.connected_at
-        own_lines = [line for line in self.ready_lines if line.live and line.live.published_at >= since]
+        own_lines = [
+            line for line in self.live_repository_lines if line.live and line.live.published_at >= since
+        ]
         if not own_lines:
             return TEMPLATE if self.is_agent_chosen else AGENT
         return REPOSITORY if Task.objects.filter(line__in=own_lines).exists() else TASK
@@ -208,7 +210,7 @@ class SetupState:
         if (
             keys[index] == TEMPLATE
             and not self.is_agent_chosen
-            and not (self.ready_lines and self.agent.may_go_on)
+            and not (self.live_repository_lines and self.agent.may_go_on)
         ):
             return AGENT
         return keys[index]

@@ -97,7 +97,7 @@ def publish(line: Line, user: User) -> None:
     publishing.publish(line, user=user, based_on=line.draft_number)
 
 
-def ready_lines(project: Project) -> list[Line]:
+def live_repository_lines(project: Project) -> list[Line]:
     """Lines that are live and let tasks work in a repository, the latest first. Those of the demo were there before
     anybody set anything up."""
     live = project.lines.filter(live__isnull=False, archived_at=None).exclude(live__name=SHIPPED)

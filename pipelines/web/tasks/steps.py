@@ -226,7 +226,7 @@ class StepsView:
         return recent[next(running, len(recent)) :]
 
     @property
-    def next_index(self) -> int:
+    def first_unsettled_index(self) -> int:
         """The index of the first step that is brought anew."""
         return self.first + len(self.rows) - len(self.tail)
 

@@ -57,7 +57,7 @@ async def ask_chat(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     await sink.write("out", b"\n")
     for call in reply.calls:
         await sink.note(f"[gateline] The model calls {call.name}({call.arguments[:500]})")
-    return outcome_of(spec, dialog, reply, history)
+    return completion_outcome(spec, dialog, reply, history)
 
 
 def question(spec: Spec, dialog: Conversation) -> CompletionRequest:
@@ -82,7 +82,7 @@ def stream_to_log(sink: Sink, on_data: DataCallback) -> Any:
     return hear
 
 
-def outcome_of(spec: Spec, dialog: Conversation, reply: Reply, history: str) -> Outcome:
+def completion_outcome(spec: Spec, dialog: Conversation, reply: Reply, history: str) -> Outcome:
     outcome: Outcome = {
         "result": "success",
         "eval": "tool-call" if reply.calls else EVALS.get(reply.finish, reply.finish),

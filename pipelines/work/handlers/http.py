@@ -44,7 +44,7 @@ async def make_call(spec: Spec, sink: Sink) -> Outcome:
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         return await _failed(sink, "http_error", f"{loggable_url(call.url)}: {error or type(error).__name__}")
     await sink.note(f"[gateline] {answer.status}, {len(answer.body)} bytes from {loggable_url(answer.url)}")
-    return outcome_of(call, answer, spec.output_keys)
+    return response_outcome(call, answer, spec.output_keys)
 
 
 async def _failed(sink: Sink, failure_type: str, why: str) -> Outcome:
@@ -73,7 +73,7 @@ def loggable_url(url: str) -> str:
     return str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
 
 
-def outcome_of(call: Call, answer: HttpAnswer, output_keys: tuple[str, ...]) -> Outcome:
+def response_outcome(call: Call, answer: HttpAnswer, output_keys: tuple[str, ...]) -> Outcome:
     good = 200 <= answer.status < 300
     outcome: Outcome = {
         "result": "success" if good else "failure",

@@ -32,10 +32,10 @@ async def pick_label(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     )
     reply = await ask(completion_request, spec.outgoing, stream_to_log(sink, on_data))
     await sink.write("out", b"\n")
-    return outcome_of(reply, spec.labels, strict=bool(work.get("strict")))
+    return labelled_outcome(reply, spec.labels, strict=bool(work.get("strict")))
 
 
-def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
+def labelled_outcome(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
     """Return the outcome of a reply. Without a label the answer itself becomes the eval, so that the default
     rule matches; under `strict` it is a failure."""
     answer = reply.text.strip()[:ANSWER_CHARACTERS]

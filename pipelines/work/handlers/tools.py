@@ -114,7 +114,7 @@ async def run_calls(spec: Spec, sink: Sink) -> Outcome:
             refusal = f"A person denied this call: {word}"
         results.append(ToolResult(call, DENIED, refusal) if refusal else await run_call(spec, sink, call))
         await sink.note(f"[gateline] {call.name}: {results[-1].status}")
-    return outcome_of(results, before, history)
+    return tool_results_outcome(results, before, history)
 
 
 def calls_to_run(spec: Spec, before: Conversation) -> list[ToolCall]:
@@ -266,7 +266,7 @@ async def _fetched(
     return ToolResult(call, OK if good else ERROR, cut_text(answer.text()), answer.status)
 
 
-def outcome_of(results: list[ToolResult], before: Conversation, history: str) -> Outcome:
+def tool_results_outcome(results: list[ToolResult], before: Conversation, history: str) -> Outcome:
     good = all(result.status == OK for result in results)
     # No calls are left: in the context this takes the place of those just answered.
     result_fields: dict[str, Any] = {"results": [result.to_dict() for result in results], "tool_calls": []}

@@ -154,7 +154,7 @@ def of_a_hook(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
 
 def of_a_call(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     made, work = plain(orders, attempt, config), orders.station.work
-    rendered_work: dict[str, Any] = {**work, "url": address(orders, str(work.get("url", "")))}
+    rendered_work: dict[str, Any] = {**work, "url": rendered_url(orders, str(work.get("url", "")))}
     rendered_work["headers"] = {
         name: filled_in(orders, f"headers.{name}", value, config)
         for name, value in (work.get("headers") or {}).items()
@@ -166,7 +166,7 @@ def of_a_call(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     return replace(made, work=rendered_work)
 
 
-def address(orders: Orders, text: str) -> str:
+def rendered_url(orders: Orders, text: str) -> str:
     """Render an address. Values are inserted escaped, except one at the beginning, which is the address itself."""
 
     def insert(match: re.Match[str]) -> str:
@@ -266,7 +266,7 @@ def _parts_of_text(orders: Orders, place: str, text: str, *, in_address: bool = 
 
 def _rendered_part(orders: Orders, place: str, text: str, inside: bool) -> str:
     if not inside:
-        return address(orders, text) if place.endswith(".url") else rendered(orders, place, text)
+        return rendered_url(orders, text) if place.endswith(".url") else rendered(orders, place, text)
     return PLACE.sub(lambda match: quote(rendered(orders, place, match[0]), safe=""), text)
 
 

@@ -152,7 +152,7 @@ async def check_machine(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     for key, about in sorted(agents.items()):
         yield CheckupLine(f"agent {key}", "ok", f"{about['version'] or 'says no version'}, {about['path']}")
     for preset in PRESETS.values():
-        if detail := await asyncio.to_thread(_sign_in_detail, preset, environment):
+        if detail := await asyncio.to_thread(_sign_in_folder_text, preset, environment):
             yield CheckupLine(f"signed in with {preset.key}", "ok", detail)
     if not agents:
         remedy = "Install one on the path of stations; lines without agents need none."
@@ -187,7 +187,7 @@ def _certificates(environment: Mapping[str, str]) -> CheckupLine:
     return CheckupLine("certificates", "ok", f"the public authorities, and {more}")
 
 
-def _sign_in_detail(preset: Preset, environment: Mapping[str, str]) -> str:
+def _sign_in_folder_text(preset: Preset, environment: Mapping[str, str]) -> str:
     """Return where somebody is signed in, and how a runner lends it; "" for an agent that nobody is signed in
     with."""
     try:

@@ -47,9 +47,9 @@ class InstantWork:
             room = may_go_on and not self.stopping and len(started_jobs) < TOGETHER // 2
             if room and (not started_jobs or loop.time() - looked >= LOOK_SECONDS):
                 looked = loop.time()
-                started_jobs += await self._more(started_jobs)
+                started_jobs += await self._claim_more_jobs(started_jobs)
 
-    async def _more(self, started_jobs: list[Started]) -> list[Started]:
+    async def _claim_more_jobs(self, started_jobs: list[Started]) -> list[Started]:
         """Others that wait in the queue. A stop meanwhile gives back what is held, which nothing else knows of."""
         try:
             return await self._transport.claim_instant(None, TOGETHER - len(started_jobs))

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.difference.effects import (
+from pipelines.routing.analysis.difference.routing_effects import (
     RoutingEffect,
     gate_signature,
-    of_policy,
-    of_rule,
+    policy_effect,
+    rule_effect,
     sole_rework_gate,
 )
 from tests.routing.support import ruled
@@ -21,7 +21,7 @@ STUCK = frozenset([("stuck",)])
 
 def effect(rule: dict[str, Any], **more: Any) -> RoutingEffect:
     of = ruled(rule, **more)
-    return of_rule(of, of.stations[0], of.stations[0].rules[0])
+    return rule_effect(of, of.stations[0], of.stations[0].rules[0])
 
 
 def checks(action: str, **more: Any) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def test_where_no_rule_matches_the_policy_is_the_effect(
     policy: dict[str, Any], standing: str, expected: RoutingEffect
 ) -> None:
     of = ruled({"when": {"result": "failure"}}, policy=policy)
-    assert of_policy(of, of.stations[0], standing) == expected
+    assert policy_effect(of, of.stations[0], standing) == expected
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_where_no_rule_matches_the_policy_is_the_effect(
 )
 def test_where_there_are_no_rules_too(knob: str, station: int, expected: RoutingEffect) -> None:
     of = ruled({}, policy={"no_rules": knob})
-    assert of_policy(of, of.stations[station], "passed") == expected
+    assert policy_effect(of, of.stations[station], "passed") == expected

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.difference.change import StationPair
-from pipelines.routing.analysis.difference.effects import LinePair, may_demand_rework
 from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs, shared_rework_gate
+from pipelines.routing.analysis.difference.routing_effects import LinePair, may_demand_rework
 from pipelines.routing.analysis.difference.samples import (
     Sample,
     check_variants,
@@ -21,7 +21,7 @@ from pipelines.routing.analysis.difference.samples import (
     variants,
     with_facts,
 )
-from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.rules import Rule
 from tests.routing.support import line, ruled
@@ -40,7 +40,7 @@ def checking(field: str, value: Any = 1, operator: str = "equals", **more: Any) 
 # What routes
 
 
-SAME: list[tuple[Decision, Decision]] = [
+SAME: list[tuple[DecisionAnswer, DecisionAnswer]] = [
     (Move(("b", "c"), "r1", "rule"), Move(("c", "b"), "r2", "policy")),
     (
         Move(("b",), "r1", "rule", variables={"x": 1, "y": 2}),
@@ -52,7 +52,7 @@ SAME: list[tuple[Decision, Decision]] = [
     (Stuck("E", "one", "r1"), Stuck("E", "other")),
     (Ask({"agentic": {"question": "q"}}), Ask({"agentic": {"question": "q"}})),
 ]
-OTHER: list[tuple[Decision, Decision]] = [
+OTHER: list[tuple[DecisionAnswer, DecisionAnswer]] = [
     (Move(("b",), None, "rule"), Move(("c",), None, "rule")),
     (Move(("b",), None, "rule", feedback=None), Move(("b",), None, "rule", feedback="f")),
     (Move(("b",), None, "rule", variables={"x": 1}), Move(("b",), None, "rule", variables={"x": 2})),
@@ -72,12 +72,12 @@ OTHER: list[tuple[Decision, Decision]] = [
 
 
 @pytest.mark.parametrize(("one", "two"), SAME)
-def test_rules_messages_and_order_in_a_fork_do_not_route(one: Decision, two: Decision) -> None:
+def test_rules_messages_and_order_in_a_fork_do_not_route(one: DecisionAnswer, two: DecisionAnswer) -> None:
     assert routing_key(one) == routing_key(two)
 
 
 @pytest.mark.parametrize(("one", "two"), OTHER)
-def test_everything_else_does(one: Decision, two: Decision) -> None:
+def test_everything_else_does(one: DecisionAnswer, two: DecisionAnswer) -> None:
     assert routing_key(one) != routing_key(two)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.difference.change import Change
-from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.analysis.difference.structure import StructuralDifference
 from pipelines.routing.basics.wording import people_text

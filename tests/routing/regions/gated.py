@@ -17,7 +17,7 @@ from pipelines.routing.analysis.satisfiability.situations import Witness
 from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.basics.outcome import DerivedOutcome
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Decision, TestedRules, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, TestedRules, Wait
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.document.rules import Rule
@@ -132,7 +132,7 @@ class Claims:
             situation = word
             decision = self._decide(situation)
 
-    def _first(self, decision: Decision, situation: Json) -> None:
+    def _first(self, decision: DecisionAnswer, situation: Json) -> None:
         walk = first_walk(decision)
         if walk is None or walk.result not in (True, False):
             return
@@ -144,7 +144,7 @@ class Claims:
             if constant is not None:
                 self._expect(standing.rule.test(walk.view) == constant, (standing, situation))
 
-    def _next_word(self, decision: Decision, situation: Json) -> Json | None:
+    def _next_word(self, decision: DecisionAnswer, situation: Json) -> Json | None:
         """The situation with one more word, where people are asked; they say rework most often."""
         if not isinstance(decision, Wait) or decision.status != "awaiting_review":
             return None
@@ -161,7 +161,7 @@ class Claims:
         facts = {**situation["facts"], "gates": {**spoken, gate.key: word}}
         return {**situation, "facts": facts}
 
-    def _decide(self, situation: Json) -> Decision:
+    def _decide(self, situation: Json) -> DecisionAnswer:
         return decide(self.line, read_situation(situation))
 
     def _expect(self, holds: bool, about: Any) -> None:
@@ -169,7 +169,7 @@ class Claims:
             raise Refuted(f"{about}\n{json.dumps(self.document)}")
 
 
-def first_walk(decision: Decision) -> TestedRules | None:
+def first_walk(decision: DecisionAnswer) -> TestedRules | None:
     return next((part for part in decision.trace.parts if isinstance(part, TestedRules)), None)
 
 
@@ -178,11 +178,11 @@ def seen_by(walk: TestedRules | None) -> DerivedOutcome:
     return DerivedOutcome(walk.view.result, walk.view.verdict, walk.view.eval)
 
 
-def matches(decision: Decision) -> list[str]:
+def matches(decision: DecisionAnswer) -> list[str]:
     return [rule for rule, result in decision.trace.rule_results if result is True]
 
 
-def _same(decision: Decision, second: Json) -> bool:
+def _same(decision: DecisionAnswer, second: Json) -> bool:
     """The second reading says no message."""
     return _bare(decision.to_stored_dict()) == _bare(second)
 

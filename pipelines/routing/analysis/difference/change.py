@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import (
     Sample,
     Situation,
@@ -41,7 +41,7 @@ class Change:
     says why).
 
     `old`, `new`: ids of the rules that take it, None where none does. `after`: the rules whose gate demanded
-    rework before. `differing_fields`: parts of the effect (`effects.RoutingEffect`), or `asks` and
+    rework before. `differing_fields`: parts of the effect (`routing_effects.RoutingEffect`), or `asks` and
     `unreadable`."""
 
     station: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.analysis.difference.change import Change
-from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import shared_station_keys
 from pipelines.routing.analysis.difference.station_changes import changes
 from pipelines.routing.analysis.difference.structure import StructuralDifference, structural_differences

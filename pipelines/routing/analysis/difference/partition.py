@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pipelines.routing.analysis.difference import effects
-from pipelines.routing.analysis.difference.effects import RoutingEffect
+from pipelines.routing.analysis.difference import routing_effects
+from pipelines.routing.analysis.difference.routing_effects import RoutingEffect
 from pipelines.routing.analysis.satisfiability.formulas import (
     Disjunction,
     Formula,
@@ -73,14 +73,18 @@ def station_regions(
         own = (condition_text(rule), True)
         # A rule above with the same condition takes all that this one would.
         if (own[0], False) not in before:
-            effect = effects.of_rule(line, station, rule)
+            effect = routing_effects.rule_effect(line, station, rule)
             if rework_gate:
                 effect = replace(effect, gates=tuple(gate for gate in effect.gates if gate[0] != rework_gate))
             regions.append(OutcomeRegion(effect, {**before, own: formula_of(rule.when)}, rule))
         before = {**before, (own[0], False): negation(formula_of(rule.when))}
     # law §5 step 6: a faulty rule that is reached makes the task stuck.
     if len(read) < len(rules):
-        return [*regions, OutcomeRegion(effects.unreadable_effect(), before), *_failed_regions(line, station)]
+        return [
+            *regions,
+            OutcomeRegion(routing_effects.unreadable_effect(), before),
+            *_failed_regions(line, station),
+        ]
     return [*regions, *_unmatched_regions(line, station, before)]
 
 
@@ -94,7 +98,7 @@ def _failed_regions(line: ParsedLine, station: Station) -> list[OutcomeRegion]:
     if line.policy.failure_rules:
         return []
     facts: Facts = {("failed", True): status_literal(FAILED)}
-    return [OutcomeRegion(effects.of_policy(line, station, "failed"), facts, None, "failed")]
+    return [OutcomeRegion(routing_effects.policy_effect(line, station, "failed"), facts, None, "failed")]
 
 
 def _unmatched_regions(line: ParsedLine, station: Station, before: Facts) -> list[OutcomeRegion]:
@@ -109,7 +113,9 @@ def _unmatched_regions(line: ParsedLine, station: Station, before: Facts) -> lis
             continue
         facts: Facts = {**before, (outcome_state, True): status_literal(statuses)}
         regions.append(
-            OutcomeRegion(effects.of_policy(line, station, outcome_state), facts, None, outcome_state)
+            OutcomeRegion(
+                routing_effects.policy_effect(line, station, outcome_state), facts, None, outcome_state
+            )
         )
     return regions
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pipelines.routing.analysis.difference.change import Both, StationPair
-from pipelines.routing.analysis.difference.effects import (
+from pipelines.routing.analysis.difference.routing_effects import (
     may_demand_rework,
     reviewer_may_demand_rework,
     sole_rework_gate,

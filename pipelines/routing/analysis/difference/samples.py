@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.satisfiability.document_guesses import shapes_around
 from pipelines.routing.analysis.satisfiability.effort import spend
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.algebra import OutputTest, leaves
 from pipelines.routing.document.evaluations import evaluation_key
@@ -46,7 +46,7 @@ class Sample:
         return {"situation": self.situation, "old": self.old, "new": self.new}
 
 
-def routing_key(decision: Decision) -> tuple[Any, ...]:
+def routing_key(decision: DecisionAnswer) -> tuple[Any, ...]:
     """Return all of a decision that routes: no rule, no message, no `by`, no order within a fork."""
     if isinstance(decision, Move):
         variables = jsontext.dumps(sorted(decision.variables.items()))
@@ -83,7 +83,7 @@ def find_sample(pair: LinePair, situations: Iterator[Situation]) -> Sample | Non
     return None
 
 
-def _plain_decision(decision: Decision) -> dict[str, Any]:
+def _plain_decision(decision: DecisionAnswer) -> dict[str, Any]:
     return decision.to_stored_dict()
 
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pipelines.routing.analysis.difference import effects, stop_changes
+from pipelines.routing.analysis.difference import routing_effects, stop_changes
 from pipelines.routing.analysis.difference.change import Both, Change, StationPair, change_with_sample
-from pipelines.routing.analysis.difference.effects import LinePair
 from pipelines.routing.analysis.difference.partition import (
     OutcomeRegion,
     compose_failure_formula,
@@ -23,6 +22,7 @@ from pipelines.routing.analysis.difference.partition import (
     station_regions,
 )
 from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs, shared_rework_gate
+from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import Situation, variants, with_facts
 from pipelines.routing.analysis.satisfiability.effort import limiting_effort
 from pipelines.routing.analysis.satisfiability.formulas import Formula
@@ -59,10 +59,10 @@ def signature(line: ParsedLine, station: Station) -> tuple[Any, ...]:
     """Equal where nothing can differ: conditions as written, and effects, in order; then the policy."""
     rules = readable_rules(station.rules)
     rule_effects = [
-        (condition_text(rule), effects.of_rule(line, station, rule).without_policy_revisit())
+        (condition_text(rule), routing_effects.rule_effect(line, station, rule).without_policy_revisit())
         for rule in rules
     ]
-    rest = [effects.of_policy(line, station, outcome_state) for outcome_state in STANDINGS]
+    rest = [routing_effects.policy_effect(line, station, outcome_state) for outcome_state in STANDINGS]
     return (*rule_effects, len(rules) < len(station.rules), *rest, line.policy.failure_rules)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from pipelines.routing.analysis.difference import effects, samples
-from pipelines.routing.analysis.difference.effects import LinePair
+from pipelines.routing.analysis.difference import routing_effects, samples
+from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import (
     Sample,
     Situation,
@@ -216,7 +216,7 @@ def _station(pair: LinePair, old: Station, new: Station) -> Iterator[StructuralD
 
 
 def _gate_signature(line: ParsedLine, station: Station) -> Any:
-    return effects.gate_signature(line, line.gate(station.gate)) if station.gate else None
+    return routing_effects.gate_signature(line, line.gate(station.gate)) if station.gate else None
 
 
 def _expectations(station: Station) -> Any:

@@ -13,7 +13,7 @@ from pipelines.routing.analysis.satisfiability import cells
 from pipelines.routing.analysis.satisfiability.check_groups import (
     below_rank_formula,
     demands_rank,
-    eval_passing_formula,
+    eval_check_passes_formula,
     operator_of,
 )
 from pipelines.routing.analysis.satisfiability.documents import Place, build_document
@@ -60,7 +60,7 @@ def _accept(box: Box) -> None:
 def _pass_formula(check: Check) -> Formula:
     op = operator_of(check)
     if check.field == "eval":
-        return eval_passing_formula(op, check)
+        return eval_check_passes_formula(op, check)
     return formula_at_places(_field_places(check.field), *cells.operator_cells(op, check.value))
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
+from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, effect_of
 from pipelines.routing.analysis.redecide.recorded_decision import stored_answer
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Decision, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, Wait
 from pipelines.routing.decide.situation import GateWord, Situation
 from pipelines.routing.document.model import ParsedLine
 
@@ -24,10 +24,10 @@ class RedecidedWalk:
 
     asked: tuple[str, ...]
     assumed: tuple[str, ...]
-    steps: tuple[Decision, ...]
+    steps: tuple[DecisionAnswer, ...]
 
     @property
-    def last(self) -> Decision:
+    def last(self) -> DecisionAnswer:
         return self.steps[-1]
 
     @cached_property
@@ -43,7 +43,7 @@ def walk_gates(
     words = dict(initial_words or {})
     gate_keys: list[str] = []
     assumed: list[str] = []
-    steps: list[Decision] = []
+    steps: list[DecisionAnswer] = []
     while True:
         steps.append(decide(line, with_words(situation, words)))
         fresh = [key for key in _asking_gates(steps[-1]) if key not in words]
@@ -65,6 +65,6 @@ def with_words(situation: Situation, words: Mapping[str, GateWord]) -> Situation
     return replace(situation, facts=replace(situation.facts, gates=dict(words)))
 
 
-def _asking_gates(decision: Decision) -> tuple[str, ...]:
+def _asking_gates(decision: DecisionAnswer) -> tuple[str, ...]:
     asks = isinstance(decision, Wait) and decision.status == "awaiting_review"
     return decision.gates if isinstance(decision, Wait) and asks else ()

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Decision
+from pipelines.routing.decide.decisions import DecisionAnswer
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.model import ParsedLine
 
 
-def decide_again(line: ParsedLine, situation: Mapping[str, Any]) -> Decision:
+def decide_again(line: ParsedLine, situation: Mapping[str, Any]) -> DecisionAnswer:
     """Decide a stored situation again. Raises Malformed where it is no situation, or does not fit the line."""
     return decide(line, read_situation(situation))
 
 
-def stored_answer(decision: Decision) -> dict[str, Any]:
+def stored_answer(decision: DecisionAnswer) -> dict[str, Any]:
     """Return the decision in its stored form: without its trace."""
     return decision.to_stored_dict()

@@ -9,10 +9,10 @@ from enum import StrEnum
 from itertools import chain
 from typing import Any
 
-from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
+from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, effect_of
 from pipelines.routing.analysis.redecide.gate_walk import RedecidedWalk, walk_gates
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.decisions import Ask, Decision, Stuck, Wait
+from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Stuck, Wait
 from pipelines.routing.decide.situation import GateWord, Situation, SituationError, read_situation
 from pipelines.routing.document.checks import CheckResult
 from pipelines.routing.document.gates import JUMP, Gate
@@ -189,7 +189,7 @@ def find_unrecorded(
     return next(missing_facts, None)
 
 
-def _missing_origin(new: ParsedLine, situation: Situation, last: Decision) -> Finding:
+def _missing_origin(new: ParsedLine, situation: Situation, last: DecisionAnswer) -> Finding:
     origin = situation.facts.origin
     if origin and isinstance(last, Stuck) and last.error == "NoOrigin" and origin not in new.stations_by_key:
         message = f"It came from {origin}, a station that this version does not have."

@@ -213,7 +213,9 @@ def _facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
     edges = {v[1]: _least_count(d) for v, d in box.items() if v[0] == "edge"}
     edges = {edge: count for edge, count in edges.items() if count}
     evaluations = [*station.evaluations, *(_tool_evaluations(line, station) if line.gates else ())]
-    answers = [{**evaluation.to_dict(), "answer": _answer(box, evaluation)} for evaluation in evaluations]
+    answers = [
+        {**evaluation.to_dict(), "answer": _evaluation_answer(box, evaluation)} for evaluation in evaluations
+    ]
     run = _integer_value(box, RUN, usual=1)
     facts = {
         "edges": edges,
@@ -266,7 +268,7 @@ def _tool_evaluations(line: ParsedLine, station: Station) -> list[Evaluation]:
     return [gate.tool.question(gate.key) for gate in gates if gate.tool is not None and gate.runs_its_tool]
 
 
-def _answer(box: Box, evaluation: Evaluation) -> str:
+def _evaluation_answer(box: Box, evaluation: Evaluation) -> str:
     """The one that the box wants; any other evaluation is answered, too, so that nothing has to be asked."""
     allowed = box.get(("answer", evaluation.key))
     return min(allowed.only) if allowed else ANSWERS[evaluation.kind][0]

@@ -30,7 +30,7 @@ def below_rank_formula(member: CheckGroup | Check, rank: int, passes: Passes) ->
         return passes(member) if demands_rank(member, rank) else TRUE
     every = Conjunction(tuple(below_rank_formula(one, rank, passes) for one in member.counting_members))
     # A passed `any` group counts as nothing, a failed one as its worst member.
-    return Disjunction((_passing_formula(member, passes), every)) if member.kind == "any" else every
+    return Disjunction((_member_passes_formula(member, passes), every)) if member.kind == "any" else every
 
 
 def demands_rank(check: Check, rank: int) -> bool:
@@ -38,20 +38,20 @@ def demands_rank(check: Check, rank: int) -> bool:
     return check.severity != "warn" and RANK.get(check.action, 0) >= rank
 
 
-def _passing_formula(member: CheckGroup | Check, passes: Passes) -> Formula:
+def _member_passes_formula(member: CheckGroup | Check, passes: Passes) -> Formula:
     if isinstance(member, Check):
         return passes(member)
-    every = tuple(_passing_formula(one, passes) for one in member.counting_members)
+    every = tuple(_member_passes_formula(one, passes) for one in member.counting_members)
     return Conjunction(every) if member.kind == "all" else Disjunction(every)
 
 
-def eval_passing_formula(op: str, check: Check, variable: Variable = EVAL) -> Formula:
+def eval_check_passes_formula(op: str, check: Check, variable: Variable = EVAL) -> Formula:
     """An eval is always there; it compares by its number where the check's value is one, else as text. `op`: as
     conditions call it."""
     if op == "exists":
         return TRUE
     if op == "not_equals":
-        return negation(eval_passing_formula("equals", check, variable))
+        return negation(eval_check_passes_formula("equals", check, variable))
     value = check.value
     if is_number(value):
         if op == "equals":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pipelines.routing.analysis.satisfiability import cells, choices, fact_cells, texts
 from pipelines.routing.analysis.satisfiability.cells import Cell
-from pipelines.routing.analysis.satisfiability.check_groups import eval_passing_formula, operator_of
+from pipelines.routing.analysis.satisfiability.check_groups import eval_check_passes_formula, operator_of
 from pipelines.routing.analysis.satisfiability.formulas import (
     EVAL,
     FAILURE_TYPE,
@@ -67,7 +67,7 @@ class RecordedFields:
             at = ("result", "verdict").index(name)
             return choice_literal(self.status, _passing_values(check, ((pair, pair[at]) for pair in PAIRS)))
         if name == "eval":
-            return eval_passing_formula(operator_of(check), check, self.eval)
+            return eval_check_passes_formula(operator_of(check), check, self.eval)
         if name == "signal":
             # `abort` and `hold` are decided before any check is read (law §5, step 3).
             return choice_literal(

@@ -16,7 +16,7 @@ from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, 
 from pipelines.routing.basics.outcome import FORCED
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Decision, TestedRules, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, TestedRules, Wait
 from pipelines.routing.decide.situation import Situation, read_situation
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
 from pipelines.routing.document.algebra import holds
@@ -63,7 +63,7 @@ class Witness:
 class TestedSituation:
     """Decision of `decide` on a situation; `tested`: the rules in the order of testing, each with its result."""
 
-    decision: Decision
+    decision: DecisionAnswer
     situation: dict[str, Any]
     tested: tuple[tuple[str, bool | str], ...]
     words: tuple[WitnessWord, ...] = ()

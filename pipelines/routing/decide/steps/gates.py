@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.decisions import Ask, Decision, Finish, Wait
+from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Finish, Wait
 from pipelines.routing.decide.sampling import DRAWS, NOT_DRAWN, UNKNOWN
 from pipelines.routing.decide.situation import GateWord
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, demanded_route
@@ -23,7 +23,7 @@ RANK = ("abort", "reject", "rework", "send_back")
 
 def follow_objection(
     case: RoutingContext, step: str, gates: Sequence[Gate], rule: Rule | None
-) -> Decision | TakenRoute | None:
+) -> DecisionAnswer | TakenRoute | None:
     """Return where the first vote other than approve leads. It decides at once, before targets and checks."""
     spoken = [(gate, word) for gate in gates if (word := _counting_word(case, step, gate, rule)) is not None]
     # By the word and not by the gate: the stronger one decides, wherever it was said
@@ -48,7 +48,9 @@ def _counting_word(case: RoutingContext, step: str, gate: Gate, rule: Rule | Non
     return word
 
 
-def _follow(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None) -> Decision | TakenRoute:
+def _follow(
+    case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None
+) -> DecisionAnswer | TakenRoute:
     if word.decision == "reject":
         return _reject(case, gate, word, rule)
     if word.decision == "rework":
@@ -58,7 +60,7 @@ def _follow(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None)
     return failed_finish(rule)
 
 
-def _reject(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None) -> Decision:
+def _reject(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None) -> DecisionAnswer:
     knob = gate.on_reject or case.line.policy.on_reject
     if knob == "reviewer_chooses":
         # check_situation guarantees that a route is named.
@@ -70,7 +72,7 @@ def _reject(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None)
     return _enter_station(case, target, word, rule)
 
 
-def _enter_station(case: RoutingContext, station: str, word: GateWord, rule: Rule | None) -> Decision:
+def _enter_station(case: RoutingContext, station: str, word: GateWord, rule: Rule | None) -> DecisionAnswer:
     return enter(case, TransitionCandidate((station,), "gate", rule, feedback=word.reason))
 
 
@@ -155,7 +157,7 @@ def _is_sampled(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) 
 
 def pending_tool_decision(
     case: RoutingContext, step: str, gates: Sequence[Gate], rule: Rule | None
-) -> Decision | None:
+) -> DecisionAnswer | None:
     """The first tool without a known result, which has to be run; None if all are known."""
     for gate in gates:
         if gate.tool is None or not gate.runs_its_tool:
@@ -195,7 +197,7 @@ STATION_GATE = "station_gate"
 
 def pass_station_gate(
     case: RoutingContext, then: TakenRoute, *, people_only: bool = False
-) -> Decision | TakenRoute:
+) -> DecisionAnswer | TakenRoute:
     """`then` if there is no station gate, or the token passes it; else what the gate leads to.
 
     `people_only`: after a `proceed` signal only the human step is kept, if the gate has one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Stuck, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, Escalate, Finish, Stuck, Wait
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, fallback_route
 from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document.rules import Rule
@@ -10,7 +10,7 @@ from pipelines.routing.document.rules import Rule
 NO_MATCH = "NoValidTransition"
 
 
-def decide_without_match(case: RoutingContext, route: TakenRoute) -> Decision | TakenRoute:
+def decide_without_match(case: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
     # Law §4: failed by `on_failure`, blocked to `@blocked`, passed by `no_rules` or `no_match`.
     outcome_state = route.seen.outcome_state
     if outcome_state == "failed":
@@ -23,7 +23,7 @@ def decide_without_match(case: RoutingContext, route: TakenRoute) -> Decision | 
 
 def apply_on_failure(
     case: RoutingContext, rule: Rule | None = None, cause: str | None = None, feedback: str | None = None
-) -> Decision | TakenRoute:
+) -> DecisionAnswer | TakenRoute:
     """The knob `on_failure`; with `cause` (`compose_failed`) of a rule that matched.
 
     `feedback` goes to the station that it leads to, whichever that is.
@@ -50,7 +50,7 @@ def _failed_message(case: RoutingContext, cause: str | None) -> str:
     return f"{case.station.key} failed, and no rule takes it."
 
 
-def _no_rules(case: RoutingContext) -> Decision | TakenRoute:
+def _no_rules(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     knob = case.line.policy.no_rules
     case.note("rules", None, True, f"no_rules: {knob}")
     if knob == "refuse":
@@ -63,7 +63,7 @@ def _no_rules(case: RoutingContext) -> Decision | TakenRoute:
     )
 
 
-def _no_match(case: RoutingContext) -> Decision | TakenRoute:
+def _no_match(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     knob = case.line.policy.no_match
     case.note("rules", None, True, f"no_match: {knob}")
     if knob == "default":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.routing.basics.bounds import EvaluationFailed, NotAnswered
-from pipelines.routing.decide.decisions import Ask, Decision, Stuck, TestedRules, TraceEntry, Wait
+from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Stuck, TestedRules, TraceEntry, Wait
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
 from pipelines.routing.document.rules import Rule
 
@@ -18,7 +18,7 @@ class RuleMatch:
     text: str | None
 
 
-def first_match(case: RoutingContext, route: TakenRoute) -> RuleMatch | Decision | None:
+def first_match(case: RoutingContext, route: TakenRoute) -> RuleMatch | DecisionAnswer | None:
     """The match, or None, or a decision where a rule is faulty, cannot be evaluated, or has to ask."""
     view, clock = case.view(route), case.clock
     rules, tests = case.station.readable_rules, case.station.rule_tests
@@ -56,7 +56,7 @@ def first_match(case: RoutingContext, route: TakenRoute) -> RuleMatch | Decision
     return Stuck("InvalidTransitionSyntax", f"Rule {faulty.id} cannot be read: {faulty.fault}", faulty.id)
 
 
-def _unanswered_result(rule: Rule, error: EvaluationFailed | NotAnswered) -> tuple[str, str, Decision]:
+def _unanswered_result(rule: Rule, error: EvaluationFailed | NotAnswered) -> tuple[str, str, DecisionAnswer]:
     """Return the trace result of a rule that is neither true nor false, the reason, and the decision."""
     if isinstance(error, EvaluationFailed):
         return "error", error.message, Stuck(error.name, error.message, rule.id)

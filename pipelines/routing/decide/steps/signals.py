@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.routing.decide.decisions import Decision, Finish, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, Finish, Wait
 from pipelines.routing.decide.steps import gates
 from pipelines.routing.decide.steps.gates import pass_station_gate
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, forced_route
@@ -16,7 +16,7 @@ from pipelines.routing.document.operand_trace import ObservedOperand
 STEP = "signal"
 
 
-def follow_signal(case: RoutingContext, signal: Mapping[str, Any]) -> Decision | TakenRoute:
+def follow_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAnswer | TakenRoute:
     """Follow the signal to where it leads: a decision, or the route with which the rules begin."""
     verdict = signal["verdict"]
     saw = tuple(
@@ -31,7 +31,7 @@ def follow_signal(case: RoutingContext, signal: Mapping[str, Any]) -> Decision |
     return _hold(case, signal) if verdict == "hold" else _rework(case)
 
 
-def _rework(case: RoutingContext) -> Decision | TakenRoute:
+def _rework(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     """This station again, up to its `max_retries`; exhausted, the verdict becomes fail and nothing else changes."""
     most = case.station.limits.signal_retries
     # Those in a row at this station, not in all (line-document.md).
@@ -44,7 +44,7 @@ def _rework(case: RoutingContext) -> Decision | TakenRoute:
     return pass_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
 
 
-def _hold(case: RoutingContext, signal: Mapping[str, Any]) -> Decision | TakenRoute:
+def _hold(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAnswer | TakenRoute:
     meta = signal.get("meta") or {}
     if signal.get("reason") == "already_complete":
         target = meta.get("targetState")
@@ -55,7 +55,7 @@ def _hold(case: RoutingContext, signal: Mapping[str, Any]) -> Decision | TakenRo
     return Wait("blocked", question=question if type(question) is str else None)
 
 
-def _jump(case: RoutingContext, target: str) -> Decision | TakenRoute:
+def _jump(case: RoutingContext, target: str) -> DecisionAnswer | TakenRoute:
     """Step 7 without the revisit policy, then, where the line asks people at all, a review of the jump itself."""
     # A visit that ended by a jump did not pass (law §14).
     case.passing_revoked = True

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.decide.budget_usage import MoveTarget, consumes_budget, used_amount
-from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.decisions import DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.steps.preconditions import find_missing
 from pipelines.routing.decide.steps.routing_context import (
     RoutingContext,
@@ -24,12 +24,12 @@ HOWS = ("fail", "stuck", "escalate", "target")
 __all__ = ["TransitionCandidate", "arrive", "enter", "find_obstacle"]
 
 
-def enter(case: RoutingContext, way: TransitionCandidate) -> Decision:
+def enter(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
     """Step 7, then 9, for what no rule gate guards."""
     return find_obstacle(case, way) or arrive(case, way)
 
 
-def find_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
+def find_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """Return what prevents the move, if anything. The target of an exhausted budget is a decision too."""
     return (
         # Law §5, step 7, in its order; the revisit policy binds moves by a taken rule only.
@@ -42,7 +42,7 @@ def find_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | 
     )
 
 
-def arrive(case: RoutingContext, way: TransitionCandidate) -> Decision:
+def arrive(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
     case.note("effects", way.rule, True, f"goes to {way.target_text} (by {way.by})")
     target = way.targets[0]
     if target == BLOCKED:
@@ -52,7 +52,7 @@ def arrive(case: RoutingContext, way: TransitionCandidate) -> Decision:
     return Move(way.targets, way.rule_id, way.by, way.feedback, way.variables)
 
 
-def _revisit_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
+def _revisit_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """The revisit policy: it binds moves by a rule only, and the rule's `allow_revisit` overrides it."""
     for station in target_stations(case, way):
         if _is_forbidden_revisit(case, way, station):
@@ -74,7 +74,7 @@ def _is_forbidden_revisit(case: RoutingContext, way: TransitionCandidate, statio
     return limit is not None and case.of_now.visits_of(station) > limit
 
 
-def _cap_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
+def _cap_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     cap = case.line.policy.visit_cap
     for station in target_stations(case, way):
         visits = case.of_now.visits_of(station)
@@ -84,7 +84,7 @@ def _cap_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | 
     return None
 
 
-def _parallel_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
+def _parallel_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """Pairs of stations that must never run in parallel (law §7). Waiting at a join is not running there."""
     if not case.line.forbidden_parallel:
         return None
@@ -108,7 +108,7 @@ def _stuck(case: RoutingContext, way: TransitionCandidate, error: str, message: 
 # Budgets
 
 
-def _budget_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision | None:
+def _budget_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """Return the decision on several breaches: fail > stuck > escalate > a target, which a taken rule or a
     named budget names."""
     exceeded = breaches(case, way)
@@ -131,7 +131,7 @@ def _budget_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision
 
 def _exhausted_target_decision(
     case: RoutingContext, way: TransitionCandidate, breach: Breach, exceeded: list[Breach]
-) -> Decision:
+) -> DecisionAnswer:
     """The target of an exhausted rule or named budget: checked once, without gates or variables. The rule's own
     budgets and the named ones that led here do not bind again; the station's `max_visits` does, as for every entry,
     and so do the other named budgets."""

@@ -19,7 +19,7 @@ from pipelines.models import Handoff, Job, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
 from pipelines.routing.decide import effects
-from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.transitions import StationEntry, TokenPlace, Transition, transition
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import OWNERS_OF
@@ -28,7 +28,7 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 
 
-def apply(turn: DecisionContext, answer: Decision) -> None:
+def apply(turn: DecisionContext, answer: DecisionAnswer) -> None:
     """Apply the decision and derive the task's status."""
     EFFECTS[type(answer)](turn, answer)
     # law §7: a token that moved or ended may complete a join, or end what it waited for.

@@ -57,7 +57,7 @@ class LinePair:
     new: ParsedLine
 
 
-def of_rule(line: ParsedLine, station: Station, rule: Rule) -> RoutingEffect:
+def rule_effect(line: ParsedLine, station: Station, rule: Rule) -> RoutingEffect:
     gates = tuple(key for gate_key in rule.gates if (key := gate_signature(line, line.gate(gate_key))))
     to_stations = [key for key in rule.to if key in line.stations_by_key or key == ORIGIN]
     return RoutingEffect(
@@ -187,7 +187,7 @@ def unreadable_effect() -> RoutingEffect:
     return RoutingEffect(frozenset([("stuck",)]), error="InvalidTransitionSyntax")
 
 
-def of_policy(line: ParsedLine, station: Station, outcome_state: str) -> RoutingEffect:
+def policy_effect(line: ParsedLine, station: Station, outcome_state: str) -> RoutingEffect:
     """Return the effect of the policy on an outcome that no rule takes. `outcome_state`: passed, failed or
     blocked."""
     # law §4: a blocked outcome goes to @blocked, whatever the options say.
