@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from pipelines.api.auth import Request, actor_of
 from pipelines.api.statements import DELETE_EXPIRED_ANSWERS, DELETE_SURPLUS_ANSWERS, RECORD_KEY
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.errors import Conflict
 from pipelines.models import RecordedAnswer
 from pipelines.models.plumbing.compiled_queries import execute, fetch
@@ -49,7 +49,7 @@ def answer_once(
     if key is None:
         return _response(_to_json(work()), status)
     actor, digest = str(actor_of(request.auth)), _digest(request)
-    return run(partial(_answer_recorded, actor, key, digest, work, status))
+    return run_in_transaction(partial(_answer_recorded, actor, key, digest, work, status))
 
 
 def _answer_recorded(

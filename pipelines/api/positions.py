@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import TASK, Operations
-from pipelines.engine.commands.inputs import form_of
+from pipelines.engine.commands.inputs import manual_form_fields
 from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.models import Status, Task
 from pipelines.queries import versions
@@ -96,7 +96,7 @@ def _question(position: PositionView) -> str | None:
 def _form_inputs(position: PositionView) -> tuple[Input, ...]:
     if not position.manual or position.job is None:
         return ()
-    return form_of(versions.by_id(position.job.pinned_id).station(position.job.station))
+    return manual_form_fields(versions.by_id(position.job.pinned_id).station(position.job.station))
 
 
 def missing_metadata(position: PositionView) -> tuple[Input, ...]:

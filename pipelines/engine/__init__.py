@@ -32,7 +32,7 @@ from pipelines.engine.deadlines import fire
 from pipelines.engine.migration.migrate import TaskMigration, migrate
 from pipelines.engine.migration.migration_batch import MigrateResult
 from pipelines.engine.migration.undo import MigrationUndo, put_back
-from pipelines.engine.moves.agent_suspension import restore, suspend
+from pipelines.engine.moves.agent_suspension import restore_agent, suspend_agent
 from pipelines.engine.moves.chat_votes import Chat
 
 __all__ = [
@@ -77,13 +77,13 @@ __all__ = [
     "rerun_checks",
     "resolve",
     "resolve_deadlock",
-    "restore",
+    "restore_agent",
     "resume",
     "retry_ended",
     "start",
     "start_all",
     "submit",
     "supply",
-    "suspend",
+    "suspend_agent",
     "vote",
 ]

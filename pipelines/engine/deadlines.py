@@ -20,16 +20,16 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store
 from pipelines.engine.core.due_times import CLOCKS, GATE_DUE
 from pipelines.engine.core.expected_times import LATE
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import WAIT, outcome_of_wait
 from pipelines.engine.core.values import ENGINE, Report
 from pipelines.engine.moves import decision_application, escalations, evaluations
 from pipelines.engine.moves.absences import deciders, stand_ins
 from pipelines.engine.moves.completion import finish_job
-from pipelines.engine.moves.entitlement import people_of
+from pipelines.engine.moves.entitlement import entitled_people
 from pipelines.engine.moves.escalations import ACTIONS
 from pipelines.engine.moves.evaluations import UNTAKEN
-from pipelines.engine.moves.gates import SOON, due_time_after, policy_at
+from pipelines.engine.moves.gates import SOON, due_time_after, visit_policy
 from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
 from pipelines.engine.statements import TAKE_DUE_TIME
 from pipelines.models import Due, Escalation, Event, GateVisit, Job, Task, User, Word
@@ -66,7 +66,7 @@ def handle_unanswered_question(batch: Batch, due: Due) -> None:
         outcome = {"result": "cancelled", "summary": "No worker is left that can answer this question."}
         finish_job(batch, job, outcome, str(ENGINE))
         turn, situation = evaluations.situation_after_job(batch, job, ENGINE, f"due:{job.pk}")
-        decision_application.apply(turn, decide_and_store(turn, situation))
+        decision_application.apply_decision(turn, decide_and_store(turn, situation))
     batch.flush()
 
 
@@ -78,16 +78,16 @@ def handle_gate_due(batch: Batch, due: Due) -> None:
     gate = line.gate(visit.gate)
     assert gate.due is not None
     if due.key.endswith(SOON):
-        _remind(batch, visit, gate, 0)
+        _emit_reminder(batch, visit, gate, 0)
     elif gate.due.then == "reject":
-        _reject(batch, visit, line, gate)
+        _reject_overdue_gate(batch, visit, line, gate)
     else:
-        number = _say(batch, visit, gate.due.then)
+        number = _record_overdue(batch, visit, gate.due.then)
         # One escalation, however often it is told after that
         if gate.due.then == "escalate" and number == 1:
-            _escalate(batch, visit, line, gate)
+            _escalate_overdue_gate(batch, visit, line, gate)
         else:
-            _remind(batch, visit, gate, number)
+            _emit_reminder(batch, visit, gate, number)
         # law §6, Due times: again after `every`, at most `times` times
         if gate.due.every and number <= gate.due.max_reminders:
             again = due_time_after(visit.task, gate.due, batch.now, gate.due.every)
@@ -95,13 +95,13 @@ def handle_gate_due(batch: Batch, due: Due) -> None:
     batch.flush()
 
 
-def _remind(batch: Batch, visit: GateVisit, gate: Gate, number: int) -> None:
+def _emit_reminder(batch: Batch, visit: GateVisit, gate: Gate, number: int) -> None:
     """`number`: 0 before it is due."""
-    to = _addresses(visit.task, visit, gate)
+    to = _overdue_addresses(visit.task, visit, gate)
     batch.emit(observers.GateOverdue(visit.pk, visit.task_id, to, batch.now, number))
 
 
-def _say(batch: Batch, visit: GateVisit, then: str) -> int:
+def _record_overdue(batch: Batch, visit: GateVisit, then: str) -> int:
     """Record that the review is overdue. Returns how often that was recorded by now."""
     earlier_events = Event.objects.filter(task=visit.task_id, kind="gate.overdue", data__visit=str(visit.pk))
     number = earlier_events.count() + 1
@@ -121,25 +121,25 @@ def _say(batch: Batch, visit: GateVisit, then: str) -> int:
     return number
 
 
-def _escalate(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> None:
+def _escalate_overdue_gate(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> None:
     """Open an escalation, until the review is decided or somebody with the role resolves it."""
     reason = f"Nobody decided at {gate.name} by {visit.due_at:%Y-%m-%d %H:%M} UTC."
     task = batch.tasks[visit.task_id]
     escalations.open_one(batch, task, line, "gate_overdue", ENGINE, visit=visit, reason=reason)
 
 
-def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
+def _overdue_addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
     """The addresses the gate notifies or, if it names none, those of everybody who can decide."""
     if gate.notify:
         return tuple(gate.notify)
     away = stand_ins([task.project_id])[task.project_id]
-    policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
-    may = deciders(people_of(task.project_id), away, visit, policy)
+    policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
+    may = deciders(entitled_people(task.project_id), away, visit, policy)
     people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))
 
 
-def _reject(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> None:
+def _reject_overdue_gate(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> None:
     """Reject as a person would, by the gate's `on_reject`. Where a reviewer would choose the route, the task
     fails."""
     assert visit.due_at is not None
@@ -205,7 +205,7 @@ def fire(due_id: int, now: datetime | None = None) -> str:
     """Fire this due time. Returns `fired`, or `gone` when the row no longer exists under its task's lock
     (another worker was first, or what it waited for ended) or is not due. `now`: the database's clock, unless
     told."""
-    return run(partial(_fire, due_id, now))
+    return run_in_transaction(partial(_fire, due_id, now))
 
 
 def _fire(due_id: int, now: datetime | None) -> str:
@@ -220,12 +220,12 @@ def _fire(due_id: int, now: datetime | None) -> str:
         return "gone"
     # Out of the batch: the row is deleted here, and the flush looks through those that are left
     due = batch.dues.pop(due_id, None)
-    if due is None or not _taken(due, now or batch.now):
+    if due is None or not _take_due_time(due, now or batch.now):
         return "gone"
     KINDS[due.kind](batch, due)
     return "fired"
 
 
-def _taken(due: Due, now: datetime) -> bool:
+def _take_due_time(due: Due, now: datetime) -> bool:
     # house §6: one conditional DELETE, so that one of several workers fires it
     return execute(TAKE_DUE_TIME, [due.pk, now]) == 1

@@ -203,9 +203,9 @@ def _checked(
         except Invalid as fault:
             problems += fault.problems
     try:
-        connected = forms.repositories_for(parsed.inputs, reach)
+        connected = forms.nameable_repositories(parsed.inputs, reach)
         fields = [field for field in parsed.inputs if field.key in inputs or field.key not in mapped]
-        filled = forms.fill(fields, inputs, reach, connected=connected)
+        filled = forms.fill_input_values(fields, inputs, reach, connected=connected)
         problems += forms.unconnected_problems(parsed, filled, connected)
     except Invalid as fault:
         problems += fault.problems

@@ -12,7 +12,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from pipelines import engine
-from pipelines.engine.moves.gates import policy_at
+from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, Word
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
@@ -170,7 +170,7 @@ def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> di
     ):
         return {}
     chat = engine.Chat(connection.name, connection.created_by)
-    if chat.refusal(visit, policy_at(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()):
+    if chat.refusal(visit, visit_policy(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()):
         return {}
     approve = next(option for option in options(visit) if option.word == Word.APPROVE)
     value = interactions.button_value(visit)

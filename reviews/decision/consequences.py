@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.engine import VoteResult
 from pipelines.engine.moves.entitlement import not_approved
-from pipelines.engine.moves.gates import policy_at
+from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
 from pipelines.queries.versions import parsed
@@ -179,7 +179,7 @@ def _then(
     follows = _follows(line, visit, word, answer)
     if word != Word.APPROVE:
         return follows
-    policy = policy_at(visit, line)
+    policy = visit_policy(visit, line)
     missing = policy.min_votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
     # Without the vote itself, unless it is among those that were counted
     missing = max(missing, len(not_approved(visit, policy))) - (not counted)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipelines.engine.moves.absences import Seat, seats_across_projects, usable
 from pipelines.engine.moves.entitlement import decides_alone, meets_any
-from pipelines.engine.moves.gates import policy_at
+from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, Role, User
 from pipelines.queries import versions
 
@@ -46,7 +46,7 @@ class Entitlements:
     def at(self, visit: GateVisit) -> Entitlement:
         if visit.state != GateVisit.State.OPEN:
             return Entitlement(False)
-        policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
+        policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
         own_seats = self._seats_in(visit.task.project_id)
         # A person's own seat stands first
         own = own_seats[0] if own_seats else None

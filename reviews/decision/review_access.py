@@ -15,7 +15,7 @@ from uuid import UUID
 
 from pipelines.engine.moves.absences import Seat, seats_across_projects
 from pipelines.engine.moves.entitlement import barred_people
-from pipelines.engine.moves.gates import policy_at
+from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import Statement, fetch, send
@@ -76,7 +76,7 @@ def update_places(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> 
 
 def places_of(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
-    policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
     candidates = dict.fromkeys(
         (candidate.kind, candidate.lookup_key[:LONGEST_NAME]) for candidate in policy.who
     )

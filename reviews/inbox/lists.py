@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines.engine.moves.gates import policy_at
+from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, Project, Status, User, Vote, Word
 from pipelines.models.plumbing.compiled_queries import array_field as array
 from pipelines.models.plumbing.compiled_queries import compiled
@@ -394,6 +394,6 @@ def _change_size(visit: GateVisit) -> ChangeSize | None:
 
 
 def _votes(visit: GateVisit) -> str:
-    policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     return approval_words(policy, have)

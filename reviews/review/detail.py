@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import BigIntegerField, CharField, QuerySet, UUIDField
 
 from pipelines.engine.moves.entitlement import not_approved
-from pipelines.engine.moves.gates import policy_at
+from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.models.plumbing.django_internals import set_prefetched
@@ -271,7 +271,7 @@ def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | 
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_checks(visit),
         seats=_seats(entitlement, user),
-        missing=sorted(not_approved(visit, policy_at(visit, line))) if is_open else (),
+        missing=sorted(not_approved(visit, visit_policy(visit, line))) if is_open else (),
     )
 
 

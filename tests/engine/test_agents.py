@@ -115,11 +115,11 @@ def test_a_suspended_agent_gets_no_new_work_and_goes_on_when_restored(world: Wor
     coder = agent(world)
     version = line(world)
     task = planned(world, version)
-    engine.suspend(coder.pk, actor=engine.Actor.person(world.admin), reason="It pushed to main.")
+    engine.suspend_agent(coder.pk, actor=engine.Actor.person(world.admin), reason="It pushed to main.")
     assert engine.start(world.job(task).pk, world.claim()) is None
     other = planned(world, version)
     assert missing(world, other) == ["agent:coder"]
-    engine.restore(coder.pk, actor=engine.Actor.person(world.admin))
+    engine.restore_agent(coder.pk, actor=engine.Actor.person(world.admin))
     assert timers.run_due()["fired"] == 1
     assert world.at(other) == ["code"]
     assert engine.start(world.job(task).pk, world.claim()) is not None
@@ -130,13 +130,13 @@ def test_a_suspended_agent_gets_no_new_work_and_goes_on_when_restored(world: Wor
 def test_suspending_is_done_once_and_says_why(world: World) -> None:
     coder, actor = agent(world), engine.Actor.person(world.admin)
     with pytest.raises(Invalid):
-        engine.suspend(coder.pk, actor=actor, reason=" ")
-    engine.suspend(coder.pk, actor=actor, reason="Because.")
+        engine.suspend_agent(coder.pk, actor=actor, reason=" ")
+    engine.suspend_agent(coder.pk, actor=actor, reason="Because.")
     with pytest.raises(Conflict):
-        engine.suspend(coder.pk, actor=actor, reason="Again.")
-    engine.restore(coder.pk, actor=actor)
+        engine.suspend_agent(coder.pk, actor=actor, reason="Again.")
+    engine.restore_agent(coder.pk, actor=actor)
     with pytest.raises(Conflict):
-        engine.restore(coder.pk, actor=actor)
+        engine.restore_agent(coder.pk, actor=actor)
 
 
 def test_no_more_jobs_run_at_once_than_the_agent_takes(world: World) -> None:

@@ -130,7 +130,7 @@ def test_what_keeps_it_from_running_stops_the_clock(world: World, time: Clock, w
     elif way == "depend":
         engine.depend(task.pk, [other.name], actor=engine.Actor.person(world.operator))
     else:
-        engine.suspend(coder.pk, actor=engine.ENGINE, reason="Because.")
+        engine.suspend_agent(coder.pk, actor=engine.ENGINE, reason="Because.")
     time.goes(1000)
     assert not Due.objects.filter(task=task, kind="deadlock").exists()
     _let_go(world, time, way, task, other, coder)
@@ -147,7 +147,7 @@ def _let_go(world: World, time: Clock, way: str, task: Task, other: Task, coder:
         world.report(other)
         time.goes(1)
     elif way == "suspend":
-        engine.restore(coder.pk, actor=engine.ENGINE)
+        engine.restore_agent(coder.pk, actor=engine.ENGINE)
 
 
 def test_what_runs_while_its_agent_is_suspended_is_not_late_for_that(world: World, time: Clock) -> None:
@@ -156,9 +156,9 @@ def test_what_runs_while_its_agent_is_suspended_is_not_late_for_that(world: Worl
     world.started(task)
     for _ in range(2):
         time.goes(2)
-        engine.suspend(coder.pk, actor=engine.ENGINE, reason="Because.")
+        engine.suspend_agent(coder.pk, actor=engine.ENGINE, reason="Because.")
         time.goes(1000)
-        engine.restore(coder.pk, actor=engine.ENGINE)
+        engine.restore_agent(coder.pk, actor=engine.ENGINE)
     time.goes(2)
     assert (world.status(task), Deadlock.objects.count(), check()) == ("running", 0, [])
     time.goes(61)

@@ -91,14 +91,14 @@ def test_an_unexpected_error_is_the_faulty_members_alone(
     version = world.line(stations=["build", "ship"])
     tasks = [world.start(version, title=title) for title in ("fine", "faulty", "fine")]
     members = reports(world, tasks)
-    real = decision_application.apply
+    real = decision_application.apply_decision
 
     def faulty(turn: Any, answer: Any) -> None:
         real(turn, answer)
         if turn.task.title == "faulty":
             raise ZeroDivisionError
 
-    monkeypatch.setattr(decision_application, "apply", faulty)
+    monkeypatch.setattr(decision_application, "apply_decision", faulty)
     results = engine.report(members)
     assert [(result.status, result.http) for result in results] == [
         ("accepted", 200),

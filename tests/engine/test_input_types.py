@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from pipelines.engine.commands.inputs import default_title, fault_of
+from pipelines.engine.commands.inputs import default_title, input_fault_text
 from pipelines.errors import InputError
 from pipelines.routing.document.inputs import Input
 from pipelines.work import storage
@@ -43,7 +43,7 @@ from tests.factories import World
 def test_a_value_is_checked_by_the_type_and_the_bounds_of_its_field(
     type_: str, more: dict[str, Any], value: Any, fault: str
 ) -> None:
-    assert fault_of(Input("field", type_, **more), value) == fault
+    assert input_fault_text(Input("field", type_, **more), value) == fault
 
 
 @pytest.mark.django_db

@@ -118,7 +118,7 @@ def began_during_a_deadlock(world: World) -> None:
 
 def suspended_in_silence(world: World) -> None:
     one = agent(world)
-    engine.suspend(one.pk, actor=engine.ENGINE, reason="No.")
+    engine.suspend_agent(one.pk, actor=engine.ENGINE, reason="No.")
     Agent.objects.update(suspended_at=None, suspended_why="")
 
 

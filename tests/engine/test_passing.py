@@ -260,14 +260,14 @@ def test_an_error_further_on_does_not_lose_what_was_reported(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = world.start(world.line(chain(4)))
-    real = decision_application.apply
+    real = decision_application.apply_decision
 
     def faulty(turn: Any, answer: Any) -> None:
         if turn.job.station == "s2":
             raise ZeroDivisionError
         real(turn, answer)
 
-    monkeypatch.setattr(decision_application, "apply", faulty)
+    monkeypatch.setattr(decision_application, "apply_decision", faulty)
     assert go_on(world, task).status == "accepted"
     assert world.at(task) == ["s1"]
     assert check([task.pk]) == []

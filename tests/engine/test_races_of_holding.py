@@ -131,11 +131,11 @@ def start_against_suspending(world: World, version: LineVersion) -> Task:
     task, coder = world.start(version), Agent.objects.get(project=world.project)
     world.report(task)
     start = partial(engine.start, world.job(task).pk, world.claim())
-    suspend = partial(engine.suspend, coder.pk, actor=engine.ENGINE, reason="No.")
+    suspend = partial(engine.suspend_agent, coder.pk, actor=engine.ENGINE, reason="No.")
     started, _ = at_once([start, suspend])
     assert world.status(task) == ("running" if started else "queued")
     assert check([task.pk]) == []
-    engine.restore(coder.pk, actor=engine.ENGINE)
+    engine.restore_agent(coder.pk, actor=engine.ENGINE)
     return task
 
 

@@ -20,10 +20,10 @@ Facts = Callable[..., None]
 @pytest.fixture
 def facts(monkeypatch: pytest.MonkeyPatch) -> Facts:
     """Further facts of the moment, as the engine reads them."""
-    counts = decision_context.counts
+    counts = decision_context.task_count_facts
 
     def given(**more: Any) -> None:
-        monkeypatch.setattr(decision_context, "counts", lambda task: {**counts(task), **more})
+        monkeypatch.setattr(decision_context, "task_count_facts", lambda task: {**counts(task), **more})
 
     return given
 

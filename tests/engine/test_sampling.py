@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.sampling import samples
+from pipelines.engine.core.sampling import drawn_samples
 from pipelines.errors import Forbidden
 from pipelines.lines import gate_sampling, publishing
 from pipelines.models import Decision, LineVersion, Membership, Task
@@ -207,8 +207,8 @@ def test_a_lower_rate_still_asks_about_a_chain_that_was_drawn(world: World) -> N
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Again")
     again = engine.retry_ended(task.pk, station="build", actor=engine.Actor.person(world.operator))
     rarely = versions.parsed(line(world, NEVER))
-    assert samples(rarely, again, {}) == {"review": "drawn"}
-    assert samples(rarely, world.start(version, title="Another"), {}) == {"review": "not_drawn"}
+    assert drawn_samples(rarely, again, {}) == {"review": "drawn"}
+    assert drawn_samples(rarely, world.start(version, title="Another"), {}) == {"review": "not_drawn"}
 
 
 def test_only_who_has_execute_lets_approvals_stand_on_a_moved_branch(world: World, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from psycopg import connect
 
 from pipelines.engine.core import transaction as reruns
-from pipelines.engine.core.transaction import PAUSES, run
+from pipelines.engine.core.transaction import PAUSES, run_in_transaction
 from pipelines.models import Owner
 from pipelines.ports.queue import drive
 from pipelines.web.shell.outage_errors import is_database_unavailable
@@ -48,7 +48,7 @@ def test_of_two_that_deadlock_both_get_through(transactional_db: None) -> None:
                 Owner.objects.filter(pk=owner.pk).update(name=str(int(owner.name) + 1))
 
         try:
-            run(work)
+            run_in_transaction(work)
         finally:
             connection.close()
 
@@ -79,7 +79,7 @@ def test_a_victim_lets_the_other_go_first(transactional_db: None, monkeypatch: p
             lock(second)
 
         try:
-            run(work)
+            run_in_transaction(work)
             done.set()
         finally:
             connection.close()
@@ -109,7 +109,7 @@ def test_a_lock_that_is_not_to_be_had_is_tried_three_times_more(transactional_db
     thread.start()
     assert held.wait(timeout=LONG)
     with pytest.raises(OperationalError):
-        run(work)
+        run_in_transaction(work)
     enough.set()
     thread.join(timeout=LONG)
     assert len(tries) == 1 + len(PAUSES)
@@ -127,7 +127,7 @@ def test_a_connection_that_is_cut_while_a_ticket_is_written_says_so_as_any_other
         drive([1])
 
     with pytest.raises(OperationalError) as failed:
-        run(work)
+        run_in_transaction(work)
     assert is_database_unavailable(failed.value)
     connection.close()
 
@@ -140,5 +140,5 @@ def test_any_other_error_is_not_tried_again(transactional_db: None) -> None:
         connection.cursor().execute("SELECT 1/0")
 
     with pytest.raises(DatabaseError):
-        run(work)
+        run_in_transaction(work)
     assert len(tries) == 1

@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pipelines.engine.core.agent_capacity import wake
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.agent_capacity import wake_waiting_for_agent
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.agent_suspension import lock_agent, record_agent_event
 from pipelines.errors import Conflict
@@ -34,10 +34,10 @@ FIELDS = (
 def register_agent(project: Project, key: str, values: Mapping[str, Any], *, actor: Actor) -> Agent:
     """`values`: fields of `FIELDS`, already checked by the caller. Tokens that wait for the agent are decided again.
     Raises Conflict (the key is taken)."""
-    return run(partial(_register, project, key, values, actor))
+    return run_in_transaction(partial(_register_agent, project, key, values, actor))
 
 
-def _register(project: Project, key: str, values: Mapping[str, Any], actor: Actor) -> Agent:
+def _register_agent(project: Project, key: str, values: Mapping[str, Any], actor: Actor) -> Agent:
     agent, made = Agent.objects.get_or_create(
         project=project, key=key, defaults={**values, "created_at": now()}
     )
@@ -46,16 +46,16 @@ def _register(project: Project, key: str, values: Mapping[str, Any], actor: Acto
     record_agent_event(agent, actor, "added", **{name: _json_value(getattr(agent, name)) for name in FIELDS})
     _tell_owner(agent, actor)
     # Tokens may be held because nobody of this name was registered
-    wake(project.pk, key)
+    wake_waiting_for_agent(project.pk, key)
     return agent
 
 
 def change_agent(agent_id: int, values: Mapping[str, Any], *, actor: Actor) -> Agent:
     """Raises NotFound."""
-    return run(partial(_change, agent_id, values, actor))
+    return run_in_transaction(partial(_change_agent, agent_id, values, actor))
 
 
-def _change(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Agent:
+def _change_agent(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Agent:
     agent = lock_agent(agent_id)
     # A form that was saved as it was makes no event
     changed = {name: value for name, value in values.items() if getattr(agent, name) != value}
@@ -68,7 +68,7 @@ def _change(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Agent:
         )
         if "owner_id" in changed:
             _tell_owner(agent, actor)
-        wake(agent.project_id, agent.key)
+        wake_waiting_for_agent(agent.project_id, agent.key)
     return agent
 
 

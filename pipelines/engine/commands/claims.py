@@ -10,11 +10,11 @@ from uuid import UUID, uuid4
 
 from pipelines.engine.commands.report import report
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.expected_times import unwatch, watch
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.expected_times import drop_late_due_time, set_late_due_time
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report, job_ref, token_state
-from pipelines.engine.moves.job_creation import takes
+from pipelines.engine.moves.job_creation import may_take_job
 from pipelines.engine.moves.pausing import add_hold
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
 from pipelines.models import Job, Purpose, Status
@@ -34,10 +34,10 @@ def start(job_id: int, claim: Claim) -> Job | None:
 
 def start_all(job_ids: Collection[int], claim: Claim) -> list[Job]:
     """Several jobs in one transaction; those that cannot start are left out."""
-    return run(partial(_start, job_ids, claim))
+    return run_in_transaction(partial(_start_jobs, job_ids, claim))
 
 
-def _start(job_ids: Collection[int], claim: Claim) -> list[Job]:
+def _start_jobs(job_ids: Collection[int], claim: Claim) -> list[Job]:
     batch = Batch.of_jobs(job_ids)
     jobs = [batch.jobs[job_id] for job_id in job_ids if job_id in batch.jobs]
     # They were chosen without a lock: under it each is looked at again
@@ -45,7 +45,7 @@ def _start(job_ids: Collection[int], claim: Claim) -> list[Job]:
     for job in begun:
         job.lease_key = uuid4()
         batch.grant_lease(job, claim)
-        _tell(batch, job, "job.started", Actor("worker", str(claim.worker)))
+        _record_job_event(batch, job, "job.started", Actor("worker", str(claim.worker)))
     batch.flush()
     return begun
 
@@ -57,7 +57,7 @@ def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     # law §3: an evaluation runs as a job of its own, while its token is `evaluating`.
     asks = job.purpose != Purpose.STATION
-    if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not takes(claim, task, job):
+    if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not may_take_job(claim, task, job):
         return False
     # law §17: a pause that was made since the job was queued holds it now, before its due time does.
     if not asks and batch.pauses and (pauses := batch.pauses_at(task.pk, token.station)):
@@ -69,7 +69,7 @@ def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
     job.worker_id, job.state, job.started_at = claim.worker, Job.State.RUNNING, batch.now
     if not asks:
         token.status = Status.RUNNING
-        watch(batch, task, token, job)
+        set_late_due_time(batch, task, token, job)
     # As they were locked: whoever writes the orders of the job asks for neither again
     job.task, job.token = task, token
     batch.mark_job_changed(job)
@@ -80,13 +80,13 @@ def expire_lease(job_id: int, attempt: int, lease: UUID) -> str:
     """Handle an expired lease. Returns `requeued` (attempt + 1, with a new ticket), `ended` (that was the last
     attempt: the outcome is cancelled with `lease_lost` and routed like any other) or `kept` (renewed or reported in
     the meantime)."""
-    return run(partial(_take_back, job_id, attempt, lease, expired=True))
+    return run_in_transaction(partial(_take_back, job_id, attempt, lease, expired=True))
 
 
 def requeue(job_id: int, attempt: int, lease: UUID, after: float = 0.0) -> str:
     """Give back the job of a worker that stops as planned, or that looks again `after` seconds. Returns `requeued`,
     without counting an attempt, or `kept`, see `expire_lease`."""
-    return run(partial(_take_back, job_id, attempt, lease, expired=False, after=after))
+    return run_in_transaction(partial(_take_back, job_id, attempt, lease, expired=False, after=after))
 
 
 def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: float = 0.0) -> str:
@@ -107,14 +107,14 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: 
     job.attempt += expired
     if job.purpose == Purpose.STATION:
         token.status = Status.QUEUED
-        unwatch(batch, batch.tasks[job.task_id], token)
+        drop_late_due_time(batch, batch.tasks[job.task_id], token)
     job.not_before = batch.now + timedelta(seconds=after) if after else None
     batch.mark_job_changed(job)
     if job.not_before is None:
         batch.add_ticket(token)
     else:
         queue.drive([token.pk], queue.queue_of(job), not_before=job.not_before)
-    _tell(batch, job, "job.lost" if expired else "job.returned", ENGINE)
+    _record_job_event(batch, job, "job.lost" if expired else "job.returned", ENGINE)
     batch.flush()
     return "requeued"
 
@@ -125,7 +125,7 @@ def _take_lease(job_id: int, lease: UUID, expired: bool) -> bool:
     return execute(TAKE_LEASE_BACK + (IF_EXPIRED if expired else ""), [job_id, lease]) == 1
 
 
-def _tell(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
+def _record_job_event(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     batch.mark_token_changed(token)
     batch.derive_status(task)

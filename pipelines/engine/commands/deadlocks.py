@@ -13,15 +13,15 @@ from pipelines.engine.commands import manual_actions
 from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer, refuse_second
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
+from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, decision_situation
 from pipelines.engine.core.expected_times import is_late
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, job_ref
 from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.completion import finish_job
-from pipelines.engine.moves.deadlock_records import new_record, open_record, party_of
-from pipelines.engine.moves.pausing import hold, let_go, pause, paused_by_test
-from pipelines.engine.moves.releases import DEPENDENCY, close
+from pipelines.engine.moves.deadlock_records import deadlock_party, new_record, open_record
+from pipelines.engine.moves.pausing import hold_token, hold_working_token, let_go, paused_by_test
+from pipelines.engine.moves.releases import DEPENDENCY, close_deadlock
 from pipelines.errors import Conflict
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
 from pipelines.queries import versions
@@ -47,8 +47,8 @@ def handle_late_work(batch: Batch, due: Due) -> None:
         batch.flush()
         return
     deadlock = new_record(task, TIMEOUT)
-    if pause(batch, task, token, ENGINE, str(deadlock.pk), deadlock=TIMEOUT):
-        open_record(batch, deadlock, [party_of(task, token)])
+    if hold_working_token(batch, task, token, ENGINE, str(deadlock.pk), deadlock=TIMEOUT):
+        open_record(batch, deadlock, [deadlock_party(task, token)])
         batch.flush()
 
 
@@ -63,8 +63,8 @@ def record_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     deadlock = new_record(task, CIRCULAR)
     parties = [(member, token) for member in circle for token in batch.living(member) if not token.forked]
     for member, token in parties:
-        pause(batch, member, token, ENGINE, str(deadlock.pk), deadlock=CIRCULAR)
-    open_record(batch, deadlock, [party_of(*party) for party in parties])
+        hold_working_token(batch, member, token, ENGINE, str(deadlock.pk), deadlock=CIRCULAR)
+    open_record(batch, deadlock, [deadlock_party(*party) for party in parties])
 
 
 def question_edges(project_id: int) -> Iterator[tuple[int, int]]:
@@ -100,7 +100,7 @@ def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, o
     if output is not None:
         # It becomes the outcome of a station, which is refused what cannot be stored
         payload.checked_digest({"output": output}, "outcome")
-    return run(partial(_resolve, deadlock_id, answer))
+    return run_in_transaction(partial(_resolve, deadlock_id, answer))
 
 
 def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
@@ -115,7 +115,7 @@ def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     deadlock = Deadlock.objects.select_related("resolved_by").get(pk=deadlock_id)
     refuse_second(deadlock)
     deadlock.resolved_by, deadlock.answer = answer.user, answer.reason
-    close(batch, deadlock, answer.word)
+    close_deadlock(batch, deadlock, answer.word)
     _record_resolution(batch, deadlock, answer)
     paused = [
         (member, token)
@@ -169,7 +169,7 @@ def _complete_with_output(
             outcome={"result": job.result},
         )
         turn = DecisionContext(batch, member, token, job, answer.actor, cause, cause)
-        decision_application.apply(turn, decide_and_store(turn, situation(turn)))
+        decision_application.apply_decision(turn, decide_and_store(turn, decision_situation(turn)))
 
 
 def _rerun_with_reason(
@@ -234,7 +234,7 @@ def _escalate(
         if job and member.pk == task.pk:
             # What else holds it goes on holding it
             others = [wait for wait in flatten_holds(token.wait) if not paused_by_test(deadlock.pk)(wait)]
-            hold(
+            hold_token(
                 batch,
                 member,
                 token,

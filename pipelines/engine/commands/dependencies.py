@@ -8,10 +8,10 @@ from functools import partial
 
 from pipelines.engine.commands import deadlocks
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves.pausing import WORKING, hold, let_go
+from pipelines.engine.moves.pausing import WORKING, hold_token, let_go
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.statements import LOCK_DEPENDENCIES
 from pipelines.errors import Conflict, Invalid, existing
@@ -50,13 +50,13 @@ def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
     others = find_tasks(task.project, names)
     if any(other.pk == task.pk for other in others):
         raise Invalid.at("depends_on", "a task cannot wait for itself")
-    return run(partial(_depend, task, others, actor))
+    return run_in_transaction(partial(_depend, task, others, actor))
 
 
 def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
     # house §2: before any task is locked
     _lock_dependencies(task.project_id)
-    circle_ids = _circle(task.project_id, task.pk, *others)
+    circle_ids = _circle_task_ids(task.project_id, task.pk, *others)
     batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *circle_ids)
     task = batch.tasks[task.pk]
     if task.status in ENDED:
@@ -68,9 +68,9 @@ def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
     return task
 
 
-def _circle(project_id: int, task_id: int, *others: Task) -> list[int]:
+def _circle_task_ids(project_id: int, task_id: int, *others: Task) -> list[int]:
     """The tasks of the circle that would form if this task also waited for these others."""
-    waits = graph(project_id)
+    waits = open_dependency_graph(project_id)
     # As if they were recorded: a circle is found before it is there
     waits[str(task_id)] |= {str(other.pk) for other in others}
     return [int(pk) for pk in find_cycle(waits, str(task_id))]
@@ -81,13 +81,13 @@ def circle_party_ids(task_id: int) -> list[int]:
     detected by the transaction that closes it."""
     project_id = Task.objects.values_list("project_id", flat=True).get(pk=task_id)
     _lock_dependencies(project_id)
-    return _circle(project_id, task_id)
+    return _circle_task_ids(project_id, task_id)
 
 
 def look_for_circle(batch: Batch, due: Due) -> None:
     """Handle due times of kind `circle`: this task asked another task a question."""
     task = batch.tasks[due.task_id]
-    circle_ids = _circle(task.project_id, task.pk)
+    circle_ids = _circle_task_ids(task.project_id, task.pk)
     if set(circle_ids) <= set(batch.tasks):
         deadlocks.record_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     else:
@@ -113,18 +113,20 @@ def record_dependencies(batch: Batch, task: Task, others: Sequence[Task], actor:
         job = batch.open_job_of(token)
         # law §12: a job that runs goes on to its end while a dependency is open.
         if job is not None and (job.state == Job.State.QUEUED or job.kind in UNLEASED):
-            _hold(batch, task, token, job, actor, names)
+            _hold_for_dependencies(batch, task, token, job, actor, names)
 
 
-def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names: dict[str, str]) -> None:
+def _hold_for_dependencies(
+    batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names: dict[str, str]
+) -> None:
     """Hold the token for these tasks, in addition to any other hold. A dependency that can no longer complete is
     reported: a person decides."""
     if token.status in WORKING:
-        hold(batch, task, token, job, actor, dependency_hold(names))
+        hold_token(batch, task, token, job, actor, dependency_hold(names))
     elif token.status == Status.HELD:
         # Those are said anew: some of them may be completed by now
         others = [wait for wait in flatten_holds(token.wait) if not is_dependency(wait)]
-        hold(batch, task, token, job, actor, nest_holds([*others, dependency_hold(names)]))
+        hold_token(batch, task, token, job, actor, nest_holds([*others, dependency_hold(names)]))
     if LOST in dependency_hold(names):
         batch.emit(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
 
@@ -138,11 +140,11 @@ def handle_dependency_due(batch: Batch, due: Due) -> None:
         if not names:
             let_go(batch, task, token, ENGINE, is_dependency)
         elif job and any(map(is_dependency, flatten_holds(token.wait))):
-            _hold(batch, task, token, job, ENGINE, names)
+            _hold_for_dependencies(batch, task, token, job, ENGINE, names)
     batch.flush()
 
 
-def graph(project_id: int) -> defaultdict[str, set[str]]:
+def open_dependency_graph(project_id: int) -> defaultdict[str, set[str]]:
     """Return which open task of a project waits for which others."""
     rows = Dependency.objects.filter(task__project=project_id).exclude(task__status__in=ENDED)
     edges: defaultdict[str, set[str]] = defaultdict(set)

@@ -66,7 +66,7 @@ def export_chunk(
     words: dict[int, dict[str, GateVisit]] = {}
     for visit in visits:
         words.setdefault(visit.task_id, {})[str(visit.pk)] = visit
-    for pk, events in groupby(_events(list(by_id)), key=lambda event: event.task_id):
+    for pk, events in groupby(_ordered_events(list(by_id)), key=lambda event: event.task_id):
         history = _ExportState(by_id[pk], words.get(pk, {}), firsts[pk])
         for event in events:
             # Also of what is left out, since versions and durations follow from every event.
@@ -75,7 +75,7 @@ def export_chunk(
                 yield entry
 
 
-def _events(tasks: list[int]) -> Iterator[Event]:
+def _ordered_events(tasks: list[int]) -> Iterator[Event]:
     rows = Event.objects.filter(task__in=tasks).select_related("decision")
     return rows.order_by("task__project_id", "task__number", "seq").iterator(chunk_size=500)
 
@@ -90,21 +90,24 @@ def _first_versions(tasks: Iterable[Task]) -> dict[int, int]:
 def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
     history.pinned = event.data.get("pinned", history.pinned)
     moved = event.kind in TRANSITIONS
-    source, target = _agents(history.line, event.source), _agents(history.line, _target(event))
+    source, target = (
+        _agent_names(history.line, event.source),
+        _agent_names(history.line, _target_states(event)),
+    )
     told_as = {
         "event_id": f"EVT-{event.pk}",
-        "timestamp": _utc(event.at).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "timestamp": _in_utc(event.at).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "work_item_id": history.task.name,
         "transition": {
             "from_state": event.source or None,
-            "to_state": _target(event) or None,
-            "trigger": _trigger(event) or event.trigger or event.kind,
+            "to_state": _target_states(event) or None,
+            "trigger": _gate_trigger(event) or event.trigger or event.kind,
         },
         "agent": {"source": source, "target": target},
-        "handoff_id": _handoff(event, source, target) if moved else None,
+        "handoff_id": _handoff_name(event, source, target) if moved else None,
         "gate_results": _gate_results(history, event),
         "trust_level": event.data.get("trust_level"),
-        "human_approval": _approval(history, event),
+        "human_approval": _approval_fields(history, event),
         "duration_seconds": _duration(history, event, moved),
         "kind": event.kind,
         "sequence": event.seq,
@@ -115,7 +118,7 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
     return told_as
 
 
-def _target(event: Event) -> str:
+def _target_states(event: Event) -> str:
     """Return the states that the event leads to: of a fork all of them, separated by commas."""
     if event.kind != "token.forked":
         return event.target
@@ -136,44 +139,48 @@ def _duration(history: _ExportState, event: Event, moved: bool) -> int:
 
 def handoff_id(source: str, target: str, at: datetime) -> str:
     """`HO-{source}-{target}-{YYYYMMDDTHHMMSS}`, UTC."""
-    return f"HO-{_id_part(source)}-{_id_part(target)}-{_utc(at):%Y%m%dT%H%M%S}"
+    return f"HO-{_id_part(source)}-{_id_part(target)}-{_in_utc(at):%Y%m%dT%H%M%S}"
 
 
-def _handoff(event: Event, source: str | None, target: str | None) -> str | None:
+def _handoff_name(event: Event, source: str | None, target: str | None) -> str | None:
     """The id of a handoff of work. A fork hands over to several stations, a join takes over from several."""
     if event.kind != "token.moved" or event.source == event.target or not source or not target:
         return None
     return str(event.data.get("handoff") or handoff_id(source, target, event.at))
 
 
-def _agents(line: ParsedLine, places: str) -> str | None:
+def _agent_names(line: ParsedLine, places: str) -> str | None:
     """Return who works at each station: its agent, or else the station itself. Ends have nobody."""
     stations = [line.stations_by_key.get(place) for place in places.split(",")]
-    names = [_agent(station) for station in stations if station]
+    names = [_station_agent_name(station) for station in stations if station]
     return ",".join(dict.fromkeys(names)) or None
 
 
-def _agent(station: Any) -> str:
+def _station_agent_name(station: Any) -> str:
     return str(getattr(station, "agent", "") or station.work.get("agent") or station.key)
 
 
 # What gates had to do with it
 
 
-def _trigger(event: Event) -> str:
-    return gate_results.trigger(event.decision) if event.kind in TRANSITIONS and event.decision else ""
+def _gate_trigger(event: Event) -> str:
+    return (
+        gate_results.gate_result_trigger(event.decision)
+        if event.kind in TRANSITIONS and event.decision
+        else ""
+    )
 
 
 def _gate_results(history: _ExportState, event: Event) -> dict[str, str]:
     if event.kind == "gate.decided":
         visit = history.visits.get(str(event.data.get("visit")))
-        return {visit.gate: gate_results.verdict(visit.word == "approve")} if visit else {}
+        return {visit.gate: gate_results.pass_or_fail(visit.word == "approve")} if visit else {}
     if event.kind not in TRANSITIONS or event.decision is None:
         return {}
-    return gate_results.results(event.decision)
+    return gate_results.results_by_check(event.decision)
 
 
-def _approval(history: _ExportState, event: Event) -> dict[str, Any] | None:
+def _approval_fields(history: _ExportState, event: Event) -> dict[str, Any] | None:
     """Return who decided, for the event of the decision and for the transition it led to."""
     visit = None
     if event.kind == "gate.decided":
@@ -206,5 +213,5 @@ def _id_part(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "-", name)
 
 
-def _utc(at: datetime) -> datetime:
+def _in_utc(at: datetime) -> datetime:
     return at.astimezone(UTC)

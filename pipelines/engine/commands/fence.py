@@ -26,9 +26,9 @@ def fence_answer(batch: Batch, report: Report, digest: str) -> ReportResult | No
         # law §5 step 1: an identical repeat gets the first answer, another payload 409.
         if same and job.report_digest == digest:
             return first_answer(job)
-        return _refused("conflict" if same else "ignored", job)
+        return _refused_result("conflict" if same else "ignored", job)
     if not same or not _is_open(batch, job, report):
-        return _refused("ignored", job)
+        return _refused_result("ignored", job)
     return None
 
 
@@ -44,7 +44,7 @@ def _is_open(batch: Batch, job: Job, report: Report) -> bool:
     return report.lease is not None
 
 
-def _refused(status: Any, job: Job) -> ReportResult:
+def _refused_result(status: Any, job: Job) -> ReportResult:
     why = {
         "conflict": "Another outcome of this attempt was recorded first.",
         "ignored": "This is not the open job of its task: the attempt is over, or was never this one.",
@@ -61,7 +61,7 @@ def first_answer(job: Job) -> ReportResult:
     )
 
 
-def answer_of(result: ReportResult) -> dict[str, Any]:
+def stored_answer(result: ReportResult) -> dict[str, Any]:
     """Return the answer as it is stored with the job, for a report that is repeated."""
     return {
         "decision": result.decision,

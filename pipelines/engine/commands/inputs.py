@@ -34,7 +34,7 @@ MAX_TITLE_PART = 72
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[“\"'(]?[A-ZÀ-Þ])")
 
 
-def fill(
+def fill_input_values(
     fields: Iterable[Input],
     values: Mapping[str, Any],
     reach: ValueScope,
@@ -46,7 +46,7 @@ def fill(
     only while it is."""
     fields = tuple(fields)
     known = known_secrets(fields, reach)
-    known_repositories = list(repositories_for(fields, reach) if connected is None else connected)
+    known_repositories = list(nameable_repositories(fields, reach) if connected is None else connected)
     problems = [
         _unknown_input_problem(at, key) for key in values if key not in {field.key for field in fields}
     ]
@@ -54,11 +54,11 @@ def fill(
     for field in fields:
         value = values.get(field.key)
         if value is None or value == "":
-            value = default_of(field, known)
+            value = allowed_default(field, known)
         if value is None:
             problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
             continue
-        fault = fault_of(field, value) or secret_fault(field, value, known)
+        fault = input_fault_text(field, value) or secret_fault(field, value, known)
         fault = fault or repository_fault(field, value, reach, known_repositories)
         value = value if fault else stored_repository(field, value, known_repositories)
         problems += [Problem(f"{at}.{field.key}", fault, field.help)] if fault else []
@@ -69,7 +69,7 @@ def fill(
     return filled
 
 
-def default_of(field: Input, known: Collection[str]) -> Any:
+def allowed_default(field: Input, known: Collection[str]) -> Any:
     if not field.has_default or (field.type == "secret" and field.default not in known):
         return None
     return field.default
@@ -88,7 +88,7 @@ def connected_repositories(line: ParsedLine | None, project: Project) -> list[Re
     return list(Repository.objects.filter(project=project).order_by("name"))
 
 
-def repositories_for(fields: Iterable[Input], reach: ValueScope) -> list[Repository]:
+def nameable_repositories(fields: Iterable[Input], reach: ValueScope) -> list[Repository]:
     """Return the connected repositories that an input may name. They are read only if there is such an input."""
     if all(field.type != "repository" for field in fields):
         return []
@@ -139,7 +139,7 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
     files = {
         field.key: field
         for field in fields
-        if field.type == "file" and not fault_of(field, filled.get(field.key))
+        if field.type == "file" and not input_fault_text(field, filled.get(field.key))
     }
     if not files:
         return []
@@ -194,7 +194,7 @@ def _title_part(field: Input, value: Any) -> str:
     return shorten(SENTENCE.split(first, maxsplit=1)[0], MAX_TITLE_PART)
 
 
-def form_of(station: Station) -> tuple[Input, ...]:
+def manual_form_fields(station: Station) -> tuple[Input, ...]:
     """The form for a person who does the work of a station."""
     kind = KINDS.get(station.kind)
     return kind.form(station) if kind else ()
@@ -236,7 +236,7 @@ REVISIONS = re.compile(r"[\w+=@][\w./+=@#-]*\Z")
 DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
-def fault_of(field: Input, value: Any) -> str:
+def input_fault_text(field: Input, value: Any) -> str:
     """Return what is wrong with a value, or ""."""
     try:
         values.check_storable(value, field.key)

@@ -7,13 +7,13 @@ from functools import partial
 from pipelines.engine.commands.inputs import expired_files
 from pipelines.engine.commands.submit import (
     DESCRIPTION,
-    begin,
+    begin_at_first_station,
     create_numbered_task,
     unmet_protection_problems,
 )
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import escalations
 from pipelines.errors import Conflict, Invalid, existing
@@ -56,7 +56,9 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
         visits={station: 1},
         **{name: getattr(old, name) for name in COPIED},
     )
-    return run(partial(_retry, old, new, station, actor, payload.checked_text(reason, "reason")))
+    return run_in_transaction(
+        partial(_retry, old, new, station, actor, payload.checked_text(reason, "reason"))
+    )
 
 
 def follow_up(task_id: int) -> Task | None:
@@ -91,7 +93,7 @@ def follow_up(task_id: int) -> Task | None:
     )
     if problems := unmet_protection_problems(pinned, old.inputs):
         raise Conflict(f"{old.name} is not followed up: {problems[0]}")
-    return run(partial(_follow_up, old, new, start))
+    return run_in_transaction(partial(_follow_up, old, new, start))
 
 
 def _follow_up(old: Task, new: Task, start: str) -> Task:
@@ -101,7 +103,7 @@ def _follow_up(old: Task, new: Task, start: str) -> Task:
     Batch.of_tasks(old.pk)
     if Event.objects.filter(task__follows=old, seq=1, trigger=FOLLOW_UP).exists():
         raise Conflict(f"{old.name} is followed up already.")
-    batch = begin(task, start, ENGINE, trigger=FOLLOW_UP, follows=new.followed_name)
+    batch = begin_at_first_station(task, start, ENGINE, trigger=FOLLOW_UP, follows=new.followed_name)
     # law §8: two may follow each other so; the next one is held and escalated.
     if _count_follow_ups(old) >= IN_A_ROW:
         line = versions.by_id(task.pinned_id)
@@ -165,6 +167,8 @@ def _retry(old: Task, new: Task, station: str, actor: Actor, reason: str) -> Tas
     other = open_one.select_related("project").first()
     if other is not None:
         raise Conflict(f"{other.name} already retries this task from there.")
-    batch = begin(task, station, actor, trigger="retry", follows=new.followed_name, reason=reason)
+    batch = begin_at_first_station(
+        task, station, actor, trigger="retry", follows=new.followed_name, reason=reason
+    )
     batch.flush()
     return batch.tasks[task.pk]

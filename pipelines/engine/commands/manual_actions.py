@@ -12,11 +12,11 @@ from pipelines.engine.commands.report import report
 from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import MANUAL
 from pipelines.engine.core.values import Actor, Report, ReportResult, job_ref, merge_counts, token_state
 from pipelines.engine.moves import decision_application, evaluations
-from pipelines.engine.moves.completion import Ending, end, finish_job
+from pipelines.engine.moves.completion import Ending, end_token, finish_job
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.pausing import let_go
 from pipelines.engine.moves.releases import release_circles, wait_no_longer
@@ -39,7 +39,7 @@ def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, 
     """Report a manual job on behalf of a person, after checking the form of its station. Raises NotFound, Invalid,
     Conflict."""
     job = existing(Job.objects.filter(pk=job_id, kind=MANUAL))
-    filled = _filled(job, outcome)
+    filled = _outcome_with_form_values(job, outcome)
     # As any outcome: the fence refuses it if the job was reported or the task moved meanwhile
     result = report([Report(job_id, job.attempt, None, filled, str(Actor.person(user)), token_version)])[0]
     if result.status == "invalid":
@@ -49,11 +49,11 @@ def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, 
     return result
 
 
-def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
+def _outcome_with_form_values(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
     """The outcome, with the station's form checked and defaults filled in. The form is optional unless the report is
     a success."""
     station = versions.by_id(job.pinned_id).station(job.station)
-    fields = forms.form_of(station)
+    fields = forms.manual_form_fields(station)
     if not fields or not isinstance(outcome, dict) or not isinstance(outcome.get("output", {}), dict):
         return outcome
     if "output" not in outcome and outcome.get("result") != "success":
@@ -61,7 +61,7 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
     output, chooses = outcome.get("output", {}), KINDS[station.kind].chooses
     if chooses and "eval" in outcome:
         output = {fields[0].key: outcome["eval"], **output}
-    filled = forms.fill(fields, output, ValueScope.of(job.task), "outcome.output")
+    filled = forms.fill_input_values(fields, output, ValueScope.of(job.task), "outcome.output")
     if chooses:
         # The input passes through: a person only adds the label (dialects B12).
         rest = {key: value for key, value in outcome.items() if key != "output"}
@@ -75,17 +75,19 @@ def answer(token_id: int, *, user: User, token_version: int, text: str = "", fac
     agentic question may be answered while a machine is asked, too: the machine's job is closed.
 
     Raises NotFound, Conflict (not blocked any more), Invalid (path `fact` or `text`)."""
-    return run(partial(_answer, token_id, user, token_version, payload.checked_text(text, "text"), fact))
+    return run_in_transaction(
+        partial(_answer, token_id, user, token_version, payload.checked_text(text, "text"), fact)
+    )
 
 
 def _answer(token_id: int, user: User, token_version: int, text: str, fact: str) -> Task:
-    batch, task, token = locked(token_id, token_version, (Status.BLOCKED, Status.EVALUATING))
+    batch, task, token = lock_token_version(token_id, token_version, (Status.BLOCKED, Status.EVALUATING))
     actor = Actor.person(user)
     evaluation = token.wait.get("evaluation")
     if token.status == Status.EVALUATING and "agentic" not in evaluation:
         raise Conflict("A program decides this. A person is asked only if it cannot run.")
     if evaluation:
-        _decide_again(batch, token, actor, _fact(evaluation, fact), text)
+        _decide_again(batch, token, actor, _checked_answer_fact(evaluation, fact), text)
     else:
         if not text.strip():
             raise Invalid.at("text", "is missing or blank", "Enter what the station needs to know.")
@@ -97,7 +99,7 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
     return task
 
 
-def _fact(evaluation: dict[str, Any], fact: str) -> str:
+def _checked_answer_fact(evaluation: dict[str, Any], fact: str) -> str:
     words = ANSWERS[next(iter(evaluation))]
     if fact not in words:
         raise Invalid.at("fact", f"has to be {words[0]} or {words[1]}")
@@ -114,7 +116,7 @@ def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str
     # With the version: the same token may be asked again, and a cause makes one decision (house §3 I4)
     cause = f"answer:{token.pk}.{token.version}"
     turn, situation = evaluations.situation_with_answer(batch, token, actor, cause, answered_evaluation)
-    decision_application.apply(turn, decide_and_store(turn, situation))
+    decision_application.apply_decision(turn, decide_and_store(turn, situation))
 
 
 def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:
@@ -122,20 +124,20 @@ def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reaso
     first to run what failed again. Raises NotFound, Conflict (also where there are no such checks)."""
     actor = user if isinstance(user, Actor) else Actor.person(user)
     clean_reason = payload.checked_text(reason, "reason")
-    return run(partial(_rerun_checks, token_id, actor, token_version, clean_reason))
+    return run_in_transaction(partial(_rerun_checks, token_id, actor, token_version, clean_reason))
 
 
 def _rerun_checks(token_id: int, actor: Actor, token_version: int, reason: str) -> Task:
-    batch, task, token = locked(token_id, token_version, RETRIED)
+    batch, task, token = lock_token_version(token_id, token_version, RETRIED)
     last = last_job(token)
     if batch.open_job_of(token) or not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
         raise Conflict("No checks of a host failed or timed out here.")
-    run_again(batch, task, token, actor, CHECKS_RERUN, **repeated(token), reason=reason)
+    run_again(batch, task, token, actor, CHECKS_RERUN, **repeated_run_fields(token), reason=reason)
     batch.flush()
     return task
 
 
-def repeated(token: Token) -> dict[str, str]:
+def repeated_run_fields(token: Token) -> dict[str, str]:
     """The feedback and the question with which its last run began, for one that repeats it."""
     last = last_job(token)
     return {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
@@ -215,11 +217,13 @@ def _current_station(task: Task, token: Token) -> str:
 
 def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> Task:
     """Keep a queued token from starting until somebody releases it. Raises NotFound, Conflict."""
-    return run(partial(_hold, token_id, user, token_version, payload.checked_text(reason, "reason")))
+    return run_in_transaction(
+        partial(_hold, token_id, user, token_version, payload.checked_text(reason, "reason"))
+    )
 
 
 def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
-    batch, task, token = locked(token_id, token_version, (Status.QUEUED,))
+    batch, task, token = lock_token_version(token_id, token_version, (Status.QUEUED,))
     if not batch.open_job_of(token):
         raise Conflict("This branch waits for others at a join. Put those on hold.")
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
@@ -233,11 +237,11 @@ def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
 def release(token_id: int, *, user: User, token_version: int) -> Task:
     """Release a token that a person put on hold, or that waits for other tasks; it no longer waits for them. Raises
     NotFound, Conflict."""
-    return run(partial(_release, token_id, user, token_version))
+    return run_in_transaction(partial(_release, token_id, user, token_version))
 
 
 def _release(token_id: int, user: User, token_version: int) -> Task:
-    batch, task, token = locked(token_id, token_version, (Status.HELD,))
+    batch, task, token = lock_token_version(token_id, token_version, (Status.HELD,))
     if not batch.open_job_of(token) or "paused_by" in token.wait:
         raise Conflict("Nobody put this task on hold. See what it waits for.")
     # The pause would stay in force over it, and hold it again
@@ -257,16 +261,16 @@ def _may_be_released(wait: dict[str, Any]) -> bool:
 
 def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
     """End the task and everything that is open in it; never routed (law §5). Raises NotFound, Conflict."""
-    return run(partial(_cancel, task_id, actor, payload.checked_text(reason, "reason")))
+    return run_in_transaction(partial(_cancel, task_id, actor, payload.checked_text(reason, "reason")))
 
 
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
     batch, task = lock_open_task(task_id)
     # Also before its first decision, which whoever cancels may have worked out.
-    sampling.remember_drawn(task, sampling.samples(versions.by_id(task.pinned_id), task, {}))
+    sampling.remember_drawn(task, sampling.drawn_samples(versions.by_id(task.pinned_id), task, {}))
     how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
     # Whichever position it is: a cancellation ends all of them.
-    end(batch, task, batch.living(task)[0], how)
+    end_token(batch, task, batch.living(task)[0], how)
     batch.flush()
     return task
 
@@ -282,7 +286,9 @@ def lock_open_task(task_id: int) -> tuple[Batch, Task]:
     return batch, task
 
 
-def locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tuple[Batch, Task, Token]:
+def lock_token_version(
+    token_id: int, token_version: int, statuses: tuple[str, ...]
+) -> tuple[Batch, Task, Token]:
     """The token, read under its task's lock, if it has not changed since the person saw it."""
     task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
     batch = Batch.of_tasks(task_id)

@@ -10,15 +10,15 @@ from typing import Any
 
 from django.db import transaction
 
-from pipelines.engine.commands.manual_actions import locked, repeated, run_again
-from pipelines.engine.commands.report import CheckedReport, checked, record
+from pipelines.engine.commands.manual_actions import lock_token_version, repeated_run_fields, run_again
+from pipelines.engine.commands.report import CheckedReport, checked_report, record_outcome
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import past_of
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.decision_context import token_ancestry
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor, Report
 from pipelines.engine.moves.completion import close_work
-from pipelines.engine.moves.entitlement import person_of
+from pipelines.engine.moves.entitlement import entitled_person
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Decision, GateVisit, Job, Purpose, Role, Status, Task, Token, User, Vote, Word
 from pipelines.queries import environments, versions
@@ -97,17 +97,19 @@ def move(
 
     Raises NotFound, Conflict (it changed; something has to be resolved first), Invalid (path `to`, `reason`, or
     `accepts`: a promise would break that is not named), Forbidden (only an administrator may break one)."""
-    return run(partial(_move, _request(token_id, user, token_version, to, reason, accepts)))
+    return run_in_transaction(
+        partial(_move, _move_request(token_id, user, token_version, to, reason, accepts))
+    )
 
 
 def plan_move(token_id: int, *, user: User | Actor, token_version: int, to: str = "") -> MovePlan:
     """Return what `move` would do, with the same refusals but for `accepts`. Nothing is written."""
-    request = _request(token_id, user, token_version, to, "", ())
+    request = _move_request(token_id, user, token_version, to, "", ())
     # Under the same lock and by the same steps as the move, so that the plan is what would happen
-    return run(partial(_plan, request))
+    return run_in_transaction(partial(_plan, request))
 
 
-def _request(
+def _move_request(
     token_id: int, user: User | Actor, token_version: int, to: str, reason: str, accepts: Collection[str]
 ) -> MoveRequest:
     actor = user if isinstance(user, Actor) else Actor.person(user)
@@ -124,23 +126,23 @@ def _request(
 
 
 def _move(request: MoveRequest) -> Task:
-    batch, task, token = locked(request.token_id, request.token_version, LIVING)
-    broken = _broken(task, token, request)
-    _consented(task, request, broken)
-    _do(batch, task, token, request, [name for name, _sentence in broken])
+    batch, task, token = lock_token_version(request.token_id, request.token_version, LIVING)
+    broken = _broken_promises(task, token, request)
+    _check_consent(task, request, broken)
+    _carry_out_move(batch, task, token, request, [name for name, _sentence in broken])
     batch.flush()
     return task
 
 
 def _plan(request: MoveRequest) -> MovePlan:
     with transaction.atomic():
-        batch, task, token = locked(request.token_id, request.token_version, LIVING)
-        broken = _broken(task, token, request)
+        batch, task, token = lock_token_version(request.token_id, request.token_version, LIVING)
+        broken = _broken_promises(task, token, request)
         visits = batch.open_visits(token) if token.status == Status.AWAITING_REVIEW else []
         votes = Vote.objects.filter(visit__in=[visit.pk for visit in visits]).count()
         job, spent = batch.open_job_of(token), float(cost_of_task(task.pk))
         work = job.station if job and job.state == Job.State.RUNNING else ""
-        _do(batch, task, token, request, [name for name, _sentence in broken])
+        _carry_out_move(batch, task, token, request, [name for name, _sentence in broken])
         plan = _described(batch, task, token)
         # What was done is what is planned; nothing of it stays.
         transaction.set_rollback(True)
@@ -167,13 +169,15 @@ def _described(batch: Batch, task: Task, token: Token) -> dict[str, Any]:
     }
 
 
-def _do(batch: Batch, task: Task, token: Token, request: MoveRequest, broken: Collection[str]) -> None:
+def _carry_out_move(
+    batch: Batch, task: Task, token: Token, request: MoveRequest, broken: Collection[str]
+) -> None:
     if "paused_by" in token.wait:
         raise Conflict("Its work is held until somebody resolves what holds it.")
     if token.waits_at_join:
         raise Conflict("This branch waits for others at a join. Move those.")
     if request.to == SUCCESS:
-        _skip(batch, task, token, request)
+        _skip_current_work(batch, task, token, request)
         return
     line = versions.by_id(task.pinned_id)
     if request.to and request.to not in line.stations_by_key:
@@ -184,7 +188,7 @@ def _do(batch: Batch, task: Task, token: Token, request: MoveRequest, broken: Co
     job = batch.open_job_of(token)
     if stays and job and job.state == Job.State.QUEUED and job.purpose == Purpose.STATION:
         raise Conflict("Its work has not begun. Release it if it is on hold.")
-    again = repeated(token) if stays else {"feedback": ""}
+    again = repeated_run_fields(token) if stays else {"feedback": ""}
     close_work(batch, task, token, request.actor, RETRIED if stays else MOVED)
     if stays:
         run_again(batch, task, token, request.actor, RETRIED, **again, reason=request.reason, breaks=broken)
@@ -202,7 +206,7 @@ def _do(batch: Batch, task: Task, token: Token, request: MoveRequest, broken: Co
         )
 
 
-def _skip(batch: Batch, task: Task, token: Token, request: MoveRequest) -> None:
+def _skip_current_work(batch: Batch, task: Task, token: Token, request: MoveRequest) -> None:
     """Report for the work that it is skipped: cancelled, and led on as by the signal `proceed` (law §5). So it is
     decided as any outcome is, no human gate is passed, and the visit does not pass (law §14)."""
     if token.status == Status.AWAITING_REVIEW:
@@ -213,7 +217,9 @@ def _skip(batch: Batch, task: Task, token: Token, request: MoveRequest) -> None:
     if job is None or job.purpose != Purpose.STATION:
         # What its last visit left stands as it was recorded: a visit of its own is skipped.
         close_work(batch, task, token, request.actor, SKIPPED)
-        run_again(batch, task, token, request.actor, SKIPPED, **repeated(token), reason=request.reason)
+        run_again(
+            batch, task, token, request.actor, SKIPPED, **repeated_run_fields(token), reason=request.reason
+        )
         batch.advance_clock()
         job = batch.open_job_of(token)
         assert job is not None
@@ -225,15 +231,15 @@ def _skip(batch: Batch, task: Task, token: Token, request: MoveRequest) -> None:
         "signals": [signal],
         "summary": f"Skipped by {by}." + (f" {request.reason}" if request.reason else ""),
     }
-    report = checked(Report(job.pk, job.attempt, job.lease_key, outcome, str(request.actor)), {})
+    report = checked_report(Report(job.pk, job.attempt, job.lease_key, outcome, str(request.actor)), {})
     assert isinstance(report, CheckedReport)
-    record(batch, report)
+    record_outcome(batch, report)
 
 
 # What the line and its repository promise
 
 
-def _broken(task: Task, token: Token, request: MoveRequest) -> list[tuple[str, str]]:
+def _broken_promises(task: Task, token: Token, request: MoveRequest) -> list[tuple[str, str]]:
     """Name each promise that the move breaks, with its sentence. A skip breaks none: guarantees are proved over every
     outcome, that of a skip as well."""
     line, target = versions.by_id(task.pinned_id), request.to or token.station
@@ -254,7 +260,7 @@ def _broken(task: Task, token: Token, request: MoveRequest) -> list[tuple[str, s
 
 
 def _past(task: Task, token: Token) -> MovedPast:
-    part = past_of(token.pk, task.tokens.values_list("pk", "parent_id", "joined_id"))
+    part = token_ancestry(token.pk, task.tokens.values_list("pk", "parent_id", "joined_id"))
     jobs = Job.objects.filter(token__in=part, purpose=Purpose.STATION, state=Job.State.DONE).order_by(
         "ended_at"
     )
@@ -284,7 +290,7 @@ def _past(task: Task, token: Token) -> MovedPast:
     )
 
 
-def _consented(task: Task, request: MoveRequest, broken: Sequence[tuple[str, str]]) -> None:
+def _check_consent(task: Task, request: MoveRequest, broken: Sequence[tuple[str, str]]) -> None:
     unnamed = [sentence for name, sentence in broken if name not in request.accepts]
     if unnamed:
         promises = "; ".join(map(people_text, unnamed))
@@ -292,7 +298,7 @@ def _consented(task: Task, request: MoveRequest, broken: Sequence[tuple[str, str
     if not broken:
         return
     # A program has no roles, so that it breaks no promise
-    person = person_of(task.project_id, request.user) if request.user else None
+    person = entitled_person(task.project_id, request.user) if request.user else None
     if person is None or Role.ADMIN not in person.roles:
         raise Forbidden(
             "Only an administrator of the project can move a task against what its line promises."

@@ -9,13 +9,18 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.commands.vote import decide_visit, record_gate_event
-from pipelines.engine.commands.vote_request import VoteRequest, filled, require_current_token, too_late_error
+from pipelines.engine.commands.vote_request import (
+    VoteRequest,
+    approval_field_values,
+    require_current_token,
+    too_late_error,
+)
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import VoteResult
-from pipelines.engine.moves.entitlement import EntitledPerson, bar_reason, person_of
-from pipelines.engine.moves.gates import visit_of
+from pipelines.engine.moves.entitlement import EntitledPerson, bar_reason, entitled_person
+from pipelines.engine.moves.gates import get_visit
 from pipelines.errors import Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Role, User, Word
 from pipelines.queries import versions
@@ -42,22 +47,22 @@ def override(
     request = VoteRequest(
         user, Word.APPROVE, comment, "", token_version, evidence_digest, via, fields or {}, overrides=True
     )
-    return run(partial(_override, visit_id, request, confirm))
+    return run_in_transaction(partial(_override, visit_id, request, confirm))
 
 
 def _override(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteResult:
-    visit = visit_of(visit_id)
+    visit = get_visit(visit_id)
     # Before any lock, so that a stranger holds up nobody
     require_administrator(visit, request.user)
     if visit.state != GateVisit.State.OPEN:
         raise too_late_error(visit)
-    _check(visit, request, confirm)
+    _check_override_request(visit, request, confirm)
     batch = Batch.of_tasks(visit.task_id)
-    task, visit = batch.tasks[visit.task_id], visit_of(visit_id)
+    task, visit = batch.tasks[visit.task_id], get_visit(visit_id)
     # Again under the lock: roles and votes may have changed meanwhile.
     person = require_administrator(visit, request.user)
     token = require_current_token(batch, visit, request)
-    request = replace(request, fields=filled(visit, request))
+    request = replace(request, fields=approval_field_values(visit, request))
     record_gate_event(
         batch, task, visit, request, "gate.overridden", entitled_as=person.to_dict(), via=request.via
     )
@@ -68,7 +73,7 @@ def _override(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteResult:
 
 def require_administrator(visit: GateVisit, user: User | None) -> EntitledPerson:
     """Return the administrator who overrides the gate. Raises NotFound, Forbidden."""
-    person = person_of(visit.task.project_id, user) if user else None
+    person = entitled_person(visit.task.project_id, user) if user else None
     if person is None:
         raise NotFound()
     if Role.ADMIN not in person.roles:
@@ -80,7 +85,7 @@ def require_administrator(visit: GateVisit, user: User | None) -> EntitledPerson
     return person
 
 
-def _check(visit: GateVisit, request: VoteRequest, confirm: str) -> None:
+def _check_override_request(visit: GateVisit, request: VoteRequest, confirm: str) -> None:
     payload.checked_text(request.reason, "comment")
     if not request.reason.strip():
         raise Invalid.at("comment", "A comment is needed.", "It is stored and shown ever after.")

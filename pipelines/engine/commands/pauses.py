@@ -11,11 +11,11 @@ from typing import Any
 
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.due_times import ESCALATION_DUE, TASK_DUE, covering, is_paused
-from pipelines.engine.core.transaction import PauseSpan, run
+from pipelines.engine.core.due_times import ESCALATION_DUE, TASK_DUE, covering_pauses, is_paused
+from pipelines.engine.core.transaction import PauseSpan, run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves.pausing import add_hold, hold, let_go
+from pipelines.engine.moves.pausing import add_hold, hold_token, let_go
 from pipelines.engine.statements import (
     LOCK_COUNTER,
     PAUSE_DEADLINES,
@@ -77,11 +77,11 @@ class PauseScope:
 def pause(scope: PauseScope, *, user: User, reason: str = "", stops: bool = False) -> Pause:
     """Hold all work of the scope until somebody resumes it. `stops`: running work is taken back, and begins anew then;
     else it ends by itself. Raises Conflict (it is paused already: by whom)."""
-    return run(partial(_pause, scope, user, payload.checked_text(reason, "reason"), stops))
+    return run_in_transaction(partial(_pause, scope, user, payload.checked_text(reason, "reason"), stops))
 
 
 def _pause(scope: PauseScope, user: User, reason: str, stops: bool) -> Pause:
-    at, row = _locked(scope)
+    at, row = _lock_scope(scope)
     if row is not None:
         raise Conflict(f"It is paused already, by {row.by}.")
     row = Pause.objects.create(
@@ -95,29 +95,29 @@ def _pause(scope: PauseScope, user: User, reason: str, stops: bool) -> Pause:
         stops=stops,
         since=at,
     )
-    _record("work.paused", scope, user, at, reason=reason, stops=stops)
+    _record_in_audit("work.paused", scope, user, at, reason=reason, stops=stops)
     # The tasks follow by due times of their own, each under its own lock (law §17)
-    _wake(scope, PAUSE, at, row.pk, user)
+    _schedule_wake(scope, PAUSE, at, row.pk, user)
     return row
 
 
 def resume(scope: PauseScope, *, user: User) -> None:
     """Let the work of the scope go on, unless something else holds it. Due times move by as long as they stood. Raises
     Conflict (it is not paused: somebody was first)."""
-    run(partial(_resume, scope, user))
+    run_in_transaction(partial(_resume, scope, user))
 
 
 def _resume(scope: PauseScope, user: User) -> None:
-    at, row = _locked(scope)
+    at, row = _lock_scope(scope)
     if row is None:
         raise Conflict("It is not paused. Somebody else may have resumed it.")
     row.ended_at = at
     row.save(update_fields=["ended_at"])
-    _record("work.resumed", scope, user, at, since=row.since.isoformat())
-    _wake(scope, RESUME_PAUSED, at, row.pk, user)
+    _record_in_audit("work.resumed", scope, user, at, since=row.since.isoformat())
+    _schedule_wake(scope, RESUME_PAUSED, at, row.pk, user)
 
 
-def _locked(scope: PauseScope) -> tuple[datetime, Pause | None]:
+def _lock_scope(scope: PauseScope) -> tuple[datetime, Pause | None]:
     """Return the time, and the pause of exactly this scope that is in force. The counter of the project is locked, so
     that one of two people is first, and each new task is there when its scope is told, or sees the pause itself."""
     [(at,)] = fetch(LOCK_COUNTER, [scope.project.pk])
@@ -125,11 +125,11 @@ def _locked(scope: PauseScope) -> tuple[datetime, Pause | None]:
     return at, pauses.select_related("by").first()
 
 
-def _record(kind: str, scope: PauseScope, user: User, at: datetime, **data: Any) -> None:
+def _record_in_audit(kind: str, scope: PauseScope, user: User, at: datetime, **data: Any) -> None:
     audit.record(kind, by=user, at=at, project=scope.project, about=scope.name, name=scope.title, **data)
 
 
-def _wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, user: User) -> None:
+def _schedule_wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, user: User) -> None:
     execute(
         WAKE_SCOPE,
         {
@@ -146,16 +146,16 @@ def _wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, user: User)
 
 def pause_task(batch: Batch, due: Due) -> None:
     """Handle due times of kind `pause`: hold what is covered, and stop its clocks."""
-    task, actor = batch.tasks[due.task_id], _actor(due)
+    task, actor = batch.tasks[due.task_id], _pause_actor(due)
     pause = next((span for span in batch.pauses.get(task.pk, ()) if span.id == _pause_id(due)), None)
     if pause is None:
         return
     # Resumed before its turn came, it holds nothing, and its clocks stood still nevertheless.
     if pause.in_force:
         for token in batch.living(task):
-            _hold(batch, task, token, pause, actor)
-    stop(batch, batch.dues.values(), [pause])
-    _tell(batch, task, "task.paused", due, reason=pause.reason)
+            _hold_for_pause(batch, task, token, pause, actor)
+    stop_clocks(batch, batch.dues.values(), [pause])
+    _record_pause_event(batch, task, "task.paused", due, reason=pause.reason)
     batch.flush()
 
 
@@ -163,17 +163,17 @@ def _pause_id(due: Due) -> int:
     return int(due.key.partition("|")[0])
 
 
-def _actor(due: Due) -> str:
+def _pause_actor(due: Due) -> str:
     return due.key.split("|")[1]
 
 
-def _tell(batch: Batch, task: Task, kind: str, due: Due, **data: Any) -> None:
+def _record_pause_event(batch: Batch, task: Task, kind: str, due: Due, **data: Any) -> None:
     _pause, actor, scope, station = due.key.split("|")
     data |= {"station": station} if station else {}
     batch.event(task, kind, actor, pause=_pause_id(due), scope=scope, **data)
 
 
-def _hold(batch: Batch, task: Task, token: Token, pause: PauseSpan, actor: Actor | str) -> None:
+def _hold_for_pause(batch: Batch, task: Task, token: Token, pause: PauseSpan, actor: Actor | str) -> None:
     job = batch.open_job_of(token)
     if (
         token.forked
@@ -185,50 +185,50 @@ def _hold(batch: Batch, task: Task, token: Token, pause: PauseSpan, actor: Actor
     if job.state == Job.State.QUEUED:
         add_hold(batch, task, token, actor, pause.wait)
     elif pause.stops and job.kind not in UNLEASED and token.status == Status.RUNNING:
-        hold(batch, task, token, job, actor, pause.wait)
+        hold_token(batch, task, token, job, actor, pause.wait)
 
 
 def resume_task(batch: Batch, due: Due) -> None:
     """Handle due times of kind `unpause`: let go of what this pause held, and move what it stopped."""
-    task, pause_id, actor = batch.tasks[due.task_id], _pause_id(due), _actor(due)
-    _overtake(batch, task)
+    task, pause_id, actor = batch.tasks[due.task_id], _pause_id(due), _pause_actor(due)
+    _stop_clocks_of_ended_pauses(batch, task)
 
     def over(wait: Hold) -> bool:
         return wait.get(PAUSED) == pause_id
 
     for token in batch.living(task):
         let_go(batch, task, token, actor, over)
-    moved = go_on(batch, task)
-    _tell(batch, task, "task.resumed", due, moved=moved)
+    moved = restart_clocks(batch, task)
+    _record_pause_event(batch, task, "task.resumed", due, moved=moved)
     batch.flush()
 
 
-def _overtake(batch: Batch, task: Task) -> None:
+def _stop_clocks_of_ended_pauses(batch: Batch, task: Task) -> None:
     """Stop the clocks of pauses that are over and whose turn has not come: they would move due times twice."""
     over = {span.id: span for span in batch.pauses.get(task.pk, ()) if not span.in_force}
     for row in list(batch.dues.values()):
         # Its turn has not come, and resuming was first: its clocks stop now, or they would move twice
         if row.kind == PAUSE and (span := over.get(_pause_id(row))):
-            stop(batch, batch.dues.values(), [span])
+            stop_clocks(batch, batch.dues.values(), [span])
             batch.drop_due(PAUSE, task, row.key)
 
 
 # Due times under a pause: their clock stands still, and goes on when the last pause is over (law §17).
 
 
-def stop(batch: Batch, dues: Iterable[Due], pauses: Collection[PauseSpan]) -> None:
+def stop_clocks(batch: Batch, dues: Iterable[Due], pauses: Collection[PauseSpan]) -> None:
     """Stop those clocks that one of these pauses covers: since it began, or since the time was set."""
     stopped = []
     for due in dues:
-        if due.paused_at is None and (over := covering(batch, due, pauses)):
+        if due.paused_at is None and (over := covering_pauses(batch, due, pauses)):
             due.paused_at = max(due.set_at, min(pause.since for pause in over))
             stopped.append(due)
     if stopped:
         execute(PAUSE_DUE_TIMES, [[due.pk for due in stopped], [due.paused_at for due in stopped]])
-        _show(batch, stopped)
+        _write_paused_deadlines(batch, stopped)
 
 
-def go_on(batch: Batch, task: Task) -> dict[str, str]:
+def restart_clocks(batch: Batch, task: Task) -> dict[str, str]:
     """Move what no pause covers any more by as long as it was covered. Returns the new instants, by kind and key."""
     going = [due for due in batch.dues.values() if due.paused_at is not None and not is_paused(batch, due)]
     if not going:
@@ -236,16 +236,16 @@ def go_on(batch: Batch, task: Task) -> dict[str, str]:
     spans = batch.pauses.get(task.pk, ())
     moved: dict[str, str] = {}
     for due in going:
-        shift = covered(due, covering(batch, due, spans))
+        shift = paused_duration(due, covering_pauses(batch, due, spans))
         _move_subject(batch, task, due, shift)
         due.due_at += shift
         moved[f"{due.kind}:{due.key}" if due.key else due.kind] = due.due_at.isoformat()
     execute(RESUME_DUE_TIMES, [[due.pk for due in going], [due.due_at for due in going]])
-    _show(batch, going)
+    _write_paused_deadlines(batch, going)
     return moved
 
 
-def _show(batch: Batch, dues: Collection[Due]) -> None:
+def _write_paused_deadlines(batch: Batch, dues: Collection[Due]) -> None:
     """Write to tasks and gate visits whether their clocks stand still, and tell those that list them."""
     tasks = list({due.task_id for due in dues})
     execute(PAUSE_DEADLINES, [tasks, tasks])
@@ -253,7 +253,7 @@ def _show(batch: Batch, dues: Collection[Due]) -> None:
         batch.emit(observers.GateDueMoved(visit.pk, visit.task_id, visit.running_due_at))
 
 
-def covered(due: Due, pauses: Sequence[PauseSpan]) -> timedelta:
+def paused_duration(due: Due, pauses: Sequence[PauseSpan]) -> timedelta:
     """Return for how long its clock stood still: the time since `paused_at` in which any of these pauses, the earliest
     first, was in force."""
     at, shift = due.paused_at, timedelta()
@@ -275,12 +275,12 @@ def _move_subject(batch: Batch, task: Task, due: Due, shift: timedelta) -> None:
             visit.save(update_fields=["due_at"])
     elif due.kind == ESCALATION_DUE:
         for row in Escalation.objects.filter(pk=due.key, due_at__isnull=False):
-            row.due_at = _later(row.due_at, shift)
+            row.due_at = _shifted_time(row.due_at, shift)
             row.save(update_fields=["due_at"])
     elif due.kind == TASK_DUE and task.due_at is not None:
         task.due_at += shift
         batch.mark_task_changed(task, "due_at")
 
 
-def _later(at: datetime | None, shift: timedelta) -> datetime | None:
+def _shifted_time(at: datetime | None, shift: timedelta) -> datetime | None:
     return at + shift if at else None

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from pipelines.engine.commands.manual_actions import lock_open_task, run_again
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import decision_application
 from pipelines.engine.moves.completion import close_work
@@ -42,7 +42,7 @@ def record_push_visit(task_id: int, push: ObservedPush) -> str:
     nothing moved: "known" (it is ours, or was recorded before), "ended", "side_by_side" (branches have to join
     first), "held", "delivering" (it may be our own push), "nowhere" (no station of the version works on the
     branch)."""
-    return run(partial(_record_push_visit, task_id, push))
+    return run_in_transaction(partial(_record_push_visit, task_id, push))
 
 
 def _record_push_visit(task_id: int, push: ObservedPush) -> str:
@@ -62,7 +62,7 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
         return "held"
     if job is not None and job.kind == DELIVER.key and job.pk != push.job and _has_open_delivery(job):
         return "delivering"
-    station = _station(versions.by_id(task.pinned_id), task)
+    station = _last_changing_station(versions.by_id(task.pinned_id), task)
     if not station:
         return "nowhere"
     people = list(User.objects.filter(pk__in=push.people).order_by("pk"))
@@ -102,7 +102,7 @@ def _has_open_delivery(job: Job) -> bool:
     return Delivery.objects.filter(job=job, landed_at=None).exists()
 
 
-def _station(line: ParsedLine, task: Task) -> str:
+def _last_changing_station(line: ParsedLine, task: Task) -> str:
     """Return the station that changed the files last, by its key in the current version; otherwise the first
     that worked there."""
     rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE, job__purpose=Purpose.STATION)

@@ -12,7 +12,7 @@ from pipelines.engine.core.decision_context import (
     decide_and_store,
     with_current_agents,
 )
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import decision_application
 from pipelines.models import Decision, Due, Job, Status, Task, Token
@@ -25,7 +25,7 @@ def reconsider(task_id: int, *, actor: Actor = ENGINE) -> list[int]:
     answers, under the version that decided. Returns the ids of the tokens that moved or wait for something else.
     Writes nothing when the result would be the same, so it can be called whenever facts may have changed. Does
     nothing for a task that does not exist, has ended or is not held."""
-    return run(partial(_reconsider, task_id, actor))
+    return run_in_transaction(partial(_reconsider, task_id, actor))
 
 
 def _reconsider(task_id: int, actor: Actor) -> list[int]:
@@ -68,7 +68,7 @@ def _decide_again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
     turn, situation, before = reconsidered_situation(batch, task, token, actor, "facts")
     if _is_same_hold(turn, before, situation):
         return False
-    decision_application.apply(turn, decide_and_store(turn, situation))
+    decision_application.apply_decision(turn, decide_and_store(turn, situation))
     return True
 
 

@@ -14,8 +14,13 @@ from django.db import OperationalError
 from pipelines.engine.commands import fence
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, judgement, situation
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.decision_context import (
+    DecisionContext,
+    decide_and_store,
+    decision_situation,
+    judged_outcome,
+)
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Report, ReportResult, job_ref
 from pipelines.engine.moves import decision_application, evaluations, pass_through
 from pipelines.engine.moves.completion import finish_job
@@ -52,17 +57,17 @@ def report(reports: Sequence[Report]) -> list[ReportResult]:
     """
     results: list[ReportResult] = []
     for start in range(0, len(reports), LARGEST_BATCH):
-        results += _chunk(reports[start : start + LARGEST_BATCH])
+        results += _record_chunk(reports[start : start + LARGEST_BATCH])
     return results
 
 
-def _chunk(chunk: Sequence[Report]) -> list[ReportResult]:
+def _record_chunk(chunk: Sequence[Report]) -> list[ReportResult]:
     passing_through = settings.PASS_THROUGH
     # Alone there is no other member to protect from its error
     if len(chunk) == 1 and not passing_through:
-        return run(partial(_record_together, chunk))
+        return run_in_transaction(partial(_record_together, chunk))
     try:
-        return run(partial(_record_together, chunk, passing_through=passing_through))
+        return run_in_transaction(partial(_record_together, chunk, passing_through=passing_through))
     except Exception as error:
         # The database is away or busy, which no station that was passed through is to blame for.
         if len(chunk) == 1 and isinstance(error, OperationalError):
@@ -75,7 +80,7 @@ def _one_by_one(chunk: Sequence[Report]) -> list[ReportResult]:
     """An error of one member must not affect the others (house §2); replayed alone, each reports its own. And an error
     at a station that would be passed through must not lose what was reported of the one before."""
     return (
-        run(partial(_record_together, chunk))
+        run_in_transaction(partial(_record_together, chunk))
         if len(chunk) == 1
         else [_record_alone(job_report) for job_report in chunk]
     )
@@ -83,7 +88,7 @@ def _one_by_one(chunk: Sequence[Report]) -> list[ReportResult]:
 
 def _record_alone(job_report: Report) -> ReportResult:
     try:
-        return run(partial(_record_together, [job_report]))[0]
+        return run_in_transaction(partial(_record_together, [job_report]))[0]
     except Exception:
         log.exception("report_failed", job=job_report.job_id)
         return ReportResult("error", 500, "Something unexpected happened; nothing was changed.")
@@ -92,7 +97,7 @@ def _record_alone(job_report: Report) -> ReportResult:
 def _record_together(chunk: Sequence[Report], *, passing_through: bool = False) -> list[ReportResult]:
     known: Known = {}
     # Read and checked before the tasks are locked
-    members = [checked(job_report, known) for job_report in chunk]
+    members = [checked_report(job_report, known) for job_report in chunk]
     batch = Batch.of_jobs(job_report.job_id for job_report in chunk)
     results: list[ReportResult] = []
     ignored = []
@@ -105,7 +110,7 @@ def _record_together(chunk: Sequence[Report], *, passing_through: bool = False) 
         # Of a repeat there is the record already, and what names no job has no task to be kept with
         if refusal and refusal.status in ("conflict", "ignored"):
             ignored.append((member.report, member.digest))
-        results.append(refusal or record(batch, member))
+        results.append(refusal or record_outcome(batch, member))
     fence.record_ignored(batch, ignored)
     if passing_through:
         _pass_through(batch, chunk, results, known)
@@ -128,15 +133,15 @@ def _pass_through(batch: Batch, chunk: Sequence[Report], results: list[ReportRes
         # house §2: `now` grows by a microsecond a station, so that the events keep their order.
         batch.advance_clock()
         for place, next_report in going.items():
-            member = checked(next_report, known)
+            member = checked_report(next_report, known)
             assert isinstance(member, CheckedReport)
-            result = record(batch, member)
+            result = record_outcome(batch, member)
             # The decision stays that of the report; what follows is that of the last station.
             results[place] = replace(result, decision=results[place].decision)
-            batch.jobs[chunk[place].job_id].report_answer = fence.answer_of(results[place])
+            batch.jobs[chunk[place].job_id].report_answer = fence.stored_answer(results[place])
 
 
-def checked(job_report: Report, known: Known) -> CheckedReport | ReportResult:
+def checked_report(job_report: Report, known: Known) -> CheckedReport | ReportResult:
     """`known`: what was read of the batch. Work that does nothing says the same each time."""
     try:
         _check_range(job_report)
@@ -169,7 +174,7 @@ def _outcome_key(outcome: Any) -> OutcomeKey | None:
     return tuple(outcome.items())
 
 
-def _witnessed(member: CheckedReport, job: Job) -> dict[str, Any]:
+def _outcome_with_observers(member: CheckedReport, job: Job) -> dict[str, Any]:
     """The outcome as received, with the observer of each group of facts (law §13)."""
     facts = member.outcome.facts
     if not facts:
@@ -192,13 +197,13 @@ def _check_exit_code(outcome: Outcome) -> None:
         raise Invalid.at("outcome.exit_code", "is not an exit code")
 
 
-def record(batch: Batch, member: CheckedReport) -> ReportResult:
+def record_outcome(batch: Batch, member: CheckedReport) -> ReportResult:
     """Steps 2 to 9 of law §5 for one outcome."""
     job_report, job = member.report, batch.jobs[member.report.job_id]
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     # law §5 step 2: record
     # Over before it is decided: what goes on at the same agent takes the place that becomes free
-    finish_job(batch, job, _witnessed(member, job), job_report.by)
+    finish_job(batch, job, _outcome_with_observers(member, job), job_report.by)
     _store_list_fields(job, member.outcome)
     job.report_digest = member.digest
     # Of one attempt: a cause makes at most one decision (house §3 I4)
@@ -221,15 +226,15 @@ def record(batch: Batch, member: CheckedReport) -> ReportResult:
         turn = DecisionContext(
             batch, task, token, job, job_report.by, cause, cause, job_report.claim_next, told=parsed_outcome
         )
-        facts = situation(turn)
+        facts = decision_situation(turn)
     else:
         turn, facts = evaluations.situation_after_job(batch, job, job_report.by, cause, job_report.claim_next)
     # law §5 steps 3 to 8: decide
     answer = decide_and_store(turn, facts)
     # law §5 step 9: effects
-    decision_application.apply(turn, answer)
-    result = _accepted(batch, turn, answer)
-    job.report_answer = fence.answer_of(result)
+    decision_application.apply_decision(turn, answer)
+    result = _accepted_result(batch, turn, answer)
+    job.report_answer = fence.stored_answer(result)
     return result
 
 
@@ -259,13 +264,13 @@ def _tell_faulty_signals(
 
 def _store_list_fields(job: Job, outcome: Outcome) -> None:
     """Store what lists show of an outcome, so that they need not read it."""
-    judged = judgement(job, outcome) if job.purpose == Purpose.STATION else outcome
+    judged = judged_outcome(job, outcome) if job.purpose == Purpose.STATION else outcome
     job.result, job.exit_code = derive(judged).result, outcome.exit_code
     # Lists show the beginning, and the outcome keeps the whole
-    job.summary = (outcome.summary or _titles(outcome.blockers))[:2000]
+    job.summary = (outcome.summary or _blocker_titles(outcome.blockers))[:2000]
 
 
-def _titles(blockers: Sequence[Any]) -> str:
+def _blocker_titles(blockers: Sequence[Any]) -> str:
     """The titles of what blocks the station, for outcomes without a summary."""
     titles = (
         blocker.get("title") or blocker.get("description") if isinstance(blocker, dict) else blocker
@@ -274,7 +279,7 @@ def _titles(blockers: Sequence[Any]) -> str:
     return "; ".join(str(title) for title in titles if title)
 
 
-def _accepted(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
+def _accepted_result(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
     # House §2: after a fork or a join its worker goes on with the job of another token
     following = batch.lease_successor(turn.reported_job) or batch.open_job_of(turn.token)
     return ReportResult(

@@ -14,7 +14,7 @@ from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_facts, decide_and_store
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.releases import CIRCLE
@@ -54,7 +54,7 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
         )
     if not reason:
         raise Invalid.at("reason", "A reason is needed.", "Describe what is wrong. It is stored and shown.")
-    return run(partial(_escalate, task_id, user, trigger, reason))
+    return run_in_transaction(partial(_escalate, task_id, user, trigger, reason))
 
 
 def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation:
@@ -75,7 +75,7 @@ def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: s
     `route`), Conflict (resolved already; or the same would come out again).
     """
     answer = EscalationAnswer(user, word, payload.checked_text(reason, "reason").strip(), route)
-    return run(partial(_resolve, escalation_id, answer))
+    return run_in_transaction(partial(_resolve, escalation_id, answer))
 
 
 def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
@@ -88,7 +88,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     # Once more, under the lock: somebody else may have resolved it meanwhile.
     escalation = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
     refuse_second(escalation)
-    _carry_out(batch, task, escalation, answer)
+    _carry_out_answer(batch, task, escalation, answer)
     batch.flush()
     if answer.word == "cancel":
         # Only after the flush, since it reads the task in a batch of its own
@@ -99,13 +99,13 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     return task
 
 
-def _carry_out(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnswer) -> None:
+def _carry_out_answer(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnswer) -> None:
     token = token_on_hold(batch, escalation)
     if answer.word in ("retry", "route") and token is None:
         raise Invalid.at("word", "it holds no station", "Let it continue, or cancel the task.")
-    target = _target(task, token, answer.route) if token and answer.word == "route" else ""
-    chosen = _chosen(token, answer) if answer.word == "choose" else {}
-    escalations.close(
+    target = _checked_route_target(task, token, answer.route) if token and answer.word == "route" else ""
+    chosen = _chosen_branch_values(token, answer) if answer.word == "choose" else {}
+    escalations.close_escalation(
         batch,
         task,
         escalation,
@@ -144,7 +144,7 @@ def token_on_hold(batch: Batch, escalation: Escalation) -> Token | None:
     return token if holds and token is not None and token.status == Status.HELD else None
 
 
-def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
+def _chosen_branch_values(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
     """The values of the chosen branch for the contradicted keys."""
     values_by_branch: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
     if not values_by_branch:
@@ -154,7 +154,7 @@ def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
     return values_by_branch[answer.route]
 
 
-def _target(task: Task, token: Token, route: str) -> str:
+def _checked_route_target(task: Task, token: Token, route: str) -> str:
     open_ways = escalation_targets(versions.by_id(task.pinned_id), token.station)
     if route not in open_ways:
         known = ", ".join(open_ways) or "none from here"
@@ -179,4 +179,4 @@ def _decide_again(
         raise Conflict(
             "The same would be escalated again. Run the station again, send the task on, or cancel it."
         )
-    decision_application.apply(turn, decide_and_store(turn, situation))
+    decision_application.apply_decision(turn, decide_and_store(turn, situation))

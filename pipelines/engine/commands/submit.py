@@ -11,7 +11,7 @@ from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.due_times import TASK_DUE
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor, job_ref, token_state
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import NEXT_NUMBER
@@ -53,14 +53,16 @@ def submit(
     person; `requesters`: who else may have asked for it, see `Task.requesters`. `follows`: an ended task of the
     project that this one follows up (AEEF E13). Raises `InputError` with every problem."""
     line = versions.parsed(version)
-    due, unread = _moment(due_at)
+    due, unread = _parsed_due_time(due_at)
     # Collected before any is raised, so that a form shows them all
-    problems = unread + _problems(title, description, priority, labels, due) + _not_over(version, follows)
+    problems = (
+        unread + _task_field_problems(title, description, priority, labels, due) + _not_over(version, follows)
+    )
     try:
         of = version.line.project
         reach = ValueScope(of.owner_id, of.pk, version.line_id)
-        connected = forms.repositories_for(line.inputs, reach)
-        filled = forms.fill(line.inputs, inputs or {}, reach, connected=connected)
+        connected = forms.nameable_repositories(line.inputs, reach)
+        filled = forms.fill_input_values(line.inputs, inputs or {}, reach, connected=connected)
         problems += forms.unconnected_problems(line, filled, connected)
         problems += unmet_protection_problems(version, filled)
     except InputError as fault:
@@ -89,7 +91,7 @@ def submit(
         inputs=filled,
         visits={line.start: 1},
     )
-    return run(partial(_submit, task, line.start, actor, others))
+    return run_in_transaction(partial(_submit, task, line.start, actor, others))
 
 
 def unmet_protection_problems(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem]:
@@ -118,7 +120,7 @@ def unmet_protection_problems(version: LineVersion, inputs: Mapping[str, Any]) -
     ]
 
 
-def _moment(due_at: datetime | str | None) -> tuple[datetime | None, list[Problem]]:
+def _parsed_due_time(due_at: datetime | str | None) -> tuple[datetime | None, list[Problem]]:
     """The time, and what is wrong with how it is written."""
     try:
         return (forms.parse_time(due_at), []) if isinstance(due_at, str) else (due_at, [])
@@ -126,7 +128,7 @@ def _moment(due_at: datetime | str | None) -> tuple[datetime | None, list[Proble
         return None, list(fault.problems)
 
 
-def _problems(
+def _task_field_problems(
     title: str | None, description: str, priority: str, labels: Sequence[str], due_at: datetime | None
 ) -> list[Problem]:
     """Problems of the fields that every task has."""
@@ -161,12 +163,12 @@ def _problems(
         ),
         (
             "title",
-            _storable(checked_title),
+            _is_storable(checked_title),
             "contains a character that cannot be stored",
             "Remove NUL characters and incomplete surrogate pairs.",
         ),
-        ("description", _storable(description), "contains a character that cannot be stored", ""),
-        ("labels", all(map(_storable, labels)), "contain a character that cannot be stored", ""),
+        ("description", _is_storable(description), "contains a character that cannot be stored", ""),
+        ("labels", all(map(_is_storable, labels)), "contain a character that cannot be stored", ""),
         (
             "due_at",
             due_at is None or EARLIEST <= due_at < LATEST,
@@ -195,14 +197,14 @@ def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
     return []
 
 
-def _storable(text: str) -> bool:
+def _is_storable(text: str) -> bool:
     # PostgreSQL takes no NUL in a text, and UTF-8 has no lone surrogates.
     return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Task:
     task = create_numbered_task(blank)
-    batch = begin(task, start, actor, *others, trigger="submit", follows=blank.followed_name)
+    batch = begin_at_first_station(task, start, actor, *others, trigger="submit", follows=blank.followed_name)
     if others:
         dependencies.record_dependencies(
             batch, batch.tasks[task.pk], [batch.tasks[other.pk] for other in others], actor
@@ -211,7 +213,9 @@ def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Ta
     return batch.tasks[task.pk]
 
 
-def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **more: Any) -> Batch:
+def begin_at_first_station(
+    task: Task, start: str, actor: Actor, *others: Task, trigger: str, **more: Any
+) -> Batch:
     """Put a numbered task at its first station: token, job, and first event with what the task starts with. Locks
     `others` with it."""
     # Written first, so that the batch loads and locks a new task as it does any other

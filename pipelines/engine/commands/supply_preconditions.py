@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from pipelines.engine.commands.inputs import (
-    fault_of,
+    input_fault_text,
     known_secrets,
-    repositories_for,
+    nameable_repositories,
     repository_fault,
     secret_fault,
     stored_repository,
@@ -24,8 +24,8 @@ from pipelines.engine.core.decision_context import (
     decide_and_store,
     with_current_agents,
 )
-from pipelines.engine.core.handoffs import worker_of
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.handoffs import station_worker_name
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import decision_application
 from pipelines.errors import Conflict, Invalid, existing
@@ -41,7 +41,7 @@ def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -
     """Store the document and decide the task again. Raises NotFound, Invalid (every schema fault with its path),
     Conflict (no longer held for a handoff)."""
     payload.checked_digest(document, "handoff")
-    return run(partial(_hand_over, token_id, user, token_version, document))
+    return run_in_transaction(partial(_hand_over, token_id, user, token_version, document))
 
 
 def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> Task:
@@ -52,13 +52,13 @@ def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> 
     problems = handoff_faults(document, turn.judging_line.handoff_schema(token.station))
     if problems:
         raise Invalid(problems)
-    source = worker_of(turn.judging_line, token.station)
+    source = station_worker_name(turn.judging_line, token.station)
     # Without a name, which a handoff gets from the move that takes it along
     Handoff.objects.create(
         task=task, job=turn.job, source=source, document=document, by=str(turn.actor), at=batch.now
     )
     batch.event(task, "handoff.added", turn.actor, token=token, source=token.station, trigger=turn.cause)
-    decision_application.apply(turn, decide_and_store(turn, with_current_agents(turn, situation)))
+    decision_application.apply_decision(turn, decide_and_store(turn, with_current_agents(turn, situation)))
     batch.flush()
     return task
 
@@ -74,7 +74,7 @@ def supply(token_id: int, *, user: User, token_version: int, values: Mapping[str
     Conflict (it no longer waits for any of these)."""
     payload.checked_digest(dict(values), "metadata")
     entered = {name: value for name, value in values.items() if value is not None and str(value).strip()}
-    return run(partial(_supply, token_id, user, token_version, entered))
+    return run_in_transaction(partial(_supply, token_id, user, token_version, entered))
 
 
 def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any]) -> Task:
@@ -86,11 +86,11 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
     if not fields.keys() >= values.keys():
         raise Conflict(str(CHANGED))
     reach = ValueScope.of(task)
-    known, connected = known_secrets(fields.values(), reach), repositories_for(fields.values(), reach)
+    known, connected = known_secrets(fields.values(), reach), nameable_repositories(fields.values(), reach)
     problems = [
         Problem(
             f"metadata.{key}",
-            fault_of(fields[key], value)
+            input_fault_text(fields[key], value)
             or secret_fault(fields[key], value, known)
             or repository_fault(fields[key], value, reach, connected),
             "",
@@ -111,7 +111,7 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
     )
     # Once more, since inputs and context have just changed
     now = {**situation, "facts": effects.refreshed_facts(situation["facts"], current_facts(turn))}
-    decision_application.apply(turn, decide_and_store(turn, with_current_agents(turn, now)))
+    decision_application.apply_decision(turn, decide_and_store(turn, with_current_agents(turn, now)))
     batch.flush()
     return task
 

@@ -21,11 +21,11 @@ def typed_value(field: Input, text: str) -> Any:
         return text.replace("\r\n", "\n")
     text = text.strip()
     if field.type == "number":
-        return _number(text)
+        return _number_or_text(text)
     return YES_NO.get(text.lower(), text) if field.type == "yes_no" else text
 
 
-def _number(text: str) -> int | float | str:
+def _number_or_text(text: str) -> int | float | str:
     if INTEGER.match(text):
         return int(text)
     # Infinity stands for what is no number: both stay text.

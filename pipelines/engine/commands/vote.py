@@ -9,37 +9,37 @@ from typing import Any
 
 from pipelines.engine.commands.vote_request import (
     VoteRequest,
+    approval_field_values,
     check_free,
     checked_seat,
-    filled,
     require_current_token,
     too_late_error,
 )
 from pipelines.engine.core import sampling, sampling_fallback
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_task_facts, decide_and_store
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import VoteResult, merge_counts
 from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.absences import Seat
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import (
     decides_alone,
+    entitled_person,
     person_from_rows,
-    person_of,
     person_query,
     tally_of_votes,
     unanimous_voters,
 )
 from pipelines.engine.moves.gates import (
-    asked_with,
     close_visit,
     drop_times,
     find_visit,
-    policy_at,
+    get_visit,
     store_visit_decision,
-    visit_of,
-    votes_on,
+    visit_policy,
+    visits_asked_together,
+    votes_of_visit,
 )
 from pipelines.errors import Conflict
 from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
@@ -88,7 +88,7 @@ def vote(
         unopened=unopened,
         chat=chat,
     )
-    return run(partial(_vote, visit, request))
+    return run_in_transaction(partial(_vote, visit, request))
 
 
 def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
@@ -96,21 +96,21 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
     assert request.user is not None
     if stale_visit.state != GateVisit.State.OPEN:
         # No lock for a late vote: a closed visit never opens again.
-        visit = visit_of(stale_visit.pk)
+        visit = get_visit(stale_visit.pk)
         # For what it refuses: a stranger, or who may not vote here, is not told who decided
-        checked_seat(visit, request, list(visit.votes.all()), person_of(project_id, request.user))
+        checked_seat(visit, request, list(visit.votes.all()), entitled_person(project_id, request.user))
         raise too_late_error(visit)
     # law §12: entitlement is what holds when the vote is cast, so it is read after the lock.
     batch, (together, votes, memberships) = Batch.of_task_with(
         task_id,
-        asked_with.bind(visit=stale_visit.pk),
-        votes_on.bind(visit=stale_visit.pk),
+        visits_asked_together.bind(visit=stale_visit.pk),
+        votes_of_visit.bind(visit=stale_visit.pk),
         person_query(project_id, request.user),
     )
     visit = find_visit(stale_visit.pk, together)
     task = visit.task = batch.tasks[task_id]
     seat, policy = checked_seat(visit, request, votes, person_from_rows(request.user, memberships))
-    request = replace(request, fields=filled(visit, request))
+    request = replace(request, fields=approval_field_values(visit, request))
     token = require_current_token(batch, visit, request, votes)
     # law §12: refused here, and the gate stays open.
     if request.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
@@ -122,21 +122,21 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
         and request.word == Word.APPROVE
         and decides_alone(seat.person, task, visit, policy)
     )
-    cast = _cast(batch, task, visit, request, seat, _self_approval_data(alone))
+    cast = _store_vote(batch, task, visit, request, seat, _self_approval_data(alone))
     # Counted at once: it may be the one that decides
     votes.append(cast)
-    decides = _settled(task, visit, policy, votes)
+    decides = _votes_decide_visit(task, visit, policy, votes)
     answer = decide_visit(batch, task, token, visit, request, votes, together) if decides else {}
     batch.flush()
     return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
 
-def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
+def _votes_decide_visit(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
     """Return whether the votes decide the visit, by the people who are asked at this moment."""
     return tally_of_votes(policy, votes, unanimous_voters(task, visit, policy)).word is not None
 
 
-def _cast(
+def _store_vote(
     batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, seat: Seat, marks: dict[str, bool]
 ) -> Vote:
     assert request.user is not None
@@ -191,7 +191,7 @@ def decide_visit(
     `votes`: all that were cast here, in their order, `together`: this visit and those that
     were asked with it, if they are known."""
     _store_decision(batch, visit, request)
-    approvals = [] if request.word != Word.APPROVE else _approvals(visit, votes)
+    approvals = [] if request.word != Word.APPROVE else _approval_votes(visit, votes)
     # What is decided is due no longer, and an escalation of it has its answer
     drop_times(batch, task, visit)
     escalations.close_for_visit(batch, task, visit, request.actor)
@@ -212,7 +212,7 @@ def decide_visit(
     pk, email = (request.user.pk, request.user.email) if request.user else (None, "")
     batch.emit(observers.GateDecided(visit.pk, task.pk, request.word, pk, email, batch.now))
     if together is None:
-        together = asked_with(visit=visit.pk)
+        together = visits_asked_together(visit=visit.pk)
     others = [sibling for sibling in together if sibling.state == GateVisit.State.OPEN]
     # law §5 step 8: the people of all gates are asked together, and each gate has to pass.
     if request.word == Word.APPROVE and others:
@@ -226,13 +226,13 @@ def decide_visit(
 def _unanimity_data(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
     """Return the user names of everybody who was asked, for the event of a unanimous approval; otherwise
     nothing."""
-    policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
     if request.word != Word.APPROVE or request.overrides or not policy.is_unanimous:
         return {}
     return {"everyone": sorted(voter.person for voter in unanimous_voters(task, visit, policy) or ())}
 
 
-def _approvals(visit: GateVisit, votes: Sequence[Vote] | None) -> list[Vote]:
+def _approval_votes(visit: GateVisit, votes: Sequence[Vote] | None) -> list[Vote]:
     cast = visit.votes.order_by("pk") if votes is None else votes
     return [cast_vote for cast_vote in cast if cast_vote.word == Word.APPROVE]
 
@@ -291,13 +291,15 @@ def _decide_again(
         asked_rule=decision.answer.get("rule"),
         under=decision.pinned_id,
     )
-    facts = with_votes(decision.situation["facts"], current_task_facts(turn), _words(together))
+    facts = with_votes(
+        decision.situation["facts"], current_task_facts(turn), _decided_votes_by_gate(together)
+    )
     answer = decide_and_store(turn, {**decision.situation, "facts": facts})
-    decision_application.apply(turn, answer)
+    decision_application.apply_decision(turn, answer)
     return answer.to_stored_dict()
 
 
-def _words(together: Iterable[GateVisit]) -> dict[str, dict[str, str]]:
+def _decided_votes_by_gate(together: Iterable[GateVisit]) -> dict[str, dict[str, str]]:
     """Return the votes decided at the gates that were asked together, by gate."""
     return {visit.gate: visit.decision_fields for visit in together if visit.state == GateVisit.State.DECIDED}
 

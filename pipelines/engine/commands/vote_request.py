@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.engine.commands.inputs import fill
+from pipelines.engine.commands.inputs import fill_input_values
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves.absences import Seat, seats_of, usable
+from pipelines.engine.moves.absences import Seat, seats_in_project, usable
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import EntitledPerson, meets_any
-from pipelines.engine.moves.gates import policy_at
+from pipelines.engine.moves.gates import visit_policy
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Token, User, Vote, Word
 from pipelines.ports.vault.value_lookup import ValueScope
@@ -56,17 +56,17 @@ def checked_seat(
     """Return the seat in which somebody votes, and the policy of the visit. `person`: their membership of the
     project. Raises NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
-    policy = policy_at(visit, line)
+    policy = visit_policy(visit, line)
     assert request.user is not None
-    own_seats = seats_of(request.user, visit.task.project_id, person)
-    seat = _seat(own_seats, visit, policy, request.seat, votes)
+    own_seats = seats_in_project(request.user, visit.task.project_id, person)
+    seat = _voting_seat(own_seats, visit, policy, request.seat, votes)
     if request.chat and (refusal := request.chat.refusal(visit, policy, votes)):
         raise Forbidden(refusal)
     _check_words(line, line.gate(visit.gate), request, reason_required=policy.reason_required)
     return seat, policy
 
 
-def _seat(
+def _voting_seat(
     seats: Sequence[Seat], visit: GateVisit, policy: Approval, name: str, votes: Sequence[Vote]
 ) -> Seat:
     """Raises NotFound for a non-member, Forbidden for somebody who is not asked or is barred."""
@@ -119,7 +119,7 @@ def _check_words(line: ParsedLine, gate: Gate, request: VoteRequest, *, reason_r
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
 
 
-def filled(visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
+def approval_field_values(visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
     """Return the values of the gate's fields that come with an approval; other votes have none. A box that is
     required has to be ticked. Raises Invalid (path `fields.<key>`)."""
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
@@ -130,7 +130,7 @@ def filled(visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
         key: None if value is False and _has_to_be_ticked(fields, key) else value
         for key, value in request.fields.items()
     }
-    return fill(fields, values, ValueScope.of(visit.task), "fields")
+    return fill_input_values(fields, values, ValueScope.of(visit.task), "fields")
 
 
 def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 
 from pipelines.engine.commands.event_export import handoff_id
-from pipelines.engine.core.handoffs import worker_of
+from pipelines.engine.core.handoffs import station_worker_name
 from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Task, Token
 from pipelines.queries import versions
 from pipelines.routing.decide.budget_usage import rework_kind
@@ -26,46 +26,46 @@ Item = dict[str, Any]
 
 
 def work_item(task: Task) -> Item:
-    return next(_items([task]))
+    return next(_task_items([task]))
 
 
 def work_items(tasks: QuerySet[Task]) -> Iterator[Item]:
     """Yield the tasks in the exchange format, ordered by number; a few statements for each fifty."""
     rows = tasks.select_related("project").order_by("project_id", "number").iterator(chunk_size=AT_ONCE)
     while chunk := list(islice(rows, AT_ONCE)):
-        yield from _items(chunk)
+        yield from _task_items(chunk)
 
 
-def _items(tasks: Sequence[Task]) -> Iterator[Item]:
+def _task_items(tasks: Sequence[Task]) -> Iterator[Item]:
     ids = [task.pk for task in tasks]
     # One statement for each table, however many tasks there are
     living = _by_task(Token.objects.filter(task__in=ids, forked=False, ended_at=None).order_by("pk"))
-    visits = _by_task(_jobs(ids))
+    visits = _by_task(_station_jobs(ids))
     escalations = _by_task(
         Escalation.objects.filter(task__in=ids).select_related("resolved_by").order_by("opened_at", "pk")
     )
-    handoffs = _handoffs(ids)
+    handoffs = _handoff_names_by_job(ids)
     projects = {task.project_id for task in tasks}
     agents = {(agent.project_id, agent.key): agent for agent in Agent.objects.filter(project__in=projects)}
     for task in tasks:
         line = versions.by_id(task.pinned_id)
         known = {key: agent for (project, key), agent in agents.items() if project == task.project_id}
         raised = escalations[task.pk]
-        history = [_stage(line, job, raised, handoffs) for job in _jobs_with_next(visits[task.pk])]
+        history = [_stage_item(line, job, raised, handoffs) for job in _jobs_with_next(visits[task.pk])]
         yield {
             "id": task.name,
             "title": task.title,
             "risk_tier": _risk_tier(task),
-            "data_classification": _classification(task),
+            "data_classification": _data_classification(task),
             "current_state": ",".join(token.station for token in living[task.pk]) or task.end or None,
-            "current_agent": ",".join(_current(line, living[task.pk])) or None,
-            "created_at": _iso(task.created_at),
-            "updated_at": _iso(task.changed_at),
+            "current_agent": ",".join(_current_workers(line, living[task.pk])) or None,
+            "created_at": _iso_utc_text(task.created_at),
+            "updated_at": _iso_utc_text(task.changed_at),
             "stage_history": history,
-            "rework_count": _reworks(line, task),
+            "rework_count": _rework_count(line, task),
             "total_iterations": sum(task.visits.values()),
-            "escalation_history": [_escalation(escalation) for escalation in raised],
-            "trust_levels": _trust(line, history, known),
+            "escalation_history": [_escalation_item(escalation) for escalation in raised],
+            "trust_levels": _lowest_trust_by_agent(line, history, known),
         }
 
 
@@ -76,7 +76,7 @@ def _by_task(rows: QuerySet[Any]) -> defaultdict[int, list[Any]]:
     return rows_by_task
 
 
-def _jobs(ids: Sequence[int]) -> QuerySet[Job]:
+def _station_jobs(ids: Sequence[int]) -> QuerySet[Job]:
     """Loads jobs without their reports, which can be large."""
     rows = Job.objects.filter(task__in=ids, purpose=Purpose.STATION).order_by("pk")
     names = (
@@ -104,22 +104,22 @@ def _jobs_with_next(jobs: Sequence[Job]) -> Iterator[tuple[Job, Job | None]]:
     return reversed(pairs)
 
 
-def _stage(
+def _stage_item(
     line: ParsedLine, pair: tuple[Job, Job | None], raised: Sequence[Escalation], handoffs: dict[int, str]
 ) -> Item:
     job, following = pair
     return {
         "stage": job.station,
-        "agent": job.agent or worker_of(line, job.station),
-        "entered_at": _iso(job.created_at),
-        "exited_at": _iso(job.ended_at),
-        "result": _result(job, following, raised),
+        "agent": job.agent or station_worker_name(line, job.station),
+        "entered_at": _iso_utc_text(job.created_at),
+        "exited_at": _iso_utc_text(job.ended_at),
+        "result": _stage_result(job, following, raised),
         "handoff_id": handoffs.get(job.pk),
         "iteration": job.visit,
     }
 
 
-def _result(job: Job, following: Job | None, raised: Sequence[Escalation]) -> str | None:
+def _stage_result(job: Job, following: Job | None, raised: Sequence[Escalation]) -> str | None:
     """Return `pass`, `fail` or `escalate`; None while the job is open. `escalate`: it is blocked, or an
     escalation was opened after it."""
     if job.ended_at is None:
@@ -139,7 +139,7 @@ def _result(job: Job, following: Job | None, raised: Sequence[Escalation]) -> st
     return "fail" if job.result in ("failure", "cancelled") or verdict == "fail" else "pass"
 
 
-def _handoffs(ids: Sequence[int]) -> dict[int, str]:
+def _handoff_names_by_job(ids: Sequence[int]) -> dict[int, str]:
     """{job: the handoff by which it handed on}: its document's, else that of the move, as its event has it."""
     moves = Event.objects.filter(task__in=ids, kind="token.moved", decision__isnull=False).order_by("seq")
     rows = moves.values_list("decision__job_id", "decision__pinned_id", "source", "target", "at")
@@ -147,17 +147,19 @@ def _handoffs(ids: Sequence[int]) -> dict[int, str]:
     for job, pinned, source, target, at in rows:
         line = versions.by_id(pinned)
         if source != target and target in line.stations_by_key:
-            names_by_job[job] = handoff_id(worker_of(line, source), worker_of(line, target), at)
+            names_by_job[job] = handoff_id(
+                station_worker_name(line, source), station_worker_name(line, target), at
+            )
     stored_names = Handoff.objects.filter(task__in=ids).exclude(name="").values_list("job_id", "name")
     # A document that was handed over has a name of its own, which counts more
     return {**names_by_job, **dict(stored_names)}
 
 
-def _current(line: ParsedLine, living: Sequence[Token]) -> list[str]:
-    return list(dict.fromkeys(worker_of(line, token.station) for token in living))
+def _current_workers(line: ParsedLine, living: Sequence[Token]) -> list[str]:
+    return list(dict.fromkeys(station_worker_name(line, token.station) for token in living))
 
 
-def _reworks(line: ParsedLine, task: Task) -> int:
+def _rework_count(line: ParsedLine, task: Task) -> int:
     """Return how often the task was sent back: by a rule, to an earlier stage or to its own; and by a person
     at a gate."""
     edges = ((edge.partition("->"), count) for edge, count in task.edges.items())
@@ -170,7 +172,7 @@ def _risk_tier(task: Task) -> int | None:
     return int(tier) if tier in TIERS else None
 
 
-def _classification(task: Task) -> str | None:
+def _data_classification(task: Task) -> str | None:
     classification = str(_task_value(task, "data_classification")).lower()
     return classification if classification in CLASSES else None
 
@@ -180,7 +182,9 @@ def _task_value(task: Task, key: str) -> Any:
     return task.inputs.get(key, task.context.get(key))
 
 
-def _trust(line: ParsedLine, history: Sequence[Item], agents: dict[str, Agent]) -> dict[str, int]:
+def _lowest_trust_by_agent(
+    line: ParsedLine, history: Sequence[Item], agents: dict[str, Agent]
+) -> dict[str, int]:
     """Return for each agent that worked on the task the lowest level that it has at the stations where it
     did."""
     levels: dict[str, int] = {}
@@ -195,22 +199,22 @@ def _trust(line: ParsedLine, history: Sequence[Item], agents: dict[str, Agent]) 
     return levels
 
 
-def _escalation(row: Escalation) -> Item:
+def _escalation_item(row: Escalation) -> Item:
     return {
         "id": str(row.pk),
         "trigger": row.trigger,
         "role": row.role,
         "stage": row.station or None,
         "reason": row.reason,
-        "opened_at": _iso(row.opened_at),
-        "due_at": _iso(row.due_at),
-        "breached_at": _iso(row.breached_at),
-        "resolved_at": _iso(row.resolved_at),
+        "opened_at": _iso_utc_text(row.opened_at),
+        "due_at": _iso_utc_text(row.due_at),
+        "breached_at": _iso_utc_text(row.breached_at),
+        "resolved_at": _iso_utc_text(row.resolved_at),
         "resolution": row.how or None,
         "answer": row.answer or None,
         "resolved_by": str(row.resolved_by) if row.resolved_by else None,
     }
 
 
-def _iso(at: datetime | None) -> str | None:
+def _iso_utc_text(at: datetime | None) -> str | None:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None

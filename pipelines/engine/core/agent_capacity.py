@@ -102,7 +102,7 @@ class Agents:
         """
         # Sorted, so that two moves which free the same agents write in one order
         for project, key in sorted(self._freed):
-            wake(project, key, opened)
+            wake_waiting_for_agent(project, key, opened)
 
     def _count_open(self, name: Name) -> int:
         project, key = name
@@ -156,7 +156,7 @@ def _is_deadlocked(project: int, key: str) -> bool:
     return deadlocks.filter(task__project=project).exists()
 
 
-def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
+def wake_waiting_for_agent(project: int, key: str, opened: Collection[int] = ()) -> None:
     """Decide the tokens again that are held for this agent, and offer its queued jobs again. `opened`: jobs
     that are offered already."""
     if execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"}):

@@ -117,18 +117,18 @@ class Batch:
 
     @classmethod
     def of_tasks(cls, *ids: int) -> Batch:
-        return cls(transaction.of_tasks(ids))
+        return cls(transaction.load_tasks(ids))
 
     @classmethod
     def of_task_with(cls, pk: int, *besides: BoundQuery[Any]) -> tuple[Batch, list[list[Any]]]:
         """Return the batch of a task and the answers to further questions, in the same round trip and after
         the lock."""
-        loaded = transaction.of_tasks([pk], besides)
+        loaded = transaction.load_tasks([pk], besides)
         return cls(loaded), loaded.besides
 
     @classmethod
     def of_jobs(cls, ids: Iterable[int]) -> Batch:
-        return cls(transaction.of_jobs(list(ids)))
+        return cls(transaction.load_tasks_of_jobs(list(ids)))
 
     def _know_token(self, token: Token) -> None:
         self.tokens[token.id] = token
@@ -161,7 +161,7 @@ class Batch:
     @cached_property
     def awaited(self) -> frozenset[int]:
         """Tasks whose end somebody may wait for. Who begins to wait locks them first."""
-        return transaction.awaited(self.tasks)
+        return transaction.awaited_task_ids(self.tasks)
 
     # What happens
 
@@ -362,7 +362,7 @@ class Batch:
         self.agents.flush(self._new_jobs.keys())
         # Also where none is new: the move may have ended what a stored one waits for
         if self._new_dues or self._over or self.dues:
-            due_times.write(self, self._new_dues, self._over)
+            due_times.replace_due_times(self, self._new_dues, self._over)
         # Inside the transaction: what they write is there with the move, or not at all (house §1)
         observers.emit(*self.consequences)
         tickets: dict[str, list[int]] = {}

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import added_by_hand
-from pipelines.engine.core.sampling import DRAWN, remember_drawn, samples
+from pipelines.engine.core.sampling import DRAWN, drawn_samples, remember_drawn
 from pipelines.engine.core.sampling_fallback import CONTRADICTED, fall_back
 from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
@@ -92,7 +92,7 @@ class DecisionContext:
         )
 
 
-def counts(task: Task) -> dict[str, Any]:
+def task_count_facts(task: Task) -> dict[str, Any]:
     """The facts that count, as of now, and the escalations that are open."""
     return {
         "visits": dict(task.visits),
@@ -104,7 +104,7 @@ def counts(task: Task) -> dict[str, Any]:
     }
 
 
-def situation(turn: DecisionContext) -> dict[str, Any]:
+def decision_situation(turn: DecisionContext) -> dict[str, Any]:
     """The input of the decision tool for a fresh outcome (line-document.md, “The decision tool”)."""
     token = turn.token
     return {
@@ -114,15 +114,15 @@ def situation(turn: DecisionContext) -> dict[str, Any]:
             **current_facts(turn),
             "signal_reworks": token.signal_reworks,
             "origin": token.origin or None,
-            **_spent(turn.judging_line, turn.job),
+            **_spent_cost_fact(turn.judging_line, turn.job),
             **_station_facts(turn),
-            **_samples(turn),
+            **_sample_facts(turn),
             **_approval_facts(turn),
         },
     }
 
 
-def _spent(line: ParsedLine, job: Job) -> dict[str, Any]:
+def _spent_cost_fact(line: ParsedLine, job: Job) -> dict[str, Any]:
     """Return the cost of the other jobs of the task, where the line limits that."""
     if line.limits.cost_usd is None:
         return {}
@@ -135,7 +135,7 @@ def _station_facts(turn: DecisionContext) -> dict[str, Any]:
     if not turn.judging_line.reads_stations or turn.job.outcome is None:
         return {}
     tokens = list(turn.task.tokens.values_list("pk", "parent_id", "joined_id"))
-    part = past_of(turn.token.pk, tokens)
+    part = token_ancestry(turn.token.pk, tokens)
     # law §13: of another station the passed visits count, the latest last.
     visits = Job.objects.filter(task=turn.task, token__in=part, purpose=Purpose.STATION, result="success")
     rows = visits.filter(state=Job.State.DONE, outcome__has_key="facts").exclude(pk=turn.job.pk)
@@ -144,13 +144,13 @@ def _station_facts(turn: DecisionContext) -> dict[str, Any]:
     return {"observed": observed} if observed else {}
 
 
-def _samples(turn: DecisionContext) -> dict[str, Any]:
+def _sample_facts(turn: DecisionContext) -> dict[str, Any]:
     """Return the samples drawn at gates that ask about a sample."""
     outcome = turn.job.outcome or {}
     if ((outcome.get("facts") or {}).get("claims") or {}).get("contradicted"):
         # Before the draw, so that this very task is asked about
         fall_back(turn.task, turn.judging_line.gates, CONTRADICTED, turn.batch.now)
-    drawn = samples(turn.judging_line, turn.task, outcome)
+    drawn = drawn_samples(turn.judging_line, turn.task, outcome)
     if DRAWN in drawn.values():
         # From here on it can be read on the page of the task.
         remember_drawn(turn.task, drawn)
@@ -169,7 +169,7 @@ def _approval_facts(turn: DecisionContext) -> dict[str, Any]:
     return {"stands": approvals} if approvals else {}
 
 
-def past_of(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) -> set[int]:
+def token_ancestry(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) -> set[int]:
     """The token, those that it was forked from, and those that were joined into one of them. `tokens`: each with the
     one that it was forked from and the one that it was joined into."""
     known = list(tokens)
@@ -188,13 +188,13 @@ def past_of(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) ->
     return token_ids
 
 
-def judgement(job: Job, outcome: Outcome) -> Outcome:
+def judged_outcome(job: Job, outcome: Outcome) -> Outcome:
     """The outcome of the job of a station as its facts judge it, under the version under which it started."""
     line = versions.by_id(job.pinned_id)
     station = line.stations_by_key.get(job.station)
     if station is None:
         return outcome
-    return judge_outcome(line, station, outcome, _spent(line, job).get("spent", 0)).outcome
+    return judge_outcome(line, station, outcome, _spent_cost_fact(line, job).get("spent", 0)).outcome
 
 
 def current_facts(turn: DecisionContext) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def current_task_facts(turn: DecisionContext) -> dict[str, Any]:
     answer (law §12)."""
     task = turn.task
     return {
-        **counts(task),
+        **task_count_facts(task),
         "context": dict(task.context),
         "variables": dict(task.variables),
         "inputs": dict(task.inputs),

@@ -18,7 +18,7 @@ CLOCKS = frozenset({GATE_DUE, ESCALATION_DUE, TASK_DUE, WAIT})
 """Kinds that a pause stops. Work that runs has its own (`expected_times`), and runs on."""
 
 
-def write(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> None:
+def replace_due_times(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> None:
     """Write due times. Those that are over go first: one of the same kind and key may take their place."""
     over = {*dropped, *(due.pk for due in batch.dues.values() if _is_over(batch, due))}
     if over:
@@ -54,19 +54,19 @@ def _is_over(batch: LockedTasks, due: Due) -> bool:
 
 def is_paused(batch: LockedTasks, due: Due) -> bool:
     """Return whether a pause in force stops this clock."""
-    return any(pause.in_force for pause in covering(batch, due, batch.pauses.get(due.task_id, ())))
+    return any(pause.in_force for pause in covering_pauses(batch, due, batch.pauses.get(due.task_id, ())))
 
 
-def covering(batch: LockedTasks, due: Due, pauses: Collection[PauseSpan]) -> list[PauseSpan]:
+def covering_pauses(batch: LockedTasks, due: Due, pauses: Collection[PauseSpan]) -> list[PauseSpan]:
     """Return those of the pauses of its task that stop this clock."""
     if due.kind not in CLOCKS or not pauses:
         return []
     # A pause of the whole task covers it wherever it is
-    station = _station(batch, due) if any(pause.station for pause in pauses) else None
+    station = _due_station(batch, due) if any(pause.station for pause in pauses) else None
     return [pause for pause in pauses if pause.covers(station)]
 
 
-def _station(batch: LockedTasks, due: Due) -> str | None:
+def _due_station(batch: LockedTasks, due: Due) -> str | None:
     """Return the station whose position waits for it; None: it is of the task as a whole."""
     if due.job_id is not None:
         job = batch.jobs.get(due.job_id)

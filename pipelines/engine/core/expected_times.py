@@ -19,20 +19,20 @@ NEXT_LOOK = 60.0
 """Seconds until it is looked again while the agent is suspended: nobody tells the tasks when it is restored."""
 
 
-def expected(job: Job) -> float | None:
+def expected_seconds(job: Job) -> float | None:
     """Seconds, by the version under which the job starts: its station may have another name in the task's by now."""
     return versions.by_id(job.pinned_id).station(job.station).limits.expected
 
 
-def watch(batch: Batch, task: Task, token: Token, job: Job) -> None:
+def set_late_due_time(batch: Batch, task: Task, token: Token, job: Job) -> None:
     """Set the due time at which the job, which starts now, is late."""
-    seconds = expected(job)
+    seconds = expected_seconds(job)
     # A wait takes as long as its line says.
     if seconds and job.kind != WAIT and versions.by_id(job.pinned_id).policy.deadlocks:
-        _set(batch, task, token, deadlock_limit(seconds))
+        _schedule_late(batch, task, token, deadlock_limit(seconds))
 
 
-def unwatch(batch: Batch, task: Task, token: Token) -> None:
+def drop_late_due_time(batch: Batch, task: Task, token: Token) -> None:
     """Drop that due time: the job was taken back, and gets a new one when it starts again."""
     batch.drop_due(LATE, task, str(token.pk))
 
@@ -40,18 +40,18 @@ def unwatch(batch: Batch, task: Task, token: Token) -> None:
 def is_late(batch: Batch, task: Task, token: Token, job: Job) -> bool:
     """Return whether a running job has taken too long, without the time in which its agent was suspended. If
     not, set the time of the next check."""
-    seconds = expected(job)
+    seconds = expected_seconds(job)
     if not seconds or job.started_at is None:
         return False
-    total, suspended = _working_seconds(batch.now, job.started_at, _suspensions(task, job))
+    total, suspended = _working_seconds(batch.now, job.started_at, _agent_suspensions(task, job))
     if has_timed_out(total, seconds):
         return True
     left = deadlock_limit(seconds) - total
-    _set(batch, task, token, max(left, NEXT_LOOK) if suspended else left)
+    _schedule_late(batch, task, token, max(left, NEXT_LOOK) if suspended else left)
     return False
 
 
-def _set(batch: Batch, task: Task, token: Token, seconds: float) -> None:
+def _schedule_late(batch: Batch, task: Task, token: Token, seconds: float) -> None:
     """Late is strictly more than that (`timed_out`)."""
     late = batch.now + timedelta(seconds=seconds) + TICK
     batch.set_due(LATE, task, late, key=str(token.pk), token=token)
@@ -71,7 +71,7 @@ def _working_seconds(
     return total.total_seconds(), since is not None
 
 
-def _suspensions(task: Task, job: Job) -> list[tuple[str, datetime]]:
+def _agent_suspensions(task: Task, job: Job) -> list[tuple[str, datetime]]:
     if not job.agent:
         return []
     events = AgentEvent.objects.filter(agent__project=task.project_id, agent__key=job.agent)

@@ -33,11 +33,11 @@ def fold(events: Iterable[Event]) -> Row:
     the counters, escalations, context, variables, ended_at, and `tokens` {id: state}."""
     row = EMPTY
     for event in events:
-        row = step(row, event)
+        row = fold_event(row, event)
     return row
 
 
-def step(row: Row, event: Event) -> Row:
+def fold_event(row: Row, event: Event) -> Row:
     """Return the row one event further. Never changes `row`."""
     data = event.data
     row = {**row, "seq": event.seq, "tokens": {**row["tokens"], **_by_id(data.get("tokens", []))}}
@@ -51,10 +51,10 @@ def step(row: Row, event: Event) -> Row:
     row["pinned_id"] = data.get("pinned", row["pinned_id"])
     if "task" in data:
         row.update(data["task"], ended_at=event.at)
-    return {**row, "status": _status(row)}
+    return {**row, "status": _folded_status(row)}
 
 
-def row_of(task: Task, tokens: Iterable[Token]) -> Row:
+def row_from_task(task: Task, tokens: Iterable[Token]) -> Row:
     """Return the fields that `fold` derives, read from the rows instead."""
     return {
         **{name: getattr(task, name) for name in EMPTY if name != "tokens"},
@@ -66,7 +66,7 @@ def _by_id(tokens: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return {token["id"]: {name: token.get(name) for name in TOKEN_FIELDS} for token in tokens}
 
 
-def _status(row: Row) -> str:
+def _folded_status(row: Row) -> str:
     """Return the status of the living positions; of a task that has ended that of its first token, whose end
     is the worst of them."""
     tokens = row["tokens"].values()

@@ -27,14 +27,14 @@ DECISION_RESULTS = {
 TOOL, DISPLAY_ONLY = "its tool says ", ", shown only"
 
 
-def trigger(decision: Decision) -> str:
+def gate_result_trigger(decision: Decision) -> str:
     """`gate_3_passed`, where a gate let it through or turned it back; else nothing."""
-    line, words = versions.by_id(decision.pinned_id), words_of(decision)
+    line, words = versions.by_id(decision.pinned_id), votes_by_gate(decision)
     against = next((key for key, word in words.items() if word != "approve"), None)
     if against:
         return f"{against}_{DECISION_RESULTS.get(words[against], words[against])}"
     judged = dict.fromkeys((key for key, word in words.items() if word == "approve"), True)
-    for entry in _evaluated(decision):
+    for entry in _evaluated_entries(decision):
         key, judges = gate_of_entry(entry), not str(entry["why"]).endswith(DISPLAY_ONLY)
         # A check that is only displayed lets nothing through and turns nothing back
         if judges:
@@ -47,22 +47,22 @@ def trigger(decision: Decision) -> str:
     return f"{passed}_passed" if passed else ""
 
 
-def results(decision: Decision) -> dict[str, str]:
+def results_by_check(decision: Decision) -> dict[str, str]:
     """Return each check and tool that was evaluated, and each gate at which somebody spoke. Of two under one
     name a failed one counts."""
     passed_by_name: dict[str, bool] = {}
-    for entry in _evaluated(decision):
-        for name, passed in _results(entry):
+    for entry in _evaluated_entries(decision):
+        for name, passed in _entry_results(entry):
             passed_by_name[name] = passed_by_name.get(name, True) and passed
-    approvals = {key: word == "approve" for key, word in words_of(decision).items()}
-    return {key: verdict(passed) for key, passed in {**passed_by_name, **approvals}.items()}
+    approvals = {key: word == "approve" for key, word in votes_by_gate(decision).items()}
+    return {key: pass_or_fail(passed) for key, passed in {**passed_by_name, **approvals}.items()}
 
 
-def verdict(passed: bool) -> str:
+def pass_or_fail(passed: bool) -> str:
     return "pass" if passed else "fail"
 
 
-def words_of(decision: Decision) -> dict[str, str]:
+def votes_by_gate(decision: Decision) -> dict[str, str]:
     """Return people's words at the gates that this decision asks."""
     gates = decision.situation.get("facts", {}).get("gates", {})
     return {key: str(word.get("decision")) for key, word in gates.items() if word.get("decision")}
@@ -72,14 +72,14 @@ def gate_of_entry(entry: dict[str, Any]) -> str:
     return str(entry.get("why", "")).partition(":")[0]
 
 
-def _evaluated(decision: Decision) -> Iterator[dict[str, Any]]:
+def _evaluated_entries(decision: Decision) -> Iterator[dict[str, Any]]:
     """The entries of its trace in which checks or a tool of a gate were evaluated."""
     for entry in decision.trace:
-        if entry.get("step") in GATE_STEPS and any(True for _ in _results(entry)):
+        if entry.get("step") in GATE_STEPS and any(True for _ in _entry_results(entry)):
             yield entry
 
 
-def _results(entry: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+def _entry_results(entry: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     for check in entry.get("saw") or ():
         if isinstance(check, dict) and "passed" in check:
             yield check.get("label") or check["field"], check["passed"]

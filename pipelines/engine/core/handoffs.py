@@ -9,13 +9,13 @@ from pipelines.models import Handoff, Job
 from pipelines.routing.document.line import ParsedLine
 
 
-def name_of(source: str, target: str, at: datetime) -> str:
+def handoff_name(source: str, target: str, at: datetime) -> str:
     """`HO-{source}-{target}-{YYYYMMDDTHHMMSS}`, UTC."""
     plain = (re.sub(r"[^A-Za-z0-9_.-]", "-", name) for name in (source, target))
     return f"HO-{'-'.join(plain)}-{at.astimezone(UTC):%Y%m%dT%H%M%S}"
 
 
-def worker_of(line: ParsedLine, station: str) -> str:
+def station_worker_name(line: ParsedLine, station: str) -> str:
     """Return who works at the station, by the name that events and handoffs use."""
     definition = line.stations_by_key.get(station)
     return definition.agent or station if definition else station

@@ -22,11 +22,11 @@ class LeaseTransfer:
 
 
 def transfer_statement(handed: Sequence[LeaseTransfer]) -> Statement:
-    rows = [*_rows(handed)]
+    rows = [*_transferred_lease_rows(handed)]
     return Statement(HAND_LEASES_ON, [json.dumps(rows)], len(rows), "leases that were to be handed on")
 
 
-def _rows(handed: Sequence[LeaseTransfer]) -> Iterator[tuple[int, int, str, float]]:
+def _transferred_lease_rows(handed: Sequence[LeaseTransfer]) -> Iterator[tuple[int, int, str, float]]:
     """A lease that went on several times is still that of the first job, and becomes that of the last."""
     came_from = {transfer.new: transfer.old for transfer in handed}
     went_on = set(came_from.values())

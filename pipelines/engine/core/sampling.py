@@ -23,12 +23,12 @@ from pipelines.routing.document.line import Gate, ParsedLine
 CHANGE = "change:"
 
 
-def samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[str, str]:
+def drawn_samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[str, str]:
     """Return {gate: drawn, same_change, same_request, fell_back or not_drawn} of the gates that ask about a sample."""
     gates = [gate for gate in line.gates if gate.sample is not None]
     if not gates:
         return {}
-    chain, change = chain_of(task), _change_subject(outcome)
+    chain, change = linked_task_ids(task), _change_subject(outcome)
     subjects = [
         SampledDraw.ALL,
         _task_subject(chain[0]),
@@ -40,11 +40,12 @@ def samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[st
     for gate, about in before.values_list("gate", "about"):
         subjects_by_gate.setdefault(gate, set()).add(about)
     return {
-        gate.key: _drawn(gate, task.line_id, chain, subjects_by_gate.get(gate.key, set())) for gate in gates
+        gate.key: _draw_result(gate, task.line_id, chain, subjects_by_gate.get(gate.key, set()))
+        for gate in gates
     }
 
 
-def _drawn(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[str]) -> str:
+def _draw_result(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[str]) -> str:
     """Every task of the chain draws: that one was drawn holds for those that follow it, that none was does not."""
     assert gate.sample is not None
     # With the line: another one may have a gate of this key, and would draw the same tasks
@@ -65,7 +66,7 @@ def record_reviewed_subjects(visit: GateVisit, gate: Gate, outcome: Mapping[str,
     if gate.sample is None:
         return
     change = _change_subject(outcome)
-    abouts = [_task_subject(chain_of(visit.task)[0]), *([change] if change else [])]
+    abouts = [_task_subject(linked_task_ids(visit.task)[0]), *([change] if change else [])]
     rows = [SampledDraw(line_id=visit.task.line_id, gate=gate.key, about=about) for about in abouts]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -89,7 +90,7 @@ def was_drawn(gate: Gate, task: Task) -> bool:
     return SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).exists()
 
 
-def chain_of(task: Task) -> list[int]:
+def linked_task_ids(task: Task) -> list[int]:
     """Return the ids of the linked tasks that led to this one, itself among them: retries, forks from a moment,
     follow-ups. The one with which they began comes first."""
     if task.follows_id is None:

@@ -25,7 +25,7 @@ def fall_back(task: Task, gates: Iterable[Gate], cause: str, now: datetime) -> N
             line_id=task.line_id, gate=gate.key, about=SampledDraw.ALL
         )
         if is_new:
-            _tell(task, gate, cause, now)
+            _record_fallback(task, gate, cause, now)
 
 
 def fall_back_after_revert(tasks: Iterable[Task], now: datetime) -> None:
@@ -36,7 +36,7 @@ def fall_back_after_revert(tasks: Iterable[Task], now: datetime) -> None:
         fall_back(task, (gate for gate in gates if gate.key not in visited_gates), REVERTED, now)
 
 
-def _tell(task: Task, gate: Gate, cause: str, now: datetime) -> None:
+def _record_fallback(task: Task, gate: Gate, cause: str, now: datetime) -> None:
     line = task.line
     LineEvent.objects.create(
         line=line,

@@ -34,7 +34,7 @@ PAUSES = (0.02, 0.1, 0.5)
 would lock its first row before it, and be the victim of the same deadlock each time."""
 
 
-def run(work: Callable[[], T]) -> T:
+def run_in_transaction(work: Callable[[], T]) -> T:
     """Do `work` in a transaction. `work` must be repeatable: it reads everything it needs again."""
     for pause in (*PAUSES, None):
         try:
@@ -108,15 +108,17 @@ class Loaded:
     besides: list[list[Any]]
 
 
-def of_tasks(ids: Collection[int], besides: Sequence[BoundQuery[Any]] = ()) -> Loaded:
-    return _load(TASKS_BY_ID, list(ids), [], besides)
+def load_tasks(ids: Collection[int], besides: Sequence[BoundQuery[Any]] = ()) -> Loaded:
+    return _lock_and_load(TASKS_BY_ID, list(ids), [], besides)
 
 
-def of_jobs(ids: Collection[int]) -> Loaded:
-    return _load(TASKS_OF_JOBS, list(ids), list(ids))
+def load_tasks_of_jobs(ids: Collection[int]) -> Loaded:
+    return _lock_and_load(TASKS_OF_JOBS, list(ids), list(ids))
 
 
-def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[BoundQuery[Any]] = ()) -> Loaded:
+def _lock_and_load(
+    of: str, which: list[int], jobs: list[int], besides: Sequence[BoundQuery[Any]] = ()
+) -> Loaded:
     lock = Statement(LOCK_TASKS.format(of=of), [which])
     read = Statement(READ_TASKS.format(of=of), [which, jobs, len(jobs) + SPARE])
     more = [Statement(question.text, question.parameters) for question in besides]
@@ -148,7 +150,7 @@ def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[BoundQue
     )
 
 
-def awaited(tasks: Collection[int]) -> frozenset[int]:
+def awaited_task_ids(tasks: Collection[int]) -> frozenset[int]:
     """Return those of these locked tasks for which others wait or that are party to an open deadlock."""
     [id_rows] = send([Statement(AWAITED_TASKS, [list(tasks), list(tasks)])])
     return frozenset(pk for (pk,) in id_rows)

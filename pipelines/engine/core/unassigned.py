@@ -52,7 +52,7 @@ def wait_end(station: Station, task: Task, now: datetime) -> datetime:
     work = station.work
     if "for" in work:
         return now + timedelta(seconds=parse_seconds(work["for"]))
-    text = rendered(station, str(work.get("until", "")), task)
+    text = rendered_time(station, str(work.get("until", "")), task)
     try:
         moment = datetime.fromisoformat(text.strip())
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -75,7 +75,7 @@ def outcome_of_wait(station: Station, task: Task, due: Due) -> dict[str, Any]:
     return {"result": "success", "summary": f"Waited until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."}
 
 
-def rendered(station: Station, text: str, task: Task) -> str:
+def rendered_time(station: Station, text: str, task: Task) -> str:
     """:raises NotATime:"""
     scope: Mapping[str, Any] = {
         "task": task_fields(task),

@@ -20,7 +20,7 @@ from pipelines.ports.observers import Violation
 def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I18: no agent has more jobs running than its capacity, unless the work is a person's or the capacity was lowered
     since they began."""
-    counted = {(project, key): n for project, key, n in _running()}
+    counted = {(project, key): n for project, key, n in _running_job_counts()}
     # Most installations have no agent with a job: then nothing else is read
     if not counted:
         return
@@ -28,19 +28,19 @@ def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation
         capacity__isnull=False, project__in={project for project, _ in counted}
     ):
         n = counted.get((agent.project_id, agent.key), 0)
-        if agent.capacity is not None and n > agent.capacity and not _lowered(agent):
+        if agent.capacity is not None and n > agent.capacity and not _has_changed_capacity(agent):
             yield Violation(
                 "I18", f"agent {agent.pk}", f"has {n} jobs running, its capacity is {agent.capacity}"
             )
 
 
 @server_prepared()
-def _running() -> QuerySet[Job, tuple[Any, ...]]:
+def _running_job_counts() -> QuerySet[Job, tuple[Any, ...]]:
     work = Job.objects.filter(state=Job.State.RUNNING).exclude(agent="").exclude(kind__in=UNLEASED)
     return work.values_list("task__project", "agent").annotate(n=Count("pk")).order_by()
 
 
-def _lowered(agent: Agent) -> bool:
+def _has_changed_capacity(agent: Agent) -> bool:
     return agent.events.filter(kind="changed", data__has_key="capacity").exists()
 
 

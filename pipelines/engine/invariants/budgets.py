@@ -31,12 +31,12 @@ def named_budgets_hold(task_ids: Sequence[int] | None) -> Iterable[Violation]:
         line = versions.by_id(record.task.pinned_id)
         # Counts of another version were not bound by these limits
         if line.named_limits and not any(event.kind == "task.migrated" for event in record.events):
-            counted = _counted(record)
+            counted = _counted_moves(record)
             for budget in line.named_limits:
                 yield from _budget_violations(record, line, budget, counted)
 
 
-def _counted(record: TaskRecord) -> CountedMoves:
+def _counted_moves(record: TaskRecord) -> CountedMoves:
     counted = CountedMoves()
     for event in record.events:
         if event.decision_id or event.kind == "task.submitted":

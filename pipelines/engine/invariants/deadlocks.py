@@ -22,21 +22,21 @@ EVENT_KINDS = ("deadlock.found", "deadlock.resolved")
 def deadlocks_are_consistent(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I11: each party was told once that a deadlock was found, and of its resolution at most once, one of them at
     least; an open one of work that is late holds that work; none is open of which a party has ended (I8)."""
-    if not _any():
+    if not _any_deadlock_id():
         return
     rows = Deadlock.objects.order_by("found_at", "pk")
     if task_ids is not None:
         rows = rows.filter(tasks__in=task_ids).distinct()
     for deadlock in rows.select_related("escalation").prefetch_related("tasks").iterator(chunk_size=200):
-        yield from _faults(deadlock, list(deadlock.tasks.all()))
+        yield from _deadlock_faults(deadlock, list(deadlock.tasks.all()))
 
 
 @server_prepared()
-def _any() -> QuerySet[Deadlock, Any]:
+def _any_deadlock_id() -> QuerySet[Deadlock, Any]:
     return Deadlock.objects.values_list("pk", flat=True)[:1]
 
 
-def _faults(deadlock: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
+def _deadlock_faults(deadlock: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
     where, resolved = f"deadlock {deadlock.pk}", deadlock.state == Deadlock.State.RESOLVED
     ended = [task.pk for task in parties if task.status in ENDED]
     if ended and not resolved:

@@ -53,10 +53,10 @@ def escalations_are_consistent(task_ids: Ids) -> Iterable[Violation]:
         for one in still:
             if one.visit_id in over:
                 yield record.violation("I8", f"escalation {one.pk} is open although its review is over")
-        yield from _incidents(record)
+        yield from _missing_incidents(record)
 
 
-def _incidents(record: TaskRecord) -> Iterable[Violation]:
+def _missing_incidents(record: TaskRecord) -> Iterable[Violation]:
     expected = {one.pk for one in record.escalated if one.breached_at and "create_incident" in one.on_breach}
     if not expected:
         return
@@ -90,7 +90,7 @@ def nothing_went_forward(task_ids: Ids) -> Iterable[Violation]:
         still = 0
         for event in record.events:
             decision = decisions.get(event.decision_id) if event.decision_id else None
-            if still and decision and _forward(decision, event):
+            if still and decision and _is_forward_move(decision, event):
                 yield record.violation(
                     "I10", f"event {event.seq} went forward while {still} escalations were open"
                 )
@@ -98,7 +98,7 @@ def nothing_went_forward(task_ids: Ids) -> Iterable[Violation]:
             still = event.data.get("escalations", still)
 
 
-def _forward(decision: Decision, event: Event) -> bool:
+def _is_forward_move(decision: Decision, event: Event) -> bool:
     line = versions.by_id(decision.pinned_id)
     if event.kind == "token.ended":
         end = line.ends_by_key.get(event.target)
@@ -128,7 +128,7 @@ def holds_have_open_cause(task_ids: Ids) -> Iterable[Violation]:
             if only and not still and not _is_to_be_decided_again(record, token):
                 yield record.violation("I17", f"token {token.pk} is held for an escalation, and none is open")
         going_on = {due.key for due in record.dues if due.kind == RESUME}
-        yield from _held(record, {*still, *_open_deadlock_ids(record), *going_on})
+        yield from _stale_holds(record, {*still, *_open_deadlock_ids(record), *going_on})
 
 
 def _is_to_be_decided_again(record: TaskRecord, token: Token) -> bool:
@@ -143,7 +143,7 @@ def _open_deadlock_ids(record: TaskRecord) -> set[str]:
     return {str(pk) for pk in deadlocks.values_list("pk", flat=True)}
 
 
-def _held(record: TaskRecord, still: set[str]) -> Iterable[Violation]:
+def _stale_holds(record: TaskRecord, still: set[str]) -> Iterable[Violation]:
     for token in record.tokens:
         waits = flatten_holds(token.wait)
         for holds in (wait.get(name) for wait in waits for name in ("escalation", "paused_by")):

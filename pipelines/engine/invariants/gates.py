@@ -20,7 +20,7 @@ from pipelines.engine.moves.entitlement import (
     meets_any,
     tally_of_votes,
 )
-from pipelines.engine.moves.gates import policy_at
+from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
 from pipelines.models.plumbing.compiled_queries import array_field, server_prepared
 from pipelines.ports.observers import Violation
@@ -41,7 +41,7 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
         unanimous = {e.data["visit"]: e.data["everyone"] for e in record.events if "everyone" in e.data}
         decided = [visit for visit in record.visits if visit.state == GateVisit.State.DECIDED]
         votes = defaultdict(list)
-        for vote in _votes(visits=[visit.pk for visit in decided]) if decided else ():
+        for vote in _votes_of_visits(visits=[visit.pk for visit in decided]) if decided else ():
             votes[vote.visit_id].append(vote)
         version_by_decision = {decision.pk: decision.pinned_id for decision in record.decisions}
         for visit in decided:
@@ -50,16 +50,16 @@ def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
                 why = _override_fault(record.task, visit, event)
             else:
                 everyone = unanimous.get(str(visit.pk), ())
-                why = _fault(
+                why = _decided_visit_fault(
                     record.task, visit, version_by_decision[visit.asked_by_id], votes[visit.pk], everyone
                 )
             if why:
                 yield record.violation("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
-        yield from _demanded(record)
+        yield from _votes_on_other_outcomes(record)
 
 
 @server_prepared(visits=array_field(UUIDField()))
-def _votes(visits: Any) -> QuerySet[Vote]:
+def _votes_of_visits(visits: Any) -> QuerySet[Vote]:
     return Vote.objects.filter(visit__among=visits).select_related("user").order_by("pk")
 
 
@@ -76,7 +76,7 @@ def _stand_in_fault(vote: Vote, task: Task, visit: GateVisit, policy: Approval) 
     return ""
 
 
-def _fault(
+def _decided_visit_fault(
     task: Task, visit: GateVisit, asked_under: int, votes: list[Vote], everyone: Collection[str]
 ) -> str:
     """Return what is wrong with a decided visit, or "". `everyone`: who was asked for a unanimous approval, as
@@ -87,7 +87,7 @@ def _fault(
         return "its line has no such gate"
     if visit.decided_by_id is None:
         return _timeout_fault(line, visit, votes)
-    policy = policy_at(visit, line)
+    policy = visit_policy(visit, line)
     for vote in votes:
         person = EntitledPerson.from_dict(vote.seat_id, vote.entitled_as)
         if not meets_any(person, policy.who):
@@ -129,7 +129,7 @@ def _timeout_fault(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str
         return "decided by nobody, and its gate rejects at no time"
     if visit.word != "reject" or visit.due_at is None or visit.decided_at < visit.due_at:  # type: ignore[operator]
         return f"decided {visit.word} by nobody before it was due"
-    policy = policy_at(visit, line)
+    policy = visit_policy(visit, line)
     tally = tally_of_votes(policy, votes, _placeholder_voters(policy))
     return "" if tally.word is None else "decided by nobody although votes decide it"
 
@@ -141,7 +141,7 @@ def _placeholder_voters(policy: Approval) -> list[Voter] | None:
     return [Voter("@somebody else", names, names)] if policy.is_unanimous else None
 
 
-def _demanded(record: TaskRecord) -> Iterable[Violation]:
+def _votes_on_other_outcomes(record: TaskRecord) -> Iterable[Violation]:
     """Check that a decision read no vote that was not cast about the outcome of the same job. Whether it needed
     the vote is checked by I9."""
     decided_words = {(visit.job_id, visit.gate, visit.word) for visit in record.visits if visit.word}
@@ -194,18 +194,18 @@ def _not_evaluated(decision: Decision, visits: list[GateVisit]) -> Iterable[str]
         for check in entry.get("saw") or ()
         if "passed" in check
     }
-    ran = {f"{gate}: tool" for gate, _, note in _notes(decision) if note.startswith("its tool says")}
-    for name, result in gate_results.results(decision).items():
+    ran = {f"{gate}: tool" for gate, _, note in _trace_notes(decision) if note.startswith("its tool says")}
+    for name, result in gate_results.results_by_check(decision).items():
         if (name, result == "pass") not in verdicts | checked and name not in ran:
             yield f"says {name}: {result}, which was not evaluated"
-    trigger = gate_results.trigger(decision)
+    trigger = gate_results.gate_result_trigger(decision)
     gates = {gate for gate, _ in verdicts} | {name.removesuffix(": tool") for name in ran}
     gates |= {gate_results.gate_of_entry(entry) for entry in decision.trace if _has_checks(entry)}
     if trigger and not any(trigger.startswith(f"{gate}_") for gate in gates):
         yield f"has the trigger {trigger}, and nothing was evaluated there"
 
 
-def _notes(decision: Decision) -> Iterable[tuple[str, str, str]]:
+def _trace_notes(decision: Decision) -> Iterable[tuple[str, str, str]]:
     return (str(entry.get("why", "")).partition(": ") for entry in decision.trace)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.core.fold import fold, row_of
+from pipelines.engine.core.fold import fold, row_from_task
 from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import Purpose
 from pipelines.ports.observers import Violation
@@ -18,7 +18,7 @@ MOVES = ("token.moved", "token.forked", "token.joined", "token.ended")
 def fold_is_row(task_ids: Ids) -> Iterable[Violation]:
     """I2: fold(events) = row."""
     for record in task_records(task_ids, "events", "tokens"):
-        folded, row = fold(record.events), row_of(record.task, record.tokens)
+        folded, row = fold(record.events), row_from_task(record.task, record.tokens)
         if folded["pinned_id"] is None:
             # Submitted before events said the version, and not migrated since.
             del folded["pinned_id"]
@@ -72,9 +72,9 @@ def counters_match_history(task_ids: Ids) -> Iterable[Violation]:
         counted = {
             "visits": Counter(job.station for job in record.jobs if job.purpose == Purpose.STATION),
             "rounds": Counter(visit.gate for visit in record.visits if visit.word == "send_back"),
-            "edges": _summed(record, "edges"),
-            "rules": _summed(record, "rules"),
-            "failures": _summed(record, "failures"),
+            "edges": _summed_counts(record, "edges"),
+            "rules": _summed_counts(record, "rules"),
+            "failures": _summed_counts(record, "failures"),
         }
         for name in COUNTERS:
             stored = getattr(record.task, name)
@@ -82,7 +82,7 @@ def counters_match_history(task_ids: Ids) -> Iterable[Violation]:
                 yield record.violation("I11", f"{name} are {stored}, counted {dict(counted[name])}")
 
 
-def _summed(record: TaskRecord, name: str) -> Counter[str]:
+def _summed_counts(record: TaskRecord, name: str) -> Counter[str]:
     total: Counter[str] = Counter()
     for event in record.events:
         total.update(event.data.get("count", {}).get(name, {}))

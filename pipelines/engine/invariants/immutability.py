@@ -35,17 +35,19 @@ _TEXT: TextField[str, str] = TextField()
 
 def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
     """I13: no foreign key leads across projects (nor, below a task, across tasks)."""
-    for what, model, pk in fetch_prepared(*(_all_crossings() if task_ids is None else _crossings(task_ids))):
+    for what, model, pk in fetch_prepared(
+        *(_all_crossings() if task_ids is None else _crossings_statement(task_ids))
+    ):
         yield Violation("I13", f"{model} {pk}", what)
 
 
 @cache
 def _all_crossings() -> tuple[str, tuple[Any, ...]]:
     """Return the statement over all tasks. It is always the same, and costly to build."""
-    return _crossings(None)
+    return _crossings_statement(None)
 
 
-def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
+def _crossings_statement(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
     """Build all checks as one statement: there are many kinds and, if all is well, no row."""
     tasks, jobs, visits, decisions, entries = (
         _rows_of_tasks(model, name, task_ids)
@@ -80,11 +82,11 @@ def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         ("gate visit with the token of another task", visits.exclude(token__task=F("task"))),
         ("gate visit asked by a decision of another task", visits.exclude(asked_by__task=F("task"))),
         ("decision under the version of another line", decisions.exclude(pinned__line=F("task__line"))),
-        ("escalation at the token of another task", _elsewhere(escalated, "token")),
-        ("escalation of the review of another task", _elsewhere(escalated, "visit")),
-        ("handoff of the job of another task", _elsewhere(handoffs, "job")),
-        ("handoff to the job of another task", _elsewhere(handoffs, "to")),
-        *((f"due time of the {name} of another task", _elsewhere(dues, name)) for name in DUE_OF),
+        ("escalation at the token of another task", _rows_of_other_tasks(escalated, "token")),
+        ("escalation of the review of another task", _rows_of_other_tasks(escalated, "visit")),
+        ("handoff of the job of another task", _rows_of_other_tasks(handoffs, "job")),
+        ("handoff to the job of another task", _rows_of_other_tasks(handoffs, "to")),
+        *((f"due time of the {name} of another task", _rows_of_other_tasks(dues, name)) for name in DUE_OF),
         ("depends on a task of another project", depends.exclude(on__project=F("task__project"))),
         (
             "party to a deadlock of another project",
@@ -116,7 +118,7 @@ def _labelled_rows(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, s
 DUE_OF = ("token", "job", "visit")
 
 
-def _elsewhere(rows: QuerySet[Any], name: str) -> QuerySet[Any]:
+def _rows_of_other_tasks(rows: QuerySet[Any], name: str) -> QuerySet[Any]:
     """Return the rows whose `name` belongs to another task, of those that have one at all."""
     return rows.filter(**{f"{name}__isnull": False}).exclude(**{f"{name}__task": F("task")})
 
@@ -128,12 +130,12 @@ def _rows_of_tasks(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:
 
 def versions_are_unchanged(task_ids: Ids) -> Iterable[Violation]:
     """I14: published versions unchanged: document and hash, and the rows written for them."""
-    versions_by_id = {version.pk: version for version in _versions(task_ids)}
-    rows = _rows([*versions_by_id])
+    versions_by_id = {version.pk: version for version in _pinned_versions(task_ids)}
+    rows = _written_rows([*versions_by_id])
     for pk, version in versions_by_id.items():
         if digest(version.document) != version.digest:
             yield Violation("I14", f"version {pk}", "its document is not the one that was published")
-        elif rows[pk] != _expected(version):
+        elif rows[pk] != _expected_rows(version):
             yield Violation("I14", f"version {pk}", "its rows are not those of its document")
 
 
@@ -142,7 +144,7 @@ def _every_version() -> QuerySet[LineVersion]:
     return LineVersion.objects.order_by("pk")
 
 
-def _versions(task_ids: Ids) -> Iterable[LineVersion]:
+def _pinned_versions(task_ids: Ids) -> Iterable[LineVersion]:
     if task_ids is None:
         return _every_version()
     return LineVersion.objects.filter(tasks__in=task_ids).order_by("pk").distinct()
@@ -151,7 +153,7 @@ def _versions(task_ids: Ids) -> Iterable[LineVersion]:
 Rows = dict[str, list[tuple[str, str]]]
 
 
-def _rows(versions: list[int]) -> dict[int, Rows]:
+def _written_rows(versions: list[int]) -> dict[int, Rows]:
     """Return, for each of these versions, what was written for its document, in order: one statement for all."""
     rows_by_version: dict[int, Rows] = {pk: {"station": [], "rule": [], "gate": []} for pk in versions}
     for version, what, first, second, *_ in fetch_prepared(VERSION_ROWS, {"of": versions}):
@@ -159,7 +161,7 @@ def _rows(versions: list[int]) -> dict[int, Rows]:
     return rows_by_version
 
 
-def _expected(version: LineVersion) -> Rows:
+def _expected_rows(version: LineVersion) -> Rows:
     line = read_line(version.document, revision=version.revision)
     return {
         "station": [(station.key, station.kind) for station in line.stations],

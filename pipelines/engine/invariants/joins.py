@@ -25,8 +25,10 @@ def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
         for event in record.events:
             if event.kind == "token.joined":
                 # Taken out: what was merged cannot be merged again
-                yield from _fault(record, event, [arrived.pop(pk, None) for pk in event.data["merged"]])
-            arrived |= _arrivals(event)
+                yield from _merge_faults(
+                    record, event, [arrived.pop(pk, None) for pk in event.data["merged"]]
+                )
+            arrived |= _event_arrivals(event)
         waiting = {token.pk for token in record.tokens if token.waits_at_join}
         ended = {token.pk for token in record.tokens if token.status in ENDED}
         if set(arrived) - ended != waiting:
@@ -35,12 +37,14 @@ def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
             )
 
 
-def _arrivals(event: Event) -> dict[int, dict[str, Any]]:
+def _event_arrivals(event: Event) -> dict[int, dict[str, Any]]:
     """Return the arrivals in an event: of a move, the token that it tells; of a fork its branches."""
     return {token["id"]: join for token in event.data.get("tokens", []) if (join := token.get("join"))}
 
 
-def _fault(record: TaskRecord, event: Event, arrived: list[dict[str, Any] | None]) -> Iterable[Violation]:
+def _merge_faults(
+    record: TaskRecord, event: Event, arrived: list[dict[str, Any] | None]
+) -> Iterable[Violation]:
     if None in arrived:
         yield record.violation("I9", f"event {event.seq} merges a token that did not wait there")
         return

@@ -32,12 +32,12 @@ def status_is_derived(task_ids: Ids) -> Iterable[Violation]:
         if unknown:
             yield record.violation("I1", f"unknown states {sorted(unknown)}")
             continue
-        derived = _derived(record)
+        derived = _derived_status(record)
         if record.task.status != derived:
             yield record.violation("I1", f"is {record.task.status}, its tokens say {derived}")
 
 
-def _derived(record: TaskRecord) -> str:
+def _derived_status(record: TaskRecord) -> str:
     """Return the status of the living positions; of a task that has ended its first token's, which every
     branch is accounted for in."""
     living = [token.status for token in record.tokens if not token.forked and token.status not in ENDED]
@@ -50,7 +50,7 @@ def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
     """I7: running or evaluating ⇔ exactly one live job, per token; a live job that is not by hand has its lease. That
     of a question is live while it waits for a worker, too: the token is evaluating all the time."""
     for record in task_records(task_ids, "tokens", "jobs"):
-        leases = dict(_leases(jobs=[job.pk for job in record.jobs]))
+        leases = dict(_leases_of_jobs(jobs=[job.pk for job in record.jobs]))
         for token in record.tokens:
             live = [
                 _expected_status(job) for job in record.jobs if job.token_id == token.pk and _is_live(job)
@@ -67,7 +67,7 @@ def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
 
 
 @server_prepared(jobs=array_field())
-def _leases(jobs: Any) -> QuerySet[Lease, tuple[Any, ...]]:
+def _leases_of_jobs(jobs: Any) -> QuerySet[Lease, tuple[Any, ...]]:
     return Lease.objects.filter(job__among=jobs).values_list("job_id", "key")
 
 
@@ -179,11 +179,11 @@ def something_wakes_it(task_ids: Ids) -> Iterable[Violation]:
     tickets = {token_id for (token_id,) in fetch_prepared(TICKETS_TO_DRIVE)}
     for record in task_records(task_ids, "tokens", "jobs", "visits", "dues"):
         for token in record.tokens:
-            if token.status not in ENDED and not token.forked and not _wakes(record, token, tickets):
+            if token.status not in ENDED and not token.forked and not _has_waker(record, token, tickets):
                 yield record.violation("I17", f"token {token.pk} is {token.status} and nothing would wake it")
 
 
-def _wakes(record: TaskRecord, token: Token, tickets: set[int]) -> bool:
+def _has_waker(record: TaskRecord, token: Token, tickets: set[int]) -> bool:
     if token.status == "awaiting_review":
         return any(visit.token_id == token.pk and visit.state == "open" for visit in record.visits)
     if token.status in WAITS_FOR_PEOPLE:

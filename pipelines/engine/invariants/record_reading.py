@@ -53,7 +53,7 @@ _records: ContextVar[dict[tuple[int, ...] | None, CachedRecords] | None] = Conte
 def caching_records(task_ids: Sequence[int] | None) -> Iterator[None]:
     """Inside, the rows of a few tasks are read once for all checks; those of many are read by each check, to
     bound memory."""
-    few = len(_first() if task_ids is None else task_ids) <= CHUNK
+    few = len(_first_task_ids() if task_ids is None else task_ids) <= CHUNK
     token = _records.set({} if few else None)
     try:
         yield
@@ -66,22 +66,22 @@ def is_few() -> bool:
     return _records.get() is not None
 
 
-def read(rows: QuerySet[Any, Row], chunk_size: int) -> Iterable[Row]:
+def rows_or_chunks(rows: QuerySet[Any, Row], chunk_size: int) -> Iterable[Row]:
     """Return the rows: all at once if the tasks are few, otherwise in chunks by a server-side cursor."""
     return rows if is_few() else rows.iterator(chunk_size=chunk_size)
 
 
 @server_prepared()
-def _first() -> QuerySet[Task, int]:
+def _first_task_ids() -> QuerySet[Task, int]:
     # One more than a chunk is enough to know that they are many.
     return Task.objects.values_list("pk", flat=True)[: CHUNK + 1]
 
 
-def _tasks() -> QuerySet[Task]:
+def _tasks_in_order() -> QuerySet[Task]:
     return Task.objects.select_related("project", "pinned", "line").order_by("pk")
 
 
-_all = server_prepared()(_tasks)
+_all = server_prepared()(_tasks_in_order)
 
 
 def task_records(task_ids: Sequence[int] | None, *parts: str) -> Iterator[TaskRecord]:
@@ -89,24 +89,24 @@ def task_records(task_ids: Sequence[int] | None, *parts: str) -> Iterator[TaskRe
     if is_few():
         yield from _cached_records(None if task_ids is None else tuple(task_ids), parts)
         return
-    tasks = _tasks() if task_ids is None else _tasks().filter(pk__in=task_ids)
+    tasks = _tasks_in_order() if task_ids is None else _tasks_in_order().filter(pk__in=task_ids)
     chunk: list[TaskRecord] = []
     for task in tasks.iterator(chunk_size=CHUNK):
         chunk.append(TaskRecord(task))
         if len(chunk) == CHUNK:
-            yield from _filled(chunk, parts)
+            yield from _with_parts(chunk, parts)
             chunk = []
-    yield from _filled(chunk, parts)
+    yield from _with_parts(chunk, parts)
 
 
 def _cached_records(of: tuple[int, ...] | None, parts: tuple[str, ...]) -> list[TaskRecord]:
     records = _records.get()
     assert records is not None
     if of not in records:
-        tasks = _all() if of is None else _tasks().filter(pk__in=of)
+        tasks = _all() if of is None else _tasks_in_order().filter(pk__in=of)
         records[of] = CachedRecords([TaskRecord(task) for task in tasks])
     cached = records[of]
-    _filled(cached.tasks, tuple(part for part in parts if part not in cached.parts))
+    _with_parts(cached.tasks, tuple(part for part in parts if part not in cached.parts))
     cached.parts.update(parts)
     return cached.tasks
 
@@ -123,11 +123,11 @@ ORDERS: dict[str, tuple[Any, str]] = {
 }
 
 
-def _filled(chunk: list[TaskRecord], parts: tuple[str, ...]) -> list[TaskRecord]:
+def _with_parts(chunk: list[TaskRecord], parts: tuple[str, ...]) -> list[TaskRecord]:
     of = [record.task.pk for record in chunk]
     for part in parts:
         rows = defaultdict(list)
-        for row in _rows(part)(of=of):
+        for row in _part_query(part)(of=of):
             rows[row.task_id].append(row)
         for record in chunk:
             setattr(record, part, rows[record.task.pk])
@@ -135,7 +135,7 @@ def _filled(chunk: list[TaskRecord], parts: tuple[str, ...]) -> list[TaskRecord]
 
 
 @cache
-def _rows(part: str) -> CompiledQuery[Any]:
+def _part_query(part: str) -> CompiledQuery[Any]:
     model, order = ORDERS[part]
     return server_prepared(of=array_field())(
         lambda of: model._default_manager.filter(task__among=of).order_by(order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.core.expected_times import LATE, expected
+from pipelines.engine.core.expected_times import LATE, expected_seconds
 from pipelines.engine.core.unassigned import WAIT
 from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import ENDED, Due, GateVisit, Job, Purpose
@@ -28,7 +28,9 @@ def _stale_reason(record: TaskRecord, due: Due) -> str:
         return "its task has ended"
     if due.job_id and any(job.pk == due.job_id and job.state == Job.State.DONE for job in record.jobs):
         return "its job is done"
-    if due.visit_id and not any(visit.pk == due.visit_id and _open(visit) for visit in record.visits):
+    if due.visit_id and not any(
+        visit.pk == due.visit_id and _is_open_visit(visit) for visit in record.visits
+    ):
         return "its gate visit is over"
     token = next((token for token in record.tokens if token.pk == due.token_id), None)
     if token is None:
@@ -54,10 +56,10 @@ def late_work_is_noticed(task_ids: Ids) -> Iterable[Violation]:
 
 def _is_watched(job: Job) -> bool:
     looks = versions.by_id(job.pinned_id).policy.deadlocks
-    return looks and job.kind != WAIT and job.purpose == Purpose.STATION and expected(job) is not None
+    return looks and job.kind != WAIT and job.purpose == Purpose.STATION and expected_seconds(job) is not None
 
 
-def _open(visit: GateVisit) -> bool:
+def _is_open_visit(visit: GateVisit) -> bool:
     return visit.state == GateVisit.State.OPEN
 
 
@@ -68,7 +70,7 @@ def gates_keep_their_times(task_ids: Ids) -> Iterable[Violation]:
         overdue_visits = {event.data.get("visit") for event in record.events if event.kind == "gate.overdue"}
         for visit in record.visits:
             if (
-                _open(visit)
+                _is_open_visit(visit)
                 and visit.due_at
                 and visit.pk not in timed_visits
                 and str(visit.pk) not in overdue_visits

@@ -37,7 +37,7 @@ def _revision(decision: Decision) -> int:
 
 def _word_violations(record: TaskRecord, question: Decision, decision: Decision) -> Iterator[Violation]:
     displayed = _displayed_answer(question, decision)
-    stands, stood = list(_tried(trace_of(decision))), list(_tried(displayed["trace"]))
+    stands, stood = list(_tried_rules(trace_of(decision))), list(_tried_rules(displayed["trace"]))
     refused = [place for place in map(_refusal_index, (stands, stood)) if place is not None]
     until = min(refused, default=None)
     if stands[:until] != stood[:until]:
@@ -57,7 +57,7 @@ def _displayed_answer(question: Decision, decision: Decision) -> dict[str, Any]:
     return decide_again(versions.by_id(question.pinned_id), {**question.situation, "facts": facts}).to_dict()
 
 
-def _tried(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:
+def _tried_rules(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:
     return ((entry["step"], entry["rule"], entry["result"]) for entry in trace)
 
 

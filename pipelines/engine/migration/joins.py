@@ -16,14 +16,16 @@ from pipelines.routing.decide.branch_joins.join_decision import Merge, due_merge
 from pipelines.routing.document.line import ParsedLine
 
 
-def renamed(batch: Batch, task: Task, line: ParsedLine, mapping: Mapping[str, str]) -> list[Token]:
+def rename_forked_stations(
+    batch: Batch, task: Task, line: ParsedLine, mapping: Mapping[str, str]
+) -> list[Token]:
     """Rename the stations of forked tokens to their keys in `line`. Returns the tokens whose row changed."""
     changed = []
     for token in batch.living(task):
         if not token.forked:
             continue
-        station = _name(line, mapping, token.station)
-        to = [_name(line, mapping, key) for key in token.wait.get("to", ())]
+        station = _mapped_or_same_key(line, mapping, token.station)
+        to = [_mapped_or_same_key(line, mapping, key) for key in token.wait.get("to", ())]
         if (station, to) != (token.station, token.wait.get("to", [])):
             token.station, token.wait = station, {**token.wait, "to": to}
             batch.mark_token_changed(token)
@@ -58,12 +60,12 @@ def rename_arrival(line: ParsedLine, mapping: Mapping[str, str], token: Token) -
     join = token.wait.get("join")
     if not join:
         return False
-    source = _name(line, mapping, join["from"])
+    source = _mapped_or_same_key(line, mapping, join["from"])
     token.wait = {**token.wait, "join": {**join, "from": source}}
     return bool(source != join["from"])
 
 
-def _name(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
+def _mapped_or_same_key(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
     return migration_impact.mapped_station_key(line, mapping, key) or key
 
 
@@ -89,7 +91,7 @@ def with_join_effects(
                 )
         branches = [
             *(branch for branch in branches if branch.id not in merge.arrived),
-            _merged(branches, merge),
+            _merged_branch(branches, merge),
         ]
 
 
@@ -98,19 +100,23 @@ def _branches_after(
 ) -> Iterable[Branch]:
     """Yield the branch where it is after its own effect: at one station, at several, or at none."""
     within = tuple(
-        Fork(fork.id, _name(line, mapping, fork.station), tuple(_name(line, mapping, key) for key in fork.to))
+        Fork(
+            fork.id,
+            _mapped_or_same_key(line, mapping, fork.station),
+            tuple(_mapped_or_same_key(line, mapping, key) for key in fork.to),
+        )
         for fork in branch.within
     )
     arrival = branch.arrival
     if arrival:
-        arrival = replace(arrival, source=_name(line, mapping, arrival.source))
+        arrival = replace(arrival, source=_mapped_or_same_key(line, mapping, arrival.source))
     places = effect.to if effect.effect == migration_impact.MOVES and effect.to else (effect.station,)
     for place in places:
         if place in line.stations_by_key:
             yield replace(branch, station=place, within=within, arrival=arrival)
 
 
-def _merged(branches: Sequence[Branch], merge: Merge) -> Branch:
+def _merged_branch(branches: Sequence[Branch], merge: Merge) -> Branch:
     first = next(branch for branch in branches if branch.id == merge.arrived[0])
     outer = first.within[: first.within.index(merge.fork)] if merge.fork else ()
     # Negative, since no token is there yet: this only foresees.

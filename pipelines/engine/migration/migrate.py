@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor, merge_counts, token_state
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import (
@@ -51,10 +51,10 @@ class TaskMigration:
 def migrate(members: Sequence[TaskMigration], actor: Actor) -> list[MigrateResult]:
     """Migrate tasks, up to fifty in one transaction; one result per member, in their order. A refused member is a
     value and holds up none of the others; one that meets an unexpected error is the only one that answers `error`."""
-    return in_batches(partial(_migrate_chunk, actor=actor), members)
+    return run_in_batches(partial(_migrate_chunk, actor=actor), members)
 
 
-def in_batches(work: Any, members: Sequence[Any]) -> list[MigrateResult]:
+def run_in_batches(work: Any, members: Sequence[Any]) -> list[MigrateResult]:
     """Do the work for all members, up to fifty in one transaction."""
     results: list[MigrateResult] = []
     for start in range(0, len(members), LARGEST_BATCH):
@@ -65,7 +65,7 @@ def in_batches(work: Any, members: Sequence[Any]) -> list[MigrateResult]:
 def _run_chunk(work: Any, chunk: Sequence[Any]) -> list[MigrateResult]:
     """The members in one transaction; if that fails, each in one of its own (house §2)."""
     try:
-        return run(partial(work, chunk))
+        return run_in_transaction(partial(work, chunk))
     except Exception:
         log.exception("batch_rolled_back", members=len(chunk))
         return [_run_alone(work, member) for member in chunk]
@@ -73,7 +73,7 @@ def _run_chunk(work: Any, chunk: Sequence[Any]) -> list[MigrateResult]:
 
 def _run_alone(work: Any, member: Any) -> MigrateResult:
     try:
-        result: MigrateResult = run(partial(work, [member]))[0]
+        result: MigrateResult = run_in_transaction(partial(work, [member]))[0]
         return result
     except Exception:
         log.exception("migration_failed", task=member.task_id)
@@ -95,19 +95,19 @@ def _migrate_task(this: MigrationBatch, member: TaskMigration) -> MigrateResult:
     # The queue may hand out the same chunk twice: what is recorded is not done again
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
-    why = _refusal(this, task, member)
+    why = _refusal_text(this, task, member)
     if why or task is None:
         return this.record_result(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
     to = this.known[member.to_version_id]
     plan = this.ground.plan(task, to, member.mapping)
-    result = _unfit(member, plan)
+    result = _plan_refusal(member, plan)
     if result:
         return this.record_result(member.entry_id, task, result)
     snapshot = _apply_plan(this, task, to, member, plan)
     return this.record_result(member.entry_id, task, MigrateResult(task.pk, "migrated", "", plan), **snapshot)
 
 
-def _refusal(this: MigrationBatch, task: Task | None, member: TaskMigration) -> str:
+def _refusal_text(this: MigrationBatch, task: Task | None, member: TaskMigration) -> str:
     if task is None:
         return "There is no such task."
     if this.is_duplicate(task.pk):
@@ -121,7 +121,7 @@ def _refusal(this: MigrationBatch, task: Task | None, member: TaskMigration) -> 
     return f"Version {to.number} has no station {', '.join(unknown)}." if unknown else ""
 
 
-def _unfit(member: TaskMigration, plan: Planned) -> MigrateResult | None:
+def _plan_refusal(member: TaskMigration, plan: Planned) -> MigrateResult | None:
     """Return what prevents the migration, apart from the task itself."""
     # A person agreed to what was shown, and to nothing else
     if member.expected is not None and plan.to_list() != [dict(effect) for effect in member.expected]:
@@ -143,7 +143,7 @@ def _apply_plan(
     batch, was = this.batch, this.known[task.pinned_id]
     steps = [
         MigrationStep(this, task, token, effect, to, member.mapping)
-        for token, effect in _pairs(this, task, plan)
+        for token, effect in _tokens_with_effects(this, task, plan)
     ]
     before = [step.state_before() for step in steps]
     previous = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
@@ -151,7 +151,7 @@ def _apply_plan(
     task.pinned = to
     batch.mark_task_changed(task, "pinned")
     changed = [step.token for step in steps if step.apply_without_events()]
-    changed += joins.renamed(batch, task, versions.parsed(to), member.mapping)
+    changed += joins.rename_forked_stations(batch, task, versions.parsed(to), member.mapping)
     batch.event(
         task,
         "task.migrated",
@@ -163,7 +163,7 @@ def _apply_plan(
         was=was.pk,
         revision=to.revision,
         mapping=dict(member.mapping),
-        migration=_migration(this, member.entry_id),
+        migration=_migration_id(this, member.entry_id),
         tokens=[token_state(token) for token in changed],
         count=merge_counts(task, plan.taken_back),
     )
@@ -185,10 +185,12 @@ def _apply_plan(
     }
 
 
-def _pairs(this: MigrationBatch, task: Task, plan: Planned) -> list[tuple[Token, MigrationEffect]]:
+def _tokens_with_effects(
+    this: MigrationBatch, task: Task, plan: Planned
+) -> list[tuple[Token, MigrationEffect]]:
     return list(zip(this.ground.positions_of(task), plan.effects, strict=True))
 
 
-def _migration(this: MigrationBatch, entry_id: int | None) -> str:
+def _migration_id(this: MigrationBatch, entry_id: int | None) -> str:
     entry = this.entries.get(entry_id or 0)
     return str(entry.migration_id) if entry else ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.engine.core.decision_context import DecisionContext, counts, decide_and_store
+from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, task_count_facts
 from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_start
 from pipelines.engine.core.values import job_ref, merge_counts, token_state
 from pipelines.engine.migration import joins
@@ -14,7 +14,7 @@ from pipelines.engine.migration.migration_batch import WHY, MigrationBatch
 from pipelines.engine.moves import decision_application
 from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.gates import close_visit
-from pipelines.engine.moves.job_creation import kind_of, open_job
+from pipelines.engine.moves.job_creation import job_kind, open_job
 from pipelines.models import Job, LineVersion, Purpose, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.queries import versions
@@ -45,7 +45,7 @@ class MigrationStep:
         self.read = migration_impact.compose_mappings(former, self.mapping)
 
     def state_before(self) -> dict[str, Any]:
-        return snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
+        return position_snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
 
     def state_after(self, before: dict[str, Any]) -> dict[str, Any]:
         job = self.this.batch.open_job_of(self.token)
@@ -84,7 +84,7 @@ class MigrationStep:
     def _pin(self) -> bool:
         assert self.job is not None
         changed = self._rename_position()
-        changed = pin(self.this, self.token, self.job, self.to) or changed
+        changed = pin_queued_job(self.this, self.token, self.job, self.to) or changed
         if changed:
             self.this.batch.mark_token_changed(self.token)
         return changed
@@ -126,7 +126,7 @@ class MigrationStep:
     def _decide_again(self) -> None:
         assert self.decision is not None
         situation = self.decision.situation
-        now = {**situation, "facts": current_facts(situation["facts"], counts(self.task))}
+        now = {**situation, "facts": current_facts(situation["facts"], task_count_facts(self.task))}
         self._map({})
         self._rename_position()
         self._settle(
@@ -140,10 +140,10 @@ class MigrationStep:
         turn = DecisionContext(
             self.this.batch, self.task, self.token, self.job, self.this.actor, cause, WHY, under=under
         )
-        decision_application.apply(turn, decide_and_store(turn, situation))
+        decision_application.apply_decision(turn, decide_and_store(turn, situation))
 
 
-def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict[str, Any]:
+def position_snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict[str, Any]:
     """Return the snapshot of a position, for putting it back. `approved`: words at gates that were asked
     together with the open ones."""
     return {
@@ -159,14 +159,14 @@ def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict
     }
 
 
-def pin(this: MigrationBatch, token: Token, job: Job, to: LineVersion) -> bool:
+def pin_queued_job(this: MigrationBatch, token: Token, job: Job, to: LineVersion) -> bool:
     """A job that nobody has begun starts under this version. Whether the token's status changed by it."""
     station, before = versions.parsed(to).station(token.station), token.status
     if job.agent != station.agent:
         # An open job takes a place at its agent: somebody else may have this one now.
         this.batch.agents.free_place(this.batch.tasks[job.task_id], job)
         job.agent = station.agent
-    job.pinned_id, job.kind, job.mapping = to.pk, kind_of(station), {}
+    job.pinned_id, job.kind, job.mapping = to.pk, job_kind(station), {}
     begins = job.kind in UNLEASED and token.status != Status.HELD
     if begins:
         start_unassigned(this.batch, this.batch.tasks[token.task_id], job)

@@ -146,7 +146,7 @@ class MigrationSnapshot:
             station=token.station,
             status=token.status,
             judge=versions.by_id(judge),
-            work="running" if token.status == Status.EVALUATING else _work(self.open.get(token.pk)),
+            work="running" if token.status == Status.EVALUATING else _work_state(self.open.get(token.pk)),
             mapping=job.mapping if job and not there else {},
             there=there,
             situation=_current_situation(decision, counts, self.tasks[token.task_id]) if decision else None,
@@ -166,14 +166,14 @@ class MigrationSnapshot:
         draft, which has no version yet."""
         line = line or versions.parsed(to)
         back = self._counts_to_undo(task, to, mapping, line)
-        counts = _plus({name: getattr(task, name) for name in COUNTERS}, back)
+        counts = _added_counts({name: getattr(task, name) for name in COUNTERS}, back)
         effects: list[MigrationEffect] = []
         for token in self.positions_of(task):
             position = self.position(token, to.pk, counts)
             effect = self._with_rejection_hold(
                 token, migration_impact.migration_effect(position, line, mapping), position, line
             )
-            counts = _plus(counts, self._counts(token, effect, mapping, line))
+            counts = _added_counts(counts, self._counts(token, effect, mapping, line))
             effects.append(effect)
             if self._aborts(token, effect, line):
                 effects = self._all_end(task, effect)
@@ -197,7 +197,7 @@ class MigrationSnapshot:
             ):
                 # Decided again it counts again: what it counted before is taken back
                 below = {name: {key: -n for key, n in added.items()} for name, added in counted.items()}
-                back = _plus(back, below)
+                back = _added_counts(back, below)
         return back
 
     def _with_rejection_hold(
@@ -274,7 +274,7 @@ def _by_task(tokens: Iterable[Token]) -> dict[int, list[Token]]:
     return tokens_by_task
 
 
-def _work(job: Job | None) -> str:
+def _work_state(job: Job | None) -> str:
     if job is None:
         return ""
     return "running" if job.state == Job.State.RUNNING else "queued"
@@ -293,5 +293,5 @@ def _is_rejected(token: Token, decision: Decision | None) -> bool:
     return "rejection" in token.wait or any(word.get("decision") != "approve" for word in words.values())
 
 
-def _plus(counts: Counts, more: Counts) -> Counts:
+def _added_counts(counts: Counts, more: Counts) -> Counts:
     return {**counts, **{name: add_counts(counts.get(name, {}), added) for name, added in more.items()}}

@@ -15,9 +15,9 @@ from pipelines.engine.core.decision_context import DecisionContext, decide_and_s
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor, merge_counts, token_state
 from pipelines.engine.migration import joins
-from pipelines.engine.migration.migrate import in_batches
+from pipelines.engine.migration.migrate import run_in_batches
 from pipelines.engine.migration.migration_batch import MigrateResult, MigrationBatch, open_migration_batch
-from pipelines.engine.migration.positions import carry_job, close_visits, pin
+from pipelines.engine.migration.positions import carry_job, close_visits, pin_queued_job
 from pipelines.engine.moves import decision_application
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
@@ -42,7 +42,7 @@ class MigrationUndo:
 def put_back(members: Sequence[MigrationUndo], actor: Actor) -> list[MigrateResult]:
     """Undo what a migration did, up to fifty tasks in one transaction; one result per member: restored, refused (it
     moved since, or ended), or error. Refused members are values and hold up none of the others."""
-    return in_batches(partial(_undo_chunk, actor=actor), members)
+    return run_in_batches(partial(_undo_chunk, actor=actor), members)
 
 
 def _undo_chunk(chunk: Sequence[MigrationUndo], *, actor: Actor) -> list[MigrateResult]:
@@ -64,7 +64,7 @@ def _undo_task(this: MigrationBatch, member: MigrationUndo, undoes: MigrationEnt
     why = _why_not(this, task, undoes)
     if why or task is None or undoes is None:
         return this.record_result(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
-    _restore(this, task, undoes)
+    _restore_task(this, task, undoes)
     return this.record_result(member.entry_id, task, MigrateResult(task.pk, "restored"))
 
 
@@ -96,16 +96,16 @@ def _begun_reason(this: MigrationBatch, undoes: MigrationEntry) -> str:
             or this.batch.tokens[token_record["token"]].status in ENDED
         ):
             return "A branch of this task has ended since."
-        if job and opened and not _untouched(job):
+        if job and opened and not _is_untouched(job):
             return f"Work at {job.station} has begun."
     return ""
 
 
-def _untouched(job: Job) -> bool:
+def _is_untouched(job: Job) -> bool:
     return job.state == Job.State.QUEUED or job.kind in UNLEASED
 
 
-def _restore(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> None:
+def _restore_task(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> None:
     batch, to, migrated = this.batch, this.known[undoes.was_id], this.known[task.pinned_id]
     backs = [
         PositionUndo(this, task, this.batch.tokens[token_record["token"]], token_record, to, undoes)
@@ -201,8 +201,8 @@ class PositionUndo:
         return changed
 
     def _unpin(self, job: Job) -> bool:
-        if _untouched(job):
-            return pin(self.this, self.token, job, self.to)
+        if _is_untouched(job):
+            return pin_queued_job(self.this, self.token, job, self.to)
         # Somebody works on it under the version that is left: judged by it, then read back.
         self._map(job, self._reversed_mapping())
         return False
@@ -237,7 +237,9 @@ class PositionUndo:
         turn = DecisionContext(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
         old_facts = decision.situation["facts"]
         facts = with_votes(old_facts, old_facts.get("now", {}), self.before["approved"])
-        decision_application.apply(turn, decide_and_store(turn, {**decision.situation, "facts": facts}))
+        decision_application.apply_decision(
+            turn, decide_and_store(turn, {**decision.situation, "facts": facts})
+        )
 
 
 __all__ = ["MigrationUndo", "put_back"]

@@ -65,7 +65,7 @@ def stand_ins_from_rows(project_ids: Collection[int], away: Iterable[Any]) -> di
     return by_project
 
 
-def chain(away: StandIns, absent: int) -> tuple[int, ...]:
+def stand_in_chain(away: StandIns, absent: int) -> tuple[int, ...]:
     """Return the absent person, their stand-in, the stand-in's stand-in and so on: at most three of them, and
     nobody twice."""
     people = [absent]
@@ -75,10 +75,10 @@ def chain(away: StandIns, absent: int) -> tuple[int, ...]:
     return tuple(people)
 
 
-def _chains_to(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
+def _chains_ending_at(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
     """Yield, for each person for whom this one stands in, the people from the one to the other."""
     for absent in away:
-        people = chain(away, absent)
+        people = stand_in_chain(away, absent)
         if user_id in people[1:]:
             yield people[: people.index(user_id) + 1]
 
@@ -89,7 +89,7 @@ def seats_across_projects(user: User) -> dict[int, list[Seat]]:
     return _seats_with_stand_ins(user, persons_by_project(user))
 
 
-def seats_of(user: User, project_id: int, person: EntitledPerson | None) -> list[Seat]:
+def seats_in_project(user: User, project_id: int, person: EntitledPerson | None) -> list[Seat]:
     """Return the seats in one project, in which they are this `person`; none for somebody who is no member."""
     return _seats_with_stand_ins(user, {project_id: person})[project_id] if person else []
 
@@ -97,7 +97,7 @@ def seats_of(user: User, project_id: int, person: EntitledPerson | None) -> list
 def _seats_with_stand_ins(user: User, own: Mapping[int, EntitledPerson]) -> dict[int, list[Seat]]:
     seats_by_project = {pk: [Seat(person, (user.pk,))] for pk, person in own.items()}
     if any(person.named for person in own.values()):
-        chains = {pk: list(_chains_to(away, user.pk)) for pk, away in stand_ins(own).items()}
+        chains = {pk: list(_chains_ending_at(away, user.pk)) for pk, away in stand_ins(own).items()}
         absent_ids = {people[0] for project_chains in chains.values() for people in project_chains}
         absent = people_of_projects(list(own), absent_ids) if absent_ids else {}
         for pk, project_chains in chains.items():
@@ -130,7 +130,7 @@ def deciders(
     for absent in away:
         if absent not in eligible or is_barred(absent, visit.task, visit, policy):
             continue
-        for pk in chain(away, absent)[1:]:
+        for pk in stand_in_chain(away, absent)[1:]:
             if is_barred(pk, visit.task, visit, policy):
                 # law §6, Absence: nor may anybody stand in through somebody who is barred.
                 break

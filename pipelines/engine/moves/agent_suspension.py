@@ -5,19 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 from pipelines.engine.core import payload
-from pipelines.engine.core.agent_capacity import wake
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.agent_capacity import wake_waiting_for_agent
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import Agent, AgentEvent
 from pipelines.ports.clock import now
 
 
-def suspend(agent_id: int, *, actor: Actor, reason: str) -> Agent:
+def suspend_agent(agent_id: int, *, actor: Actor, reason: str) -> Agent:
     """Raises NotFound, Invalid (path `reason`), Conflict (already suspended)."""
     if not payload.checked_text(reason, "reason").strip():
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
-    return run(partial(_suspend, agent_id, actor, reason))
+    return run_in_transaction(partial(_suspend, agent_id, actor, reason))
 
 
 def _suspend(agent_id: int, actor: Actor, reason: str) -> Agent:
@@ -30,9 +30,9 @@ def _suspend(agent_id: int, actor: Actor, reason: str) -> Agent:
     return agent
 
 
-def restore(agent_id: int, *, actor: Actor) -> Agent:
+def restore_agent(agent_id: int, *, actor: Actor) -> Agent:
     """The agent gets work again, and tokens that wait for it continue. Raises NotFound, Conflict (not suspended)."""
-    return run(partial(_restore, agent_id, actor))
+    return run_in_transaction(partial(_restore, agent_id, actor))
 
 
 def _restore(agent_id: int, actor: Actor) -> Agent:
@@ -41,7 +41,7 @@ def _restore(agent_id: int, actor: Actor) -> Agent:
         raise Conflict("This agent is not suspended.")
     agent.suspended_at, agent.suspended_by, agent.suspended_why = None, "", ""
     _save_suspension(agent, actor, "restored")
-    wake(agent.project_id, agent.key)
+    wake_waiting_for_agent(agent.project_id, agent.key)
     return agent
 
 

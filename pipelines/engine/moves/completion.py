@@ -31,7 +31,7 @@ class Ending:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-def end(batch: Batch, task: Task, token: Token, how: Ending) -> None:
+def end_token(batch: Batch, task: Task, token: Token, how: Ending) -> None:
     """An end inside a branch ends that branch only; the task ends when all have ended (law §7). `abort` and cancelling
     end the task with all its branches: open jobs and gates are closed."""
     if how.ended.everything:
@@ -39,11 +39,11 @@ def end(batch: Batch, task: Task, token: Token, how: Ending) -> None:
         for living_token in closed:
             # Before the token ends: by its status its open visits are found
             close_work(batch, task, living_token, how.actor, why=how.ended.kind)
-            _end(batch, living_token, how.ended)
+            _mark_ended(batch, living_token, how.ended)
     else:
-        _end(batch, token, how.ended)
+        _mark_ended(batch, token, how.ended)
         closed = [token, *_end_forks(batch, token)]
-    _record(batch, task, token, closed, how)
+    _record_end(batch, task, token, closed, how)
 
 
 def close_work(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> None:
@@ -70,7 +70,7 @@ def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None
     batch.agents.free_place(batch.tasks[job.task_id], job)
 
 
-def _end(batch: Batch, token: Token, ended: TokenEnd) -> None:
+def _mark_ended(batch: Batch, token: Token, ended: TokenEnd) -> None:
     token.status, token.end, token.error = ended.kind, ended.end, ended.error
     token.ended_at, token.wait, token.forked = batch.now, {}, False
     batch.mark_token_changed(token)
@@ -84,27 +84,27 @@ def _end_forks(batch: Batch, token: Token) -> list[Token]:
         parent = batch.tokens[token.parent_id]
         own = parent.wait.get("branches")
         children = parent.children.all() if own is None else parent.children.filter(pk__in=own)
-        branches = [_current(batch, child) for child in children]
+        branches = [_current_row(batch, child) for child in children]
         if any(branch.status not in ENDED for branch in branches):
             break
-        worst = _worst(branches)
-        _end(batch, parent, TokenEnd(worst.status, worst.end, worst.error))
+        worst = _worst_ended_token(branches)
+        _mark_ended(batch, parent, TokenEnd(worst.status, worst.end, worst.error))
         ended.append(parent)
         token = parent
     return ended
 
 
-def _current(batch: Batch, token: Token) -> Token:
+def _current_row(batch: Batch, token: Token) -> Token:
     """The row as changed in this transaction, not as stored."""
     return batch.tokens.get(token.pk, token)
 
 
-def _worst(tokens: list[Token]) -> Token:
+def _worst_ended_token(tokens: list[Token]) -> Token:
     status = task_status(token.status for token in tokens)
     return next(token for token in tokens if token.status == status)
 
 
-def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: Ending) -> None:
+def _record_end(batch: Batch, task: Task, token: Token, closed: list[Token], how: Ending) -> None:
     """The event of the end; and when no position is left, the task's own."""
     over = not batch.living(task)
     if over:

@@ -38,7 +38,7 @@ def open_record(
     tasks = {task.pk: task for task, _party in parties}
     record.parties = [party for _task, party in parties]
     record.agents = sorted({party["agent"] for party in record.parties if party["agent"]})
-    record.handoffs = _handoffs(batch, tasks)
+    record.handoffs = _last_handoffs(batch, tasks)
     record.found_at = batch.now
     # Its id was made before it: without a word of this Django would try to update it first
     record.save(force_insert=True)
@@ -57,12 +57,14 @@ def open_record(
     # Whoever was told of the escalation needs no second message about the same
     known = set(notified)
     to = tuple(
-        address for address in roles.addresses(record.task.project_id, record.role) if address not in known
+        address
+        for address in roles.role_mail_addresses(record.task.project_id, record.role)
+        if address not in known
     )
     batch.emit(observers.Alarm("deadlock", record.pk, record.task_id, to, batch.now))
 
 
-def party_of(task: Task, token: Token, at: str = "") -> Party:
+def deadlock_party(task: Task, token: Token, at: str = "") -> Party:
     """A position with its agent and state; `at`: the station that it is about, if it has been left."""
     key = at or token.station
     station = versions.by_id(task.pinned_id).stations_by_key.get(key)
@@ -82,8 +84,8 @@ def open_contradiction(batch: Batch, opened: Escalation, writers: Mapping[str, T
     `writers`: station -> the token of its branch."""
     record = new_record(opened.task, CONTRADICTION)
     record.escalation = opened
-    parties = [party_of(opened.task, token, at) for at, token in writers.items()]
-    open_record(batch, record, parties, roles.addresses(opened.task.project_id, opened.role))
+    parties = [deadlock_party(opened.task, token, at) for at, token in writers.items()]
+    open_record(batch, record, parties, roles.role_mail_addresses(opened.task.project_id, opened.role))
 
 
 def close_contradiction(batch: Batch, task: Task, escalation: Escalation, actor: Actor | str) -> None:
@@ -94,7 +96,7 @@ def close_contradiction(batch: Batch, task: Task, escalation: Escalation, actor:
         releases.end_deadlock(batch, task, actor, record, HOW.get(how, Deadlock.Unlocking.OUTPUT))
 
 
-def _handoffs(batch: Batch, tasks: Mapping[int, Task]) -> list[dict[str, Any]]:
+def _last_handoffs(batch: Batch, tasks: Mapping[int, Task]) -> list[dict[str, Any]]:
     """Return what the parties handed over last: completed stations with their output, newest first."""
     # By their tokens: an index of jobs by task has those of stations alone.
     stored = Job.objects.filter(token__task__in=tasks, state=Job.State.DONE).order_by("-ended_at", "-pk")

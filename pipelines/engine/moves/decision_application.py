@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, situation
-from pipelines.engine.core.handoffs import added_by_hand, name_of, worker_of
+from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, decision_situation
+from pipelines.engine.core.handoffs import added_by_hand, handoff_name, station_worker_name
 from pipelines.engine.core.values import Actor, job_ref, merge_counts, token_state
 from pipelines.engine.moves import escalations, evaluations, gates, joins
-from pipelines.engine.moves.completion import Ending, end
+from pipelines.engine.moves.completion import Ending, end_token
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.releases import CIRCLE
-from pipelines.engine.moves.waiting import stay
+from pipelines.engine.moves.waiting import keep_token_waiting
 from pipelines.models import Handoff, Job, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
@@ -28,7 +28,7 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 
 
-def apply(turn: DecisionContext, answer: DecisionAnswer) -> None:
+def apply_decision(turn: DecisionContext, answer: DecisionAnswer) -> None:
     """Apply the decision and derive the task's status."""
     EFFECTS[type(answer)](turn, answer)
     # law §7: a token that moved or ended may complete a join, or end what it waited for.
@@ -45,16 +45,16 @@ def merge_joins(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> N
 
 def decide_and_apply(turn: DecisionContext) -> None:
     """Decide a new outcome and apply the decision."""
-    apply(turn, decide_and_store(turn, situation(turn)))
+    apply_decision(turn, decide_and_store(turn, decision_situation(turn)))
 
 
-def _move(turn: DecisionContext, answer: Move) -> None:
+def _apply_move(turn: DecisionContext, answer: Move) -> None:
     """Move to where the targets are in the version under which the next jobs start."""
     to, gone = mapped_targets(turn.line, turn.job, answer.to)
     # The version to which the task was migrated since lacks a target.
     if gone:
         message = lost_station_message(turn.task, gone)
-        stay(
+        keep_token_waiting(
             turn,
             Status.STUCK,
             {"message": message, "rule": answer.rule},
@@ -62,18 +62,20 @@ def _move(turn: DecisionContext, answer: Move) -> None:
             gone=gone,
         )
         return
-    change = transition(turn.subject, answer, _place(turn), to)
+    change = transition(turn.subject, answer, _token_place(turn), to)
     data = _store_changes(turn, change) | decided_targets_data(answer.to, to) | _agent_data(turn)
-    (_fork if len(to) > 1 else _step)(turn, answer, change.entries, data)
+    (_fork_token if len(to) > 1 else _move_to_station)(turn, answer, change.entries, data)
 
 
-def _step(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]) -> None:
+def _move_to_station(
+    turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]
+) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
     # Read before the token stands elsewhere
     source, [entry] = token.station, entries
     place_token(batch, token, entry)
     # Before the event, which names the job: the events alone give the rows back (house §3 I2)
-    job = _enter(turn, token, entry)
+    job = _enter_station(turn, token, entry)
     data |= _store_handoff(turn, source, entry.station, job)
     batch.mark_token_changed(token)
     batch.event(
@@ -101,16 +103,16 @@ def place_token(batch: Batch, token: Token, entry: StationEntry) -> None:
     token.wait, token.error = {}, ""
 
 
-def _enter(turn: DecisionContext, token: Token, entry: StationEntry) -> Job | None:
+def _enter_station(turn: DecisionContext, token: Token, entry: StationEntry) -> Job | None:
     """The new job of the token's station; None if it first waits at a join."""
     if entry.arrival is not None:
-        joins.arrive(turn, token, entry.arrival)
+        joins.arrive_at_join(turn, token, entry.arrival)
         return None
     claim, after = turn.claim, turn.reported_job
     return open_job(turn.batch, turn.task, token, feedback=entry.feedback, claim=claim, after=after)
 
 
-def _place(turn: DecisionContext) -> TokenPlace:
+def _token_place(turn: DecisionContext) -> TokenPlace:
     """The station the token leaves and its origin, under their names in the task's pinned version."""
     token, line = turn.token, turn.line
     station = mapped_station_key(line, turn.job, token.station) or token.station
@@ -119,17 +121,19 @@ def _place(turn: DecisionContext) -> TokenPlace:
     return TokenPlace(line, station, origin or None, token.signal_reworks, turn.task.seq + 1)
 
 
-def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]) -> None:
+def _fork_token(
+    turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]
+) -> None:
     """Make one child for each target; the forked token is no position until a join puts one in its place (law §7)."""
     batch, task, token = turn.batch, turn.task, turn.token
     to = tuple(entry.station for entry in entries)
     token.forked, token.wait, token.error, token.status = True, {"to": list(to)}, "", Status.QUEUED
     batch.mark_token_changed(token)
     # Written at once and before their jobs: jobs and events name a token by its id
-    children, jobs = batch.add_tokens([_child(turn, entry) for entry in entries]), []
+    children, jobs = batch.add_tokens([_new_child_token(turn, entry) for entry in entries]), []
     for entry, child in zip(entries, children, strict=True):
         # house §2: the first branch that the reporting worker may take goes on with it.
-        jobs.append(_enter(turn, child, entry))
+        jobs.append(_enter_station(turn, child, entry))
         # Its name is dropped: the event of a fork has room for one, and each branch has its own
         _store_handoff(turn, token.station, entry.station, jobs[-1])
         batch.mark_token_changed(child)
@@ -163,13 +167,13 @@ def _store_handoff(turn: DecisionContext, source: str, target: str, to: Job | No
         document, by = added.document, added.by
     if document is None:
         return {}
-    names = worker_of(turn.judging_line, source), worker_of(turn.line, target)
+    names = station_worker_name(turn.judging_line, source), station_worker_name(turn.line, target)
     schema = turn.judging_line.handoff_schema(source)
     handoff = Handoff(
         task=turn.task,
         job=turn.job,
         to=to,
-        name=name_of(*names, turn.batch.now),
+        name=handoff_name(*names, turn.batch.now),
         source=names[0],
         target=names[1],
         document=document,
@@ -181,7 +185,7 @@ def _store_handoff(turn: DecisionContext, source: str, target: str, to: Job | No
     return {"handoff": handoff.name}
 
 
-def _child(turn: DecisionContext, entry: StationEntry) -> Token:
+def _new_child_token(turn: DecisionContext, entry: StationEntry) -> Token:
     now, parent = turn.batch.now, turn.token
     return bulk_rows.new_row(
         Token,
@@ -195,8 +199,8 @@ def _child(turn: DecisionContext, entry: StationEntry) -> Token:
     )
 
 
-def _finish(turn: DecisionContext, answer: Finish) -> None:
-    change = transition(turn.subject, answer, _place(turn))
+def _apply_finish(turn: DecisionContext, answer: Finish) -> None:
+    change = transition(turn.subject, answer, _token_place(turn))
     ended = change.ended
     assert ended is not None
     how = Ending(
@@ -207,26 +211,26 @@ def _finish(turn: DecisionContext, answer: Finish) -> None:
         turn.decision,
         {"rule": answer.rule, "by": answer.by, **_store_changes(turn, change), **_agent_data(turn)},
     )
-    end(turn.batch, turn.task, turn.token, how)
+    end_token(turn.batch, turn.task, turn.token, how)
 
 
-def _stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
-    change = transition(turn.subject, answer, _place(turn))
+def _apply_stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
+    change = transition(turn.subject, answer, _token_place(turn))
     where = change.stays
     assert where is not None
     if isinstance(answer, Wait) and where.status == Status.AWAITING_REVIEW:
-        gates.ask(turn, answer, where)
+        gates.ask_gates(turn, answer, where)
         return
     why = evaluations.why_unanswered(turn, answer) if isinstance(answer, Wait) else ""
     wait = {**where.wait, "why": why or None}
-    stay(turn, where.status, wait, error=where.error, **_store_changes(turn, change))
+    keep_token_waiting(turn, where.status, wait, error=where.error, **_store_changes(turn, change))
     signal = turn.subject.outcome.signal
     if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
         # It now waits for another task, which may wait for this one.
         turn.batch.set_due(CIRCLE, turn.task, turn.batch.now)
 
 
-def _escalate(turn: DecisionContext, answer: Escalate) -> None:
+def _apply_escalation(turn: DecisionContext, answer: Escalate) -> None:
     """Hold the token until somebody with the role resolves the escalation."""
     # The same trigger at the same position again: whoever is asked already is not notified twice
     opened = escalations.find_open_escalation(turn.task, turn.token, answer.trigger) or escalations.open_one(
@@ -236,14 +240,14 @@ def _escalate(turn: DecisionContext, answer: Escalate) -> None:
         answer.trigger,
         turn.actor,
         token=turn.token,
-        role=_role(turn, answer),
+        role=_asked_role(turn, answer),
         rule=answer.rule or "",
     )
     where = effects.stay_of(answer)
-    stay(turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error)
+    keep_token_waiting(turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error)
 
 
-def _role(turn: DecisionContext, answer: Escalate) -> str:
+def _asked_role(turn: DecisionContext, answer: Escalate) -> str:
     """Return who is asked: for the owner of a stage those who answer for its agents (law §8)."""
     line, station = turn.judging_line, turn.token.station
     if answer.role != STAGE_OWNER or station not in line.stations_by_key:
@@ -274,12 +278,12 @@ def _agent_data(turn: DecisionContext) -> dict[str, Any]:
 
 
 EFFECTS: dict[type, Callable[[DecisionContext, Any], None]] = {
-    Move: _move,
-    Finish: _finish,
-    Wait: _stay,
-    Ask: evaluations.ask,
-    Escalate: _escalate,
-    Stuck: _stay,
+    Move: _apply_move,
+    Finish: _apply_finish,
+    Wait: _apply_stay,
+    Ask: evaluations.ask_question,
+    Escalate: _apply_escalation,
+    Stuck: _apply_stay,
 }
 
 

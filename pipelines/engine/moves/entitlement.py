@@ -99,7 +99,7 @@ def roles_from_ladder(role: str) -> tuple[str, ...]:
     return (Role.DESIGNER, Role.REVIEWER) if role == Role.REVIEWER else (role,)
 
 
-def people_of(project_id: int) -> dict[int, EntitledPerson]:
+def entitled_people(project_id: int) -> dict[int, EntitledPerson]:
     """Everybody who is a member of the project and may sign in."""
     return people_of_projects([project_id])[project_id]
 
@@ -111,13 +111,13 @@ def people_of_projects(
     whom nobody is alone."""
     if only is None:
         return people_from_rows(project_ids, *fetch_bound(people_query(project_ids)))
-    members = _with_entitlement(Membership.objects.filter(project__in=project_ids, user__in=only))
+    members = _entitlement_rows(Membership.objects.filter(project__in=project_ids, user__in=only))
     return people_from_rows(project_ids, members, everybody=False)
 
 
 def people_query(project_ids: Collection[int]) -> BoundQuery[Any]:
     """Return the query whose rows `people_from_rows` reads, for callers that send it together with others."""
-    return _members.bind(projects=list(project_ids))
+    return _members_of_projects.bind(projects=list(project_ids))
 
 
 def people_from_rows(
@@ -141,11 +141,11 @@ Member: TypeAlias = tuple[int, int, str, list[str], list[str], list[str], bool |
 
 
 @server_prepared(projects=array_field())
-def _members(projects: Any) -> QuerySet[Membership, Member]:
-    return _with_entitlement(Membership.objects.filter(project__among=projects))
+def _members_of_projects(projects: Any) -> QuerySet[Membership, Member]:
+    return _entitlement_rows(Membership.objects.filter(project__among=projects))
 
 
-def _with_entitlement(members: QuerySet[Membership, Membership]) -> QuerySet[Membership, Member]:
+def _entitlement_rows(members: QuerySet[Membership, Membership]) -> QuerySet[Membership, Member]:
     """Select (project, user, user name, roles, groups, agents that they answer for, whether somebody left within a
     month) of those who may sign in."""
     described = members.filter(user__is_active=True).annotate(in_groups=GROUPS, owns=OWNED, left=DEPARTURE)
@@ -154,28 +154,28 @@ def _with_entitlement(members: QuerySet[Membership, Membership]) -> QuerySet[Mem
     )
 
 
-def person_of(project_id: int, user: User) -> EntitledPerson | None:
+def entitled_person(project_id: int, user: User) -> EntitledPerson | None:
     """Return the person, as one of `people_of`."""
     return person_from_rows(user, *fetch_bound(person_query(project_id, user)))
 
 
 def person_query(project_id: int, user: User) -> BoundQuery[Any]:
     """Return the query whose rows `person_from_rows` reads, for callers that send it together with others."""
-    return _in_project.bind(user=user.pk, project=project_id)
+    return _membership_in_project.bind(user=user.pk, project=project_id)
 
 
 def person_from_rows(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
     """The person as the answer to `person_query` tells; None for who is no member."""
-    return next(iter(_persons(user, memberships).values()), None)
+    return next(iter(_persons_by_project(user, memberships).values()), None)
 
 
 def persons_by_project(user: User) -> dict[int, EntitledPerson]:
     """Return what entitles one person, by the id of the project: one of `people_of` each, in one query for
     all."""
-    return _persons(user, _all_memberships(user=user.pk))
+    return _persons_by_project(user, _all_memberships(user=user.pk))
 
 
-def _persons(user: User, memberships: Iterable[Any]) -> dict[int, EntitledPerson]:
+def _persons_by_project(user: User, memberships: Iterable[Any]) -> dict[int, EntitledPerson]:
     return {
         project_id: EntitledPerson(
             user.pk, username, tuple(roles), tuple(sorted(groups)), not others, is_stand_in, tuple(owns)
@@ -188,7 +188,7 @@ Own: TypeAlias = tuple[int, str, list[str], list[str], bool, bool, list[str]]
 
 
 @server_prepared(user=BigIntegerField(), project=BigIntegerField())
-def _in_project(user: Any, project: Any) -> QuerySet[Membership, Own]:
+def _membership_in_project(user: Any, project: Any) -> QuerySet[Membership, Own]:
     return _memberships(user).filter(project=project)
 
 
@@ -216,7 +216,7 @@ def _memberships(user: Any) -> QuerySet[Membership, Own]:
 
 def has_several_members(project_id: int) -> bool:
     """Return whether the project has more than one member, or had within a month."""
-    members = _members(projects=[project_id])
+    members = _members_of_projects(projects=[project_id])
     return len(members) > 1 or any(left for *_rest, left in members)
 
 
@@ -234,19 +234,19 @@ BARRED = {
 
 def bar_reason(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str:
     """Return why this person may not decide here whoever they are, or ""."""
-    return "" if person.alone else BARRED[_bar(person.user_id, task, visit, policy)]
+    return "" if person.alone else BARRED[_bar_of_person(person.user_id, task, visit, policy)]
 
 
 def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> bool:
     """Return whether they may decide only because the project has nobody else; their approval is then
     self-approved."""
-    return person.alone and _bar(person.user_id, task, visit, policy) is not None
+    return person.alone and _bar_of_person(person.user_id, task, visit, policy) is not None
 
 
 def barred_people(task: Task, visit: GateVisit, policy: Approval) -> list[int]:
     """The ids of those whom `bar_reason` keeps out, in order. Of an open visit they do not change."""
-    involved = {*map(_person_id, (*_requesters(task), *_producers(visit)))} - {None}
-    return sorted(pk for pk in involved if pk and _bar(pk, task, visit, policy) is not None)
+    involved = {*map(_person_id, (*_task_requesters(task), *_visit_producers(visit)))} - {None}
+    return sorted(pk for pk in involved if pk and _bar_of_person(pk, task, visit, policy) is not None)
 
 
 def _person_id(actor: str) -> int | None:
@@ -254,35 +254,35 @@ def _person_id(actor: str) -> int | None:
     return int(number) if kind == "person" and number.isdigit() else None
 
 
-def _requesters(task: Task) -> tuple[str, ...]:
+def _task_requesters(task: Task) -> tuple[str, ...]:
     """Return the people who started the task, or asked for it on a code host."""
     return (f"person:{task.requester_id}", *task.requesters)
 
 
-def _producers(visit: GateVisit) -> tuple[str, ...]:
+def _visit_producers(visit: GateVisit) -> tuple[str, ...]:
     """The person who reported a manual job, and those who pushed to the branch."""
     return (visit.job.reported_by, *visit.producers)
 
 
 def is_barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> bool:
     """Return whether this person is barred while others in the project could decide."""
-    return _bar(user_id, task, visit, policy) is not None
+    return _bar_of_person(user_id, task, visit, policy) is not None
 
 
-def _bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
+def _bar_of_person(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
     """Return what bars this person."""
-    return barring_reason(policy, f"person:{user_id}", _requesters(task), _producers(visit))
+    return barring_reason(policy, f"person:{user_id}", _task_requesters(task), _visit_producers(visit))
 
 
 def tally_of_votes(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:
     """The tally of a gate visit after these votes, with each person's entitlement as of their vote. `everyone`: from
     `unanimous_voters`, where the policy is unanimous."""
     cast = [(vote, EntitledPerson.from_dict(vote.seat_id, vote.entitled_as).voter) for vote in votes]
-    words = [Word(voter.person, vote.word, _caster(vote, policy)) for vote, voter in cast]
+    words = [Word(voter.person, vote.word, _stand_in_caster(vote, policy)) for vote, voter in cast]
     return tally(policy.who, words, [voter for _, voter in cast], everyone)
 
 
-def _caster(vote: Vote, policy: Approval) -> str:
+def _stand_in_caster(vote: Vote, policy: Approval) -> str:
     # law §6, All: who voted in the place of somebody else need not vote again.
     return vote.user.username if policy.is_unanimous and vote.stands_for_id else ""
 
@@ -294,7 +294,7 @@ def unanimous_voters(task: Task, visit: GateVisit, policy: Approval) -> list[Vot
     None."""
     if not policy.is_unanimous:
         return None
-    people = people_of(task.project_id).values()
+    people = entitled_people(task.project_id).values()
     needs = [need for need in policy.who if need.everyone]
     return [
         person.voter
@@ -308,9 +308,11 @@ def not_approved(visit: GateVisit, policy: Approval) -> frozenset[str]:
     everyone = unanimous_voters(visit.task, visit, policy)
     if everyone is None:
         return frozenset()
-    approvers = {name for vote in visit.votes.all() if vote.word == APPROVE for name in _names(vote)}
+    approvers = {
+        name for vote in visit.votes.all() if vote.word == APPROVE for name in _entitled_and_voter_names(vote)
+    }
     return missing_approvers(policy.who, everyone, approvers)
 
 
-def _names(vote: Vote) -> tuple[str, str]:
+def _entitled_and_voter_names(vote: Vote) -> tuple[str, str]:
     return vote.entitled_as["username"], vote.user.username

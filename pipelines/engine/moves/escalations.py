@@ -14,7 +14,7 @@ from pipelines.engine.core.due_times import ESCALATION_DUE
 from pipelines.engine.core.payload import LONGEST_TEXT
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import deadlock_records, roles
-from pipelines.engine.moves.agent_suspension import suspend
+from pipelines.engine.moves.agent_suspension import suspend_agent
 from pipelines.engine.moves.pausing import add_hold, let_go, paused_by_test
 from pipelines.errors import Conflict
 from pipelines.models import Agent, Escalation, GateVisit, Incident, Status, Task, Token, User
@@ -58,7 +58,7 @@ def open_one(
         on_breach=list(policy.on_breach),
         notify=list(policy.notify),
     )
-    record(batch, task, opened, actor, at_once=list(policy.at_once))
+    record_escalation(batch, task, opened, actor, at_once=list(policy.at_once))
     for action in policy.at_once:
         ACTIONS[action](batch, task, opened)
     return opened
@@ -72,7 +72,7 @@ def open_escalations(task: Task) -> list[Escalation]:
     return list(rows.select_related("task__project").order_by("opened_at", "pk"))
 
 
-def close(
+def close_escalation(
     batch: Batch,
     task: Task,
     escalation: Escalation,
@@ -123,18 +123,18 @@ def close(
 def close_all(batch: Batch, task: Task, actor: Who) -> None:
     """Close every open escalation of a task that has ended."""
     for escalation in open_escalations(task):
-        close(batch, task, escalation, Escalation.How.ENDED, actor)
+        close_escalation(batch, task, escalation, Escalation.How.ENDED, actor)
 
 
 def close_for_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
     """Close the escalations of an overdue review that is now decided or closed."""
     for escalation in open_escalations(task):
         if escalation.visit_id == visit.pk:
-            close(batch, task, escalation, Escalation.How.DECIDED, actor)
-            _wake(batch, task)
+            close_escalation(batch, task, escalation, Escalation.How.DECIDED, actor)
+            _reconsider_held_tokens(batch, task)
 
 
-def _wake(batch: Batch, task: Task) -> None:
+def _reconsider_held_tokens(batch: Batch, task: Task) -> None:
     """Decide the branches again that the escalation kept from moving forward, each with a cause of its own."""
     for token in batch.living(task):
         waits_for_escalation = token.status == Status.HELD and NO_ESCALATION in token.wait.get("missing", ())
@@ -148,20 +148,20 @@ def find_open_escalation(task: Task, token: Token, trigger: str) -> Escalation |
     return next((e for e in open_escalations(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None)
 
 
-def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
+def _hold_all_tokens(batch: Batch, task: Task, escalation: Escalation) -> None:
     """No work on the task until it is resolved."""
     for token in batch.living(task):
         add_hold(batch, task, token, ENGINE, pause_hold(str(escalation.pk), escalation.trigger))
 
 
-def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
-    to = roles.addresses(task.project_id, *(escalation.notify or [escalation.role]))
+def _notify_resolvers(batch: Batch, task: Task, escalation: Escalation) -> None:
+    to = roles.role_mail_addresses(task.project_id, *(escalation.notify or [escalation.role]))
     kind = "breached" if escalation.breached_at else "escalated"
     batch.emit(observers.Alarm(kind, escalation.pk, task.pk, to, batch.now))
 
 
 def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:
-    title = f"{task.name}: {_what(escalation)}"[:300]
+    title = f"{task.name}: {_escalation_sentence(escalation)}"[:300]
     # The action may run at once and at the breach; of both there is one (docs/escalations.md)
     Incident.objects.get_or_create(
         escalation=escalation, defaults={"task": task, "title": title, "opened_at": batch.now}
@@ -181,7 +181,7 @@ def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
     for pk in list(agents.values_list("pk", flat=True)):
         # Somebody else may have suspended it at the same moment.
         with suppress(Conflict):
-            suspend(pk, actor=ENGINE, reason=why)
+            suspend_agent(pk, actor=ENGINE, reason=why)
 
 
 def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
@@ -190,7 +190,7 @@ def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
     about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
     open_roles = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
     for role in review_roles(escalation.notify, escalation.role, open_roles):
-        reason = f"A review is convened: {_what(escalation)}."
+        reason = f"A review is convened: {_escalation_sentence(escalation)}."
         review = Escalation(
             task=task,
             trigger=REVIEW,
@@ -200,18 +200,18 @@ def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
             opened_by=str(ENGINE),
             opened_at=batch.now,
         )
-        record(batch, task, review, ENGINE)
+        record_escalation(batch, task, review, ENGINE)
 
 
-def _what(escalation: Escalation) -> str:
+def _escalation_sentence(escalation: Escalation) -> str:
     if escalation.breached_at:
         return f"{escalation.trigger} was not answered by {escalation.role} in time"
     return f"{escalation.trigger} was escalated to {escalation.role}"
 
 
 ACTIONS: dict[str, Callable[[Batch, Task, Escalation], None]] = {
-    "block": _block,
-    "notify": _notify,
+    "block": _hold_all_tokens,
+    "notify": _notify_resolvers,
     "create_incident": _create_incident,
     "suspend_agent": _suspend_agent,
     "convene_review": _convene_review,
@@ -224,14 +224,14 @@ KIND = ESCALATION_DUE
 Who = Actor | str
 
 
-def record(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any) -> None:
+def record_escalation(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any) -> None:
     """Record an open escalation: count it, write its event and notify those who may resolve it."""
     opened.save(force_insert=True)
     task.escalations += 1
     if opened.due_at:
         batch.set_due(KIND, task, opened.due_at, key=str(opened.pk))
     record_escalation_event(batch, opened, task, "escalation.opened", actor, reason=opened.reason, **data)
-    to = roles.addresses(task.project_id, opened.role)
+    to = roles.role_mail_addresses(task.project_id, opened.role)
     batch.emit(observers.Alarm("escalated", opened.pk, task.pk, to, batch.now))
 
 

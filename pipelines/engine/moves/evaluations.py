@@ -15,7 +15,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_task_facts
 from pipelines.engine.core.values import Actor, job_ref, token_state
 from pipelines.engine.moves.job_creation import open_question
-from pipelines.engine.moves.waiting import stay
+from pipelines.engine.moves.waiting import keep_token_waiting
 from pipelines.models import Decision, Job, Purpose, Status, Task, Token
 from pipelines.ports import leases, observers
 from pipelines.ports.leases import Claim
@@ -30,14 +30,14 @@ UNTAKEN = "evaluation"
 PATIENCE = timedelta(minutes=5)
 
 
-def ask(turn: DecisionContext, answer: Ask) -> None:
+def ask_question(turn: DecisionContext, answer: Ask) -> None:
     """Open the job that answers or, if only a person can, block the token."""
     question = dict(answer.evaluation)
-    by = _evaluator(turn.task, question)
+    by = _question_evaluator(turn.task, question)
     # law §12: without an evaluator a question blocks at once for a person.
     if by == PERSON:
         where = effects.stay_of(answer)
-        stay(turn, where.status, where.wait)
+        keep_token_waiting(turn, where.status, where.wait)
         return
     batch, task, token = turn.batch, turn.task, turn.token
     assert turn.decision is not None
@@ -69,7 +69,7 @@ def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:
     batch.set_due(UNTAKEN, task, batch.now + PATIENCE, key=str(job.pk), job=job)
 
 
-def _evaluator(task: Task, question: dict[str, Any]) -> str:
+def _question_evaluator(task: Task, question: dict[str, Any]) -> str:
     """Return what answers the question. Code always runs on a worker; any other question needs a worker that
     can answer it, otherwise a person."""
     if "agentic" not in question:

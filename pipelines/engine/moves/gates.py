@@ -20,7 +20,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves import escalations, producers
 from pipelines.engine.moves.entitlement import has_several_members
-from pipelines.engine.moves.waiting import stay
+from pipelines.engine.moves.waiting import keep_token_waiting
 from pipelines.engine.statements import DECIDE, LOG_DIGEST
 from pipelines.errors import NotFound
 from pipelines.models import UNKNOWN, Artifact, GateVisit, Job, Status, Task, Vote
@@ -37,32 +37,32 @@ SOON = ":soon"
 """Ends the key of the due time at which people are reminded before a gate is due."""
 
 
-def policy_at(visit: GateVisit, line: ParsedLine) -> Approval:
+def visit_policy(visit: GateVisit, line: ParsedLine) -> Approval:
     """Return the approval policy of this visit. `line`: the version under which it was asked."""
     return with_extra_votes(line.gate(visit.gate).approval, visit.producers)
 
 
-def ask(turn: DecisionContext, answer: Wait, where: Stay) -> None:
+def ask_gates(turn: DecisionContext, answer: Wait, where: Stay) -> None:
     """Make the token wait for people at every gate of the decision, asked together. If one of them was rejected and
     nothing has changed since, it is held instead, naming the rejection (law §6, last sentence)."""
     left = _job_results(turn.job)
-    evidence = [_evidence(turn, answer, key, left) for key in answer.gates]
+    evidence = [_gate_evidence(turn, answer, key, left) for key in answer.gates]
     # A rule that leads back to the gate would else ask the same people the same question for ever
     rejection = _unchanged_rejection(
         left, answer.gates, [evidence_item["content"] for evidence_item in evidence]
     )
     if rejection:
         naming = {"visit": str(rejection.pk), "gate": rejection.gate, "reason": rejection.reason}
-        stay(turn, Status.HELD, {**where.wait, "rejection": naming})
+        keep_token_waiting(turn, Status.HELD, {**where.wait, "rejection": naming})
         return
     # First: a visit is bound to the version of the token that it has while it waits.
-    stay(turn, where.status, where.wait)
-    people = _producers(turn, left.by_hand)
+    keep_token_waiting(turn, where.status, where.wait)
+    people = _reviewed_work_producers(turn, left.by_hand)
     for position, (key, gate_evidence) in enumerate(zip(answer.gates, evidence, strict=True)):
-        _open(turn, key, position, gate_evidence, people)
+        _open_visit(turn, key, position, gate_evidence, people)
 
 
-def _open(
+def _open_visit(
     turn: DecisionContext, key: str, position: int, evidence: dict[str, Any], people: list[str]
 ) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
@@ -121,16 +121,19 @@ def due_time_after(task: Task, times: DuePolicy, start: datetime, seconds: float
     return start + timedelta(seconds=float(seconds))
 
 
-def _producers(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> list[str]:
+def _reviewed_work_producers(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> list[str]:
     """List everybody known who worked by hand on what is reviewed, or pushed to its branch (law §12, §15), also in the
     tasks that this one repeats; and for whom nobody vouches, of those or of who asked for it. In a project of one there
     is nobody else."""
     task = turn.task
-    people = [*producers.of_repeated(task), *producers.manual_workers(turn.batch, task, turn.token, hands)]
+    people = [
+        *producers.workers_of_retried_tasks(task),
+        *producers.manual_workers(turn.batch, task, turn.token, hands),
+    ]
     unknown = [UNKNOWN_REQUESTER] if UNKNOWN in task.requesters else []
     # Without a repository there is no branch to push to
     if turn.judging_line.workspace:
-        pushes = producers.pushes_to(task)
+        pushes = producers.pushes_to_task_branch(task)
         known = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
         people += [f"person:{pk}" for pk in known.distinct()]
         unknown += [UNPROVEN] if pushes.filter(by_host=False).exists() else []
@@ -154,9 +157,9 @@ class _JobResults:
 def _job_results(job: Job) -> _JobResults:
     # In one round trip: a move waits for each of them
     found, [(log,)], decided, reported, answered = ask_together(
-        _artifacts.bind(job=job.pk),
+        _artifact_rows.bind(job=job.pk),
         BoundQuery(LOG_DIGEST, [job.pk, job.attempt]),
-        _decided.bind(task=job.task_id),
+        _any_decided_visit.bind(task=job.task_id),
         producers.reported_by_hand.bind(task=job.task_id),
         producers.answered_by_hand.bind(task=job.task_id),
     )
@@ -164,7 +167,7 @@ def _job_results(job: Job) -> _JobResults:
     return _JobResults(job, artifacts, log or "", bool(decided), [*reported, *answered])
 
 
-def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _JobResults) -> dict[str, Any]:
+def _gate_evidence(turn: DecisionContext, answer: Wait, key: str, left: _JobResults) -> dict[str, Any]:
     """Return what is displayed and voted on. `content` is the digest of what a run produced, without what
     differs from run to run: two visits with the same content ask the same question again."""
     task, job = turn.task, turn.job
@@ -177,11 +180,11 @@ def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _JobResults) 
         "round": 1 + task.rounds.get(key, 0),
         # Without log, run and round, which differ each time although nothing was changed
         "content": payload.digest(displayed),
-        **_observed(job),
+        **_observed_facts(job),
     }
 
 
-def _observed(job: Job) -> dict[str, Any]:
+def _observed_facts(job: Job) -> dict[str, Any]:
     """Return what was observed of the outcome: its facts, and the base and tree that they are about (law
     §15). Nothing for outcomes without facts."""
     facts = (job.outcome or {}).get("facts")
@@ -201,7 +204,7 @@ def _displayed_content(
 
 
 @server_prepared(job=BigIntegerField())
-def _artifacts(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
+def _artifact_rows(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
     return Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
 
 
@@ -227,16 +230,16 @@ def _unchanged_rejection(
 
 
 @server_prepared(task=BigIntegerField())
-def _decided(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
+def _any_decided_visit(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
     """Return one decided visit of the task at any gate, if there is one."""
     decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED)
     # Most tasks have none, and then no evidence has to be read
     return decided.values_list("pk", flat=True)[:1]
 
 
-def visit_of(visit_id: UUID) -> GateVisit:
+def get_visit(visit_id: UUID) -> GateVisit:
     """Return the visit with its job, the decision that asked it and whoever decided it. Raises NotFound."""
-    return find_visit(visit_id, asked_with(visit=visit_id))
+    return find_visit(visit_id, visits_asked_together(visit=visit_id))
 
 
 def find_visit(visit_id: UUID, together: Sequence[GateVisit]) -> GateVisit:
@@ -248,7 +251,7 @@ def find_visit(visit_id: UUID, together: Sequence[GateVisit]) -> GateVisit:
 
 
 @server_prepared(visit=UUIDField())
-def asked_with(visit: Any) -> QuerySet[GateVisit, GateVisit]:
+def visits_asked_together(visit: Any) -> QuerySet[GateVisit, GateVisit]:
     """Return the visit and the others that its decision asked, in order: each with its job, that decision and
     whoever decided it."""
     decisions = GateVisit.objects.filter(pk=visit).values("asked_by")
@@ -257,7 +260,7 @@ def asked_with(visit: Any) -> QuerySet[GateVisit, GateVisit]:
 
 
 @server_prepared(visit=UUIDField())
-def votes_on(visit: Any) -> QuerySet[Vote, Vote]:
+def votes_of_visit(visit: Any) -> QuerySet[Vote, Vote]:
     """Return the votes in their order, with whoever cast them."""
     return Vote.objects.filter(visit=visit).select_related("user").order_by("pk")
 

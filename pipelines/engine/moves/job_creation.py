@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
-from pipelines.engine.core.expected_times import watch
+from pipelines.engine.core.expected_times import set_late_due_time
 from pipelines.engine.core.lease_transfers import LeaseTransfer
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT, start_unassigned
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
@@ -46,7 +46,7 @@ def open_job(
         token=token,
         pinned_id=task.pinned_id,
         station=station.key,
-        kind=kind_of(station),
+        kind=job_kind(station),
         agent=station.agent,
         visit=task.visits[station.key],
         rank=Priority(task.priority).rank,
@@ -56,7 +56,7 @@ def open_job(
     )
     token.status = Status.QUEUED
     # law §12: nothing is begun before dependencies are completed, or while an escalation blocks.
-    wait = _holds(batch, task, token.station)
+    wait = _starting_holds(batch, task, token.station)
     if wait:
         token.status, token.wait = Status.HELD, wait
     elif job.kind in UNLEASED:
@@ -66,21 +66,21 @@ def open_job(
         batch.add_ticket(token)
     if job.state == Job.State.RUNNING:
         token.status = Status.RUNNING
-        watch(batch, task, token, job)
+        set_late_due_time(batch, task, token, job)
     batch.add_job(job)
     batch.emit(observers.JobOpened(task.pk, job.pk, job.station, job.kind))
     return job
 
 
-def _holds(batch: Batch, task: Task, station: str) -> Hold:
+def _starting_holds(batch: Batch, task: Task, station: str) -> Hold:
     """The `wait` for work that would start now: dependencies that are not completed, and open escalations whose action
     `block` is in force, and pauses; empty if nothing holds it."""
     others = batch.unmet.get(task.pk)
     pauses = [pause.wait for pause in batch.pauses_at(task.pk, station)] if batch.pauses else []
-    return nest_holds([*([dependency_hold(others)] if others else []), *_blocks(task), *pauses])
+    return nest_holds([*([dependency_hold(others)] if others else []), *_escalation_holds(task), *pauses])
 
 
-def _blocks(task: Task) -> list[Hold]:
+def _escalation_holds(task: Task) -> list[Hold]:
     """No query if no escalation is open."""
     if not task.escalations:
         return []
@@ -125,7 +125,7 @@ def _try_hand_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after:
     # A lease goes on to one job alone: of the branches of a fork to the first
     if not claim or not after or after.worker_id != claim.worker or batch.lease_successor(after):
         return False
-    if not takes(claim, task, job):
+    if not may_take_job(claim, task, job):
         return False
     # Behind all other reasons: it locks the row of the agent until the end of the move
     if not batch.agents.may_start(task, job):
@@ -136,7 +136,7 @@ def _try_hand_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after:
     return True
 
 
-def takes(claim: Claim, task: Task, job: Job) -> bool:
+def may_take_job(claim: Claim, task: Task, job: Job) -> bool:
     """Return whether a worker with this claim may do this job."""
     owner, work = task.project.owner.key, (job.pinned_id, job.station, job.purpose, job.kind)
     if not claim.works_in(task.project_id):
@@ -152,6 +152,6 @@ def takes(claim: Claim, task: Task, job: Job) -> bool:
     return not environments.required_offers(task.project_id, line, line.station(job.station), task.inputs)
 
 
-def kind_of(station: Station) -> str:
+def job_kind(station: Station) -> str:
     """The kind of the station's jobs: work of a person is `manual`, whatever kind the line names."""
     return MANUAL if is_done_by_people(station) else WAIT if is_unattended(station) else station.kind

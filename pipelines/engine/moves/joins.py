@@ -36,7 +36,7 @@ Route = Callable[[DecisionContext], None]
 """Decides the outcome of the context's job and applies the decision."""
 
 
-def arrive(turn: DecisionContext, token: Token, arrival: Arrival) -> None:
+def arrive_at_join(turn: DecisionContext, token: Token, arrival: Arrival) -> None:
     """Make the token, now at a join station, wait there for its siblings."""
     join = {"from": arrival.source, "standing": arrival.standing, "job": turn.job.pk, "order": arrival.order}
     failed = {"failure_type": arrival.failure_type} if arrival.failure_type else {}

@@ -40,11 +40,11 @@ def next_report(batch: Batch, before: Report, job: Job | None) -> Report | None:
     ):
         return None
     if job.kind == NOOP.key:
-        return _of_noop(before, job)
-    return _of_wait(batch, task, job) if job.kind == WAIT else None
+        return _noop_report(before, job)
+    return _wait_report(batch, task, job) if job.kind == WAIT else None
 
 
-def _of_noop(before: Report, job: Job) -> Report | None:
+def _noop_report(before: Report, job: Job) -> Report | None:
     claim, line = before.claim_next, versions.by_id(job.pinned_id)
     if claim is None or job.lease_key is None or job.worker_id != claim.worker:
         return None
@@ -60,7 +60,7 @@ def _base_moved(line: ParsedLine, job: Job) -> bool:
     return delivers and Delivery.objects.filter(task=job.task_id, moved=True).exists()
 
 
-def _of_wait(batch: Batch, task: Task, job: Job) -> Report | None:
+def _wait_report(batch: Batch, task: Task, job: Job) -> Report | None:
     due = batch.immediate_due(WAIT, task, str(job.pk))
     if due is None:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.expected_times import unwatch, watch
+from pipelines.engine.core.expected_times import drop_late_due_time, set_late_due_time
 from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_start
 from pipelines.engine.core.values import Actor, job_ref
 from pipelines.models import Job, Status, Task, Token
@@ -15,14 +15,16 @@ from pipelines.routing.decide.effects import Hold, flatten_holds, nest_holds
 WORKING = (Status.QUEUED, Status.RUNNING)
 
 
-def pause(batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, **wait: Any) -> bool:
+def hold_working_token(
+    batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, **wait: Any
+) -> bool:
     """Hold a position that has work to do. A running job is taken back without counting an attempt. `by`: the id of
     what holds it and releases it later; `was`: whether its job had started. Returns whether there was anything to
     hold."""
     job = batch.open_job_of(token)
     if token.status not in WORKING or job is None:
         return False
-    hold(batch, task, token, job, actor, {"paused_by": by, "was": str(token.status), **wait})
+    hold_token(batch, task, token, job, actor, {"paused_by": by, "was": str(token.status), **wait})
     return True
 
 
@@ -32,13 +34,13 @@ def add_hold(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: H
     if job is None:
         return
     if token.status in WORKING:
-        hold(batch, task, token, job, actor, wait)
+        hold_token(batch, task, token, job, actor, wait)
     elif token.status == Status.HELD and wait not in flatten_holds(token.wait):
         token.wait = nest_holds([*flatten_holds(token.wait), wait])
-        _tell(batch, task, token, job, "token.waits", actor, "pause")
+        _record_hold_event(batch, task, token, job, "token.waits", actor, "pause")
 
 
-def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: Hold) -> None:
+def hold_token(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: Hold) -> None:
     """Hold the token and its job; `wait` shows what releases it."""
     if job.state == Job.State.RUNNING:
         # Nobody works at it: only its time is taken back, and set anew when it goes on
@@ -47,11 +49,11 @@ def hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, w
         elif job.lease_key:
             batch.drop_lease(job)
         # The expected time is one of working, not of being held
-        unwatch(batch, task, token)
+        drop_late_due_time(batch, task, token)
         job.state, job.lease_key, job.worker_id, job.started_at = Job.State.QUEUED, None, None, None
         batch.mark_job_changed(job)
     token.status, token.wait = Status.HELD, wait
-    _tell(batch, task, token, job, "token.waits", actor, "pause")
+    _record_hold_event(batch, task, token, job, "token.waits", actor, "pause")
 
 
 def let_go(
@@ -76,25 +78,25 @@ def let_go(
         Job.objects.filter(pk=job.pk).update(feedback=feedback)
     token.wait = nest_holds(left)
     if left:
-        _tell(batch, task, token, job, "token.waits", actor, trigger)
+        _record_hold_event(batch, task, token, job, "token.waits", actor, trigger)
         return
     # No worker comes for it: it begins at once, and a wait with its full time
     if job.kind in UNLEASED:
         start_unassigned(batch, task, job)
-        watch(batch, task, token, job)
+        set_late_due_time(batch, task, token, job)
         token.status = Status.RUNNING
         batch.mark_job_changed(job)
     else:
         token.status = Status.QUEUED
         batch.add_ticket(token)
-    _tell(batch, task, token, job, "token.released", actor, trigger)
+    _record_hold_event(batch, task, token, job, "token.released", actor, trigger)
 
 
 def paused_by_test(pk: object) -> Callable[[Hold], bool]:
     return lambda wait: wait.get("paused_by") == str(pk)
 
 
-def _tell(
+def _record_hold_event(
     batch: Batch, task: Task, token: Token, job: Job, kind: str, actor: Actor | str, trigger: str
 ) -> None:
     batch.record_stay(task, token, kind, actor, trigger, wait=token.wait, job=job_ref(job))

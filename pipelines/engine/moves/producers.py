@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import BigIntegerField, F, QuerySet
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import past_of
+from pipelines.engine.core.decision_context import token_ancestry
 from pipelines.models import BranchPush, Event, Job, Task, Token
 from pipelines.models.plumbing.compiled_queries import server_prepared
 
@@ -21,21 +21,21 @@ HandRow = tuple[int, str]
 
 @server_prepared(task=BigIntegerField())
 def reported_by_hand(task: Any) -> QuerySet[Job, HandRow]:
-    return _reported(Job.objects.filter(task=task))
+    return _manual_report_rows(Job.objects.filter(task=task))
 
 
 @server_prepared(task=BigIntegerField())
 def answered_by_hand(task: Any) -> QuerySet[Event, HandRow]:
-    return _answered(Event.objects.filter(task=task))
+    return _answer_rows(Event.objects.filter(task=task))
 
 
-def _reported(jobs: QuerySet[Job, Job]) -> QuerySet[Job, HandRow]:
+def _manual_report_rows(jobs: QuerySet[Job, Job]) -> QuerySet[Job, HandRow]:
     # Whoever closes a job by a cancellation is named by it as well, and produced nothing.
     done = jobs.filter(state=Job.State.DONE, reported_by__startswith=PERSON).exclude(result="cancelled")
     return done.order_by("pk").values_list("token_id", "reported_by")
 
 
-def _answered(events: QuerySet[Event, Event]) -> QuerySet[Event, HandRow]:
+def _answer_rows(events: QuerySet[Event, Event]) -> QuerySet[Event, HandRow]:
     answers = events.filter(kind="token.moved", trigger=ANSWER, actor__startswith=PERSON)
     # Written with every event of a position.
     return answers.order_by("task", "seq").values_list(F("token_id"), "actor")
@@ -55,12 +55,12 @@ def manual_workers(batch: Batch, task: Task, token: Token, stored: Iterable[Hand
         tokens = {row.pk: row for row in task.tokens.only("parent", "joined")}
         # Where branches meet in this transaction, their rows do not say so yet.
         tokens |= {row.pk: row for row in batch.tokens.values() if row.task_id == task.pk}
-        past = past_of(token.pk, [(row.pk, row.parent_id, row.joined_id) for row in tokens.values()])
+        past = token_ancestry(token.pk, [(row.pk, row.parent_id, row.joined_id) for row in tokens.values()])
         rows = [row for row in rows if row[0] in past]
     return list(dict.fromkeys(person for _position, person in rows))
 
 
-def repeated(task: Task) -> Iterator[Task]:
+def retried_tasks(task: Task) -> Iterator[Task]:
     """Yield the tasks whose files and context a retry has."""
     link = task
     while link.retry_of_id is not None and link.follows is not None:
@@ -68,19 +68,22 @@ def repeated(task: Task) -> Iterator[Task]:
         yield link
 
 
-def of_repeated(task: Task) -> list[str]:
+def workers_of_retried_tasks(task: Task) -> list[str]:
     """List the people who worked in those by hand."""
-    return of_tasks([link.pk for link in repeated(task)])
+    return manual_workers_of_tasks([link.pk for link in retried_tasks(task)])
 
 
-def of_tasks(ids: list[int]) -> list[str]:
+def manual_workers_of_tasks(ids: list[int]) -> list[str]:
     """List the people who worked by hand in these tasks, wherever that was."""
     if not ids:
         return []
-    rows = [*_reported(Job.objects.filter(task__in=ids)), *_answered(Event.objects.filter(task__in=ids))]
+    rows = [
+        *_manual_report_rows(Job.objects.filter(task__in=ids)),
+        *_answer_rows(Event.objects.filter(task__in=ids)),
+    ]
     return list(dict.fromkeys(person for _position, person in rows))
 
 
-def pushes_to(task: Task) -> QuerySet[BranchPush]:
+def pushes_to_task_branch(task: Task) -> QuerySet[BranchPush]:
     """Select what people pushed to the branch of a task, and of those that it repeats."""
-    return BranchPush.objects.filter(task__in=[task.pk, *(link.pk for link in repeated(task))])
+    return BranchPush.objects.filter(task__in=[task.pk, *(link.pk for link in retried_tasks(task))])

@@ -50,13 +50,13 @@ def release_circles(batch: Batch, task: Task, user: User, text: str) -> None:
 
 def end_deadlock(batch: Batch, task: Task, actor: Actor | str, deadlock: Deadlock, how: str) -> None:
     """Close a deadlock that this task resolves, and release its other parties."""
-    close(batch, deadlock, how)
+    close_deadlock(batch, deadlock, how)
     batch.event(task, "deadlock.resolved", actor, trigger=deadlock.kind, deadlock=str(deadlock.pk), how=how)
     others = deadlock.tasks.exclude(pk=task.pk).exclude(status__in=ENDED)
     _set_due_times(batch, others.values_list("pk", flat=True), RESUME, str(deadlock.pk))
 
 
-def close(batch: Batch, deadlock: Deadlock, how: str) -> None:
+def close_deadlock(batch: Batch, deadlock: Deadlock, how: str) -> None:
     deadlock.state, deadlock.how, deadlock.resolved_at = Deadlock.State.RESOLVED, how, batch.now
     deadlock.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
     batch.emit(observers.AlarmSettled(deadlock.pk, deadlock.task_id, batch.now))

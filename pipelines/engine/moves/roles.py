@@ -60,7 +60,7 @@ def may_answer(project_id: int, roles: Iterable[str], user: User) -> bool:
     return roles_of_project(project_id).may_answer(roles, user)
 
 
-def addresses(project_id: int, *roles: str) -> tuple[str, ...]:
+def role_mail_addresses(project_id: int, *roles: str) -> tuple[str, ...]:
     """Return the mail addresses of the people with these roles, each once."""
     known = roles_of_project(project_id)
     user_ids = {pk for role in roles for pk in known.holders(role)}

@@ -11,7 +11,9 @@ from pipelines.ports import observers
 from pipelines.routing.decide.effects import without_empty
 
 
-def stay(turn: DecisionContext, status: str, wait: dict[str, Any], error: str = "", **data: Any) -> None:
+def keep_token_waiting(
+    turn: DecisionContext, status: str, wait: dict[str, Any], error: str = "", **data: Any
+) -> None:
     """Leave the token where it is; `wait` shows what would release it."""
     batch, task, token = turn.batch, turn.task, turn.token
     token.status, token.error = status, error

@@ -146,7 +146,7 @@ def suspend(request: SignedInRequest, project: Project, agent: int) -> HttpRespo
     else:
         _run_and_report(
             request,
-            lambda: engine.suspend(
+            lambda: engine.suspend_agent(
                 project_agent.pk, actor=Actor.person(request.user), reason=form.cleaned_data["reason"]
             ),
             "It gets no new work until it is restored.",
@@ -160,7 +160,7 @@ def restore(request: SignedInRequest, project: Project, agent: int) -> HttpRespo
     project_agent = _get_agent(project, agent)
     _run_and_report(
         request,
-        lambda: engine.restore(project_agent.pk, actor=Actor.person(request.user)),
+        lambda: engine.restore_agent(project_agent.pk, actor=Actor.person(request.user)),
         "It gets work again, and tasks that waited for it continue.",
     )
     return redirect("project-agent", project.owner.key, project.key, project_agent.pk)

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine
-from pipelines.engine.commands.inputs import form_of
+from pipelines.engine.commands.inputs import manual_form_fields
 from pipelines.engine.commands.supply_preconditions import metadata_inputs
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Job, Task
@@ -191,7 +191,7 @@ def complete(request: SignedInRequest, task: Task, job: int) -> HttpResponse:
         Job.objects.filter(task=task, pk=job, kind="manual").select_related("token")
     )
     station = versions.by_id(manual_job.pinned_id).station(manual_job.station)
-    inputs = form_of(station)
+    inputs = manual_form_fields(station)
     if request.method != "POST":
         # Looked at before the form is filled in, not only when it is sent
         if manual_job.state == Job.State.DONE:

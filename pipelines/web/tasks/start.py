@@ -16,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine
 from pipelines.engine.commands.inputs import (
+    allowed_default,
     connected_repositories,
-    default_of,
     default_title,
     known_secrets,
 )
@@ -86,7 +86,7 @@ class StartField:
     @property
     def default(self) -> Any:
         """Initial value of the form; None for an empty field. The only repository there is needs no choosing."""
-        usual = default_of(self.input, self.secrets)
+        usual = allowed_default(self.input, self.secrets)
         if self.repositories is None:
             return usual
         offered = [row.title for row in self.repositories]

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.views.decorators.debug import sensitive_variables
 
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.errors import Invalid, Refused
 from pipelines.models import UNKNOWN, Membership, Trigger, TriggerDelivery, WebhookAddress, WebhookSecret
 from pipelines.ports import clock
@@ -67,9 +67,9 @@ def receive(address: str, headers: Headers, body: bytes) -> TriggerDelivery:
         raise UnsignedCall
     call = _signed_call(webhook.trigger, headers, body)
     if call is None:
-        run(partial(_note_unsigned, webhook.trigger_id))
+        run_in_transaction(partial(_note_unsigned, webhook.trigger_id))
         raise UnsignedCall
-    return run(partial(_received, webhook.trigger_id, call))
+    return run_in_transaction(partial(_received, webhook.trigger_id, call))
 
 
 @sensitive_variables("secret")

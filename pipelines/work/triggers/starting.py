@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 
 from pipelines import access, engine
-from pipelines.engine.core.transaction import run
+from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Invalid, Refused
 from pipelines.models import Task, Trigger, TriggerDelivery, WebhookAddress
@@ -35,13 +35,13 @@ FAULT = "Something went wrong on the server, so the trigger is paused. Its log s
 def start_due(trigger_id: int, now: datetime | None = None) -> str:
     """Start what is due of a trigger, and set its next time. Returns the outcome of the delivery, or `gone` where
     another worker was first, or it is not due any more. `now`: the database's clock, unless told."""
-    return run(partial(_start_due, trigger_id, now))
+    return run_in_transaction(partial(_start_due, trigger_id, now))
 
 
 def stop(trigger_id: int, now: datetime | None = None) -> None:
     """Pause a trigger whose occasion failed by a fault of the server, and record that: else it would come back at once,
     forever."""
-    run(partial(_stop, trigger_id, now))
+    run_in_transaction(partial(_stop, trigger_id, now))
 
 
 def _start_due(trigger_id: int, now: datetime | None) -> str:

@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves.agent_suspension import suspend
+from pipelines.engine.moves.agent_suspension import suspend_agent
 from pipelines.models import Agent, Job, Repository, Task, Token, Worker
 from pipelines.ports.leases import Claim
 from pipelines.queries.statements import QUEUED_IN_PROJECT
@@ -82,7 +82,7 @@ def another_project(world: World, kind: dict[str, Any]) -> None:
 def a_suspended_agent(world: World, kind: dict[str, Any]) -> None:
     agent = make_agent(world)
     lined_up(world, "agents", station("a", agent=agent.key, **kind))
-    suspend(agent.pk, actor=Actor.person(world.admin), reason="It repeats itself.")
+    suspend_agent(agent.pk, actor=Actor.person(world.admin), reason="It repeats itself.")
 
 
 def an_agent_at_capacity(world: World, kind: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from pipelines.engine.commands.inputs import fault_of
+from pipelines.engine.commands.inputs import input_fault_text
 from pipelines.models import Priority
 from pipelines.routing.basics.problems import join
 from pipelines.routing.document.inputs import INPUT, RULES, TEXT, TYPES, read_inputs
@@ -107,7 +107,7 @@ def default_problems(fragment: Fragment, at: Place) -> list[Problem]:
     problems = []
     for index, line_input in enumerate(read_inputs(fragment_paths.get(fragment, at))):
         fault = (
-            fault_of(line_input, line_input.default)
+            input_fault_text(line_input, line_input.default)
             if line_input.has_default and line_input.default is not None
             else ""
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from pipelines.engine.moves.producers import of_tasks
+from pipelines.engine.moves.producers import manual_workers_of_tasks
 from pipelines.models import ApiToken, BranchPush, Event, GateVisit, MigrationEntry, Task, User, Vote, Word
 from pipelines.routing.decide.approval import UNPROVEN
 from pipelines.routing.document.line import ParsedLine
@@ -41,7 +41,7 @@ def involved_in(task: Task, line: ParsedLine) -> Involved:
     made, unmade = _makers(began)
     requesters |= made
     pushed = GateVisit.objects.filter(task__in=ids).order_by().values_list("producers", flat=True).distinct()
-    actors = {*of_tasks(ids), *(actor for actors in pushed for actor in actors)}
+    actors = {*manual_workers_of_tasks(ids), *(actor for actors in pushed for actor in actors)}
     producers = {pk for actor in actors if (pk := _person(actor))}
     pushes = BranchPush.objects.filter(task__in=ids)
     producers |= set(pushes.filter(people__isnull=False).values_list("people", flat=True))

@@ -170,9 +170,9 @@ def agent_returns(scene: Scene, subject: Subject) -> Act | None:
 @contextmanager
 def suspended(scene: Scene) -> Iterator[None]:
     robot = Agent.objects.get(project=scene.world.project, key="robot")
-    engine.suspend(robot.pk, actor=engine.ENGINE, reason="Because.")
+    engine.suspend_agent(robot.pk, actor=engine.ENGINE, reason="Because.")
     yield
-    engine.restore(robot.pk, actor=engine.ENGINE)
+    engine.restore_agent(robot.pk, actor=engine.ENGINE)
 
 
 def suspend(scene: Scene, subject: Subject) -> Act:
