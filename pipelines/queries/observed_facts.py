@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from pipelines.models import Job, Purpose, Token
 from pipelines.queries.usage import Spending, dollars
@@ -15,11 +16,17 @@ from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.kinds.agent import KIND as AGENT
+from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.sentences.names import rule_name, station_name
 
 PATHS = 3
+OMITTED_GROUPS: Final = (("git", DELIVER.key), ("commands", COMMAND.key))
+"""Groups of kinds that say nothing new: what a delivery sees of git is no change of its own, since what was approved is
+in the branch then; and that a command ran is known."""
+# As pipelines.work.results.text_counts writes it
+_PRINTED: Final = re.compile(r"\d+ (?:test|package)s? passed(?:, \d+ skipped)?")
 
 
 def groups_of(outcome: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
@@ -59,15 +66,14 @@ class FactRow:
 
 
 def facts_so_far(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
-    """The latest of each group, over all stations of a task. What a delivery sees of git is no change of its own: what
-    was approved is in the branch then."""
+    """The latest of each group, over all stations of a task."""
     latest: dict[str, tuple[Job, Mapping[str, Any]]] = {}
     last: dict[str, Job] = {}
     for job in jobs:
         if job.purpose == Purpose.STATION:
             last[job.station] = job
             for group, members in groups_of(job.outcome).items():
-                if (group, job.kind) != ("git", DELIVER.key):
+                if (group, job.kind) not in OMITTED_GROUPS:
                     latest[group] = (job, members)
     rows = []
     for group, say in ROW_BUILDERS.items():
@@ -76,7 +82,21 @@ def facts_so_far(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
             reported = group == "commands" and job.kind == AGENT.key
             words = "reported by %(station)s" if reported else "after %(station)s"
             rows += say(members, words % {"station": station_name(line, job.station)})
+    rows += [
+        FactRow("check", words, f"printed by {station_name(line, job.station)}")
+        for job in last.values()
+        if (words := printed_tests(job))
+    ]
     return [*rows, *(row for job in last.values() for row in _output_rows(line, job))]
+
+
+def printed_tests(job: Job) -> str:
+    """Return how many tests passed by what a command printed; "" where it printed nothing of it, or left a report that
+    counts them."""
+    is_uncounted = (
+        job.kind == COMMAND.key and job.result == "success" and "tests" not in groups_of(job.outcome)
+    )
+    return job.summary if is_uncounted and _PRINTED.fullmatch(job.summary) else ""
 
 
 def _output_rows(line: ParsedLine, job: Job) -> list[FactRow]:

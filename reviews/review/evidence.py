@@ -21,7 +21,7 @@ from pipelines.formats.evidence.claims.claim_checks import (
 from pipelines.formats.evidence.claims.manifests import dependency_names, is_manifest, is_unread_manifest
 from pipelines.formats.evidence.trees.file_kinds import sensitivity
 from pipelines.models import Job
-from pipelines.queries.observed_facts import groups_of, tests_words
+from pipelines.queries.observed_facts import groups_of, printed_tests, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.agents import PRESETS
@@ -205,6 +205,11 @@ class ReviewEvidence(ToolReports):
     @property
     def ran_failed(self) -> int:
         return sum(run.tone == "danger" for run in self.command_runs)
+
+    @property
+    def printed_tests(self) -> str:
+        """Return what the last command printed of its tests; "" where none did."""
+        return next(filter(None, (printed_tests(run.job) for run in reversed(self.command_runs))), "")
 
     # Claims
 

@@ -123,12 +123,16 @@ def test_a_clean_repository_is_linted_and_tested_and_asks_nobody(
 def test_what_tests_without_a_report_passed_is_sent_back_by_people_alone(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:
-    passes, fails = (started_with(world, origin, "true", tests) for tests in ("true", "false"))
+    passing = "printf 'ok  \tshop\t0.1s\\n'"
+    passes, fails = (started_with(world, origin, "true", tests) for tests in (passing, "false"))
     for task in (passes, fails):
         run(bench, task, PROGRAMS)
     assert world.status(fails) == "failed" and not fails.jobs.filter(station="fix", visit__gt=1).exists()
     review = text(client_of(world.reviewer).get(f"/inbox/{world.visit(passes).pk}/"))
     assert "Send back → Fix" in review and "is not offered here" not in review
+    assert '<b>1 package passed</b> <span class="muted">printed</span>' in review
+    page = text(client_of(world.operator).get(at(world, "task", passes.name)))
+    assert "1 package passed" in page and "printed by Tests" in page
     world.vote(passes, "rework", reason="Not like this.")
     run(bench, passes, PROGRAMS)
     assert world.status(passes) == "awaiting_review"
