@@ -3,6 +3,7 @@ private addresses, and the rules of a linter that nobody set up."""
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,25 @@ def test_hosts_are_those_that_the_package_manager_of_a_runner_names(
     assert "nor pnpm on a runner says where its packages come from" in unknown["warning"]
 
 
+def locked(**engines: str) -> dict[str, Any]:
+    return {"engines": engines, "version": "1.0.0"}
+
+
+LOCK = json.dumps(
+    {
+        "packages": {
+            "": locked(node=">=99"),
+            "node_modules/eslint": locked(node="^18.18.0 || >=21.1.0"),
+            "node_modules/config/node_modules/eslint-plugin-unicorn": locked(node="^22.13 || >=24.15.0"),
+            "node_modules/old": {"engines": ["node >=0.10"]},
+            "node_modules/any": locked(node="*"),
+            "node_modules/below": locked(node="<99 || >=30"),
+            "node_modules/fsevents": {**locked(node=">=98"), "optional": True},
+        }
+    }
+)
+
+
 @pytest.mark.parametrize(
     ("files", "installed", "words"),
     [
@@ -163,6 +183,11 @@ def test_hosts_are_those_that_the_package_manager_of_a_runner_names(
          "python3 on one is 3.11.2, and pyproject.toml asks for >=3.12,<4."),
         ({"pyproject.toml": "", ".python-version": "3.13\n"}, {"python3": "3.12.1"},
          "python3 on one is 3.12.1, and .python-version asks for ==3.13.*."),
+        ({"package-lock.json": LOCK, "package.json": '{"engines": {"node": ">=18.0"}}'}, {"node": "20.20.2"},
+         "node on one is 20.20.2, and eslint-plugin-unicorn in package-lock.json asks for >=22.13. Install that"),
+        ({"package-lock.json": "[" * 9_999, "package.json": '{"engines": {"node": "^22.1 || 24.x"}}'},
+         {"node": "20.20.2"}, "node on one is 20.20.2, and package.json asks for >=22.1."),
+        ({"package-lock.json": LOCK, "package.json": "{}"}, {"node": "24.1.0"}, ""),
         ({"go.mod": "go 1.20\n"}, {"go": "1.20"}, ""),
         ({"go.mod": "go 1.20\n"}, ["go"], ""),
     ],
@@ -177,7 +202,7 @@ def test_a_version_that_the_repository_does_not_take_is_told_with_its_remedy(
     allow(world.project.owner, folder)
     Worker.objects.all().delete()
     if isinstance(installed, dict):
-        installed = {**dict.fromkeys(("ruff", "python3"), ""), **installed}
+        installed = {**dict.fromkeys(("ruff", "python3", "npm"), ""), **installed}
     runner(world, "one", installed)
     warning = of(checks_of(client, world, str(folder)), "programs")["warning"]
     assert words in warning and (words or not warning)

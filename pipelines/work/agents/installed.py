@@ -21,7 +21,7 @@ from pipelines.work.spec.ecosystems import PROGRAMS
 SECONDS: Final = 10.0
 """That a program may take to say its version."""
 LONGEST: Final = 80
-VERSIONED: Final = {"pnpm": "--version", "yarn": "--version", "python3": "--version", "go": "version"}
+VERSIONED: Final = {**dict.fromkeys(("node", "pnpm", "yarn", "python3"), "--version"), "go": "version"}
 """Tools of which repositories ask for a version, and how they say theirs."""
 REGISTRIES: Final = {
     "npm": ("config", "get", "registry"),

@@ -326,7 +326,7 @@ READ = frozenset({mark for row in TABLE for mark in row.marks}) | {
     PRE_COMMIT,
     *python_packages.MANIFESTS,
 }
-PROGRAMS = Proposal(lint=RUFF).programs + sorted(
+PROGRAMS = [*Proposal(lint=RUFF).programs, "node"] + sorted(
     {program for row in TABLE for command in (row.prepare, row.run) if (program := program_of(command))}
 )
 """A worker says which of these are on the path of stations."""
@@ -362,7 +362,7 @@ def proposed(files: RepositoryFiles, commit: str = "") -> Proposal:
         **_releasing(files, row),
         by=tuple(name for name in by if name in files.names) or ("*.py",),
         commit=commit,
-        required=versions.required(files.texts, files.package.get("packageManager")),
+        required=versions.required(files.texts, files.package),
     )
 
 
