@@ -27,9 +27,11 @@ CHUNKS = 24
 """Of a log, one for each half second in which it grew: so many are read, from its end."""
 DEEPEST = 5
 TRACEBACK = "Traceback (most recent call last):"
+# Lines with which eslint begins before it says what went wrong
+ESLINT = re.compile(r"\s*(?:(Oops! Something went wrong)|ESLint: \d|$)")
 ERROR = re.compile(
     r"\s*(?:E {2,}\S|FAILED\b|ERROR\b|fatal: |panic: |npm ERR! |npm error |error(?:\[\w+\])?: |not ok \d|\[error\] "
-    r"|[✖✗×] \S|Oops! Something went wrong|.{0,200}?(?:\berror: |\berror TS\d|Error: |Error \[\w+\]: |\bERR_[A-Z]"
+    r"|[✖✗×] \S|.{0,200}?(?:\berror: |\berror TS\d|Error: |Error \[\w+\]: |\bERR_[A-Z]"
     r"|\bKilled$|[Oo]ut of memory)"
     # A place in a file, as linters and compilers begin: `a.py:1:8: F401 …`, `./a.go:3:2: undefined: b`, `3:5  error …`.
     r"|\S+\.\w+:\d+:\d+:? \S|\d+:\d+ +error )"
@@ -166,11 +168,13 @@ def errors(jobs: Iterable[Job]) -> dict[int, str]:
 def first_error(lines: Sequence[str]) -> tuple[str, int]:
     """Return the first line that names an error, of a traceback its last one, and its place; "" and the end where none
     does."""
-    within = False
+    within, of_eslint = False, False
     for place, line in enumerate(lines):
         if TRACEBACK in line:
             within = True
-        elif (within and not line.startswith((" ", "\t"))) or (not within and ERROR.match(line)):
+        elif opening := ESLINT.match(line):
+            of_eslint = of_eslint or bool(opening[1])
+        elif of_eslint or (within and not line.startswith((" ", "\t"))) or (not within and ERROR.match(line)):
             return line.strip(), place
     return "", len(lines)
 
