@@ -14,10 +14,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.models import WAITING_FOR_INPUT, Job, Line, Purpose, Status, Task, running_due_at
+from pipelines.models import WAITING_FOR_INPUT, Job, Purpose, Status, Task, running_due_at
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries import versions
-from pipelines.queries.statements import BOARD_PLACES
+from pipelines.queries.statements import BOARD_PLACES, BY_POSITION
 
 FOR_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, WAITING_FOR_INPUT)
 
@@ -31,6 +31,8 @@ class BoardPlace:
     oldest: datetime | None = None
     ids: Sequence[int] = ()
     worst: int = 0
+    late: int = 0
+    by_status: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -53,6 +55,8 @@ class BoardPlaces:
         if is_visible:
             board_place = self.of.setdefault(place, BoardPlace())
             board_place.count += number
+            board_place.late += number if late else 0
+            board_place.by_status[status] = board_place.by_status.get(status, 0) + number
             board_place.oldest = min(board_place.oldest or oldest, oldest)
             board_place.worst = max(
                 board_place.worst, 2 if status == Status.STUCK else int(late or status in FOR_PEOPLE)
@@ -60,30 +64,35 @@ class BoardPlaces:
 
 
 def places(
-    line: Line,
+    open_tasks: QuerySet[Task],
     tasks: QuerySet[Task],
     now: datetime,
     statuses: Iterable[str] | None,
     *,
     late: bool,
     most: int,
+    by: str = BY_POSITION,
 ) -> BoardPlaces:
-    """Return the living positions of these open tasks of the line: the first `most` of each column, among
-    those of `statuses` (None: any) or, with `late`, among those that are late."""
+    """Return the living positions of `tasks`: the first `most` of each column, among those of `statuses` (None: any)
+    or, with `late`, among those that are late. `open_tasks`: among which they are, not narrowed; `by`: what makes a
+    column."""
     # Without their order, which would be sorted for nothing inside of the other statement
     chosen, parameters = (
-        tasks.order_by().values_list("pk", "seq", running_due_at(), "pinned_id").query.sql_with_params()
+        tasks.order_by()
+        .values_list("pk", "seq", running_due_at(), "pinned_id", "line_id")
+        .query.sql_with_params()
     )
     names = {f"of_{number}": value for number, value in enumerate(parameters)}
     sql = BOARD_PLACES.format(
         # Django's statement has its values by position, the one around it by name.
         tasks=chosen % tuple(f"%({name})s" for name in names),
+        by=by,
         input=WAITING_FOR_INPUT,
         purpose=Purpose.STATION.value,
         review=Status.AWAITING_REVIEW.value,
         **{name: Status(name).value for name in ("blocked", "stuck", "held", "running")},
     )
-    values = {**names, **_limits(line), "now": now, "late": late, "most": most}
+    values = {**names, **_limits(open_tasks), "now": now, "late": late, "most": most}
     values["statuses"] = None if statuses is None else [str(status) for status in statuses]
     board_places = BoardPlaces()
     for place, status, late_ones, is_visible, number, oldest, seq, ids in fetch(sql, values):
@@ -98,10 +107,10 @@ def places(
     return board_places
 
 
-def _limits(line: Line) -> dict[str, list[Any]]:
+def _limits(open_tasks: QuerySet[Task]) -> dict[str, list[Any]]:
     """The time that each station of each version expects, as columns; only of versions in which a job runs: no other
     position is late by it."""
-    running = Task.objects.filter(line=line, ended_at__isnull=True, jobs__state=Job.State.RUNNING)
+    running = open_tasks.filter(jobs__state=Job.State.RUNNING)
     rows = [
         (version, station.key, station.limits.expected)
         for version in running.order_by().values_list("pinned_id", flat=True).distinct()

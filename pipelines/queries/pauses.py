@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from pipelines.models import Pause, Project
 from pipelines.queries.board import Column
+from pipelines.queries.board_cards import Card
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 
@@ -53,12 +54,20 @@ def paused_stations(rows: Iterable[Pause]) -> set[str]:
 
 def mark(columns: Iterable[Column], rows: Sequence[Pause]) -> None:
     """Mark the cards that are under one of these pauses, and the columns of paused stations."""
-    tasks, stations = {row.task_id for row in rows if row.task_id}, paused_stations(rows)
-    line_paused = any(row.task_id is None and not row.station for row in rows)
+    stations = paused_stations(rows)
     for column in columns:
         column.paused = column.shape == "station" and column.key.partition(":")[2] in stations
         for card in column.cards:
-            card.paused = line_paused or card.task.pk in tasks or card.token.station in stations
+            card.paused = any(_covers(row, card) for row in rows)
+
+
+def _covers(row: Pause, card: Card) -> bool:
+    return (
+        row.project_id == card.task.project_id
+        and row.line_id in (None, card.task.line_id)
+        and row.task_id in (None, card.task.pk)
+        and row.station in ("", card.token.station)
+    )
 
 
 def _subject(row: Pause, line: ParsedLine | None) -> str:

@@ -67,11 +67,20 @@ TASK_ROWS = """
 # The board
 
 # Texts are compared by their bytes: what is sorted is only told apart.
+BY_POSITION = "CASE WHEN gate IS NULL THEN 'station:' || station ELSE 'gate:' || gate END"
+"""Places of the board of one line: its stations and gates."""
+
+BY_STATE = """CASE WHEN status IN ('running', 'evaluating') THEN 'running'
+    WHEN status IN ('queued', 'stuck') THEN status ELSE 'waiting' END"""
+"""Places of the board over all lines: the columns of `queries/open_work.py`."""
+
+BY_LINE = "line_id::text"
+
 BOARD_PLACES = """
-    WITH tasks(task_id, seq, due_at, pinned_id) AS MATERIALIZED ({tasks}),
+    WITH tasks(task_id, seq, due_at, pinned_id, line_id) AS MATERIALIZED ({tasks}),
     chosen AS MATERIALIZED (
         SELECT t.id, t.task_id, t.station, t.status, t.entered_at, t.changed_at, k.seq, k.due_at,
-          k.pinned_id, t.status = '{blocked}' AND t.wait ? 'question' AND NOT t.wait ? 'evaluation' AS asks
+          k.pinned_id, k.line_id, t.status = '{blocked}' AND t.wait ? 'question' AND NOT t.wait ? 'evaluation' AS asks
         FROM tasks k CROSS JOIN LATERAL (
           SELECT id, task_id, station, status, wait, entered_at, changed_at FROM pipelines_token
           WHERE task_id = k.task_id AND ended_at IS NULL AND NOT forked OFFSET 0
@@ -95,8 +104,7 @@ BOARD_PLACES = """
         FROM chosen t WHERE t.status NOT IN ('{running}', '{review}')
     ),
     told AS (
-        SELECT t.id, t.task_id, t.seq, t.entered_at,
-          CASE WHEN t.gate IS NULL THEN 'station:' || t.station ELSE 'gate:' || t.gate END COLLATE "C" AS place,
+        SELECT t.id, t.task_id, t.seq, t.entered_at, t.station, t.gate, t.line_id,
           CASE
             WHEN t.asks THEN '{input}'
             WHEN t.kind = 'manual' THEN '{input}'
@@ -119,7 +127,7 @@ BOARD_PLACES = """
           AS limits(version, station, seconds) ON limits.version = t.pinned_id AND limits.station = t.station
     ),
     living AS MATERIALIZED (
-        SELECT *, CASE
+        SELECT *, ({by}) COLLATE "C" AS place, CASE
             WHEN %(late)s THEN late ELSE %(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[])
           END AS shown
         FROM told
@@ -222,6 +230,10 @@ USAGE_SUMS = f"""SELECT %(what)s, sum({COST}), count({COST}), {METERED}, sum({TO
 OF_TASK = "job.token_id IN (SELECT id FROM pipelines_token WHERE task_id = %s)"
 
 OF_TASKS = "job.token_id IN (SELECT id FROM pipelines_token WHERE task_id = ANY(%s))"
+
+OF_OPEN_TASKS = """job.token_id IN (SELECT token.id FROM pipelines_token token
+    JOIN pipelines_task task ON task.id = token.task_id
+    WHERE task.project_id = ANY(%s) AND task.ended_at IS NULL)"""
 
 COST_OF_TASK = f"SELECT coalesce(sum({COST}), 0) FROM pipelines_job job WHERE {OF_TASK}"
 

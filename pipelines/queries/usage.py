@@ -20,6 +20,7 @@ from pipelines.queries.statements import (
     IN_THIS_MONTH,
     LINES,
     MONTH_ENDED,
+    OF_OPEN_TASKS,
     OF_TASKS,
     USAGE_SUMS,
     WITHOUT_JOB,
@@ -129,6 +130,11 @@ def cost_of_task(task_id: int, but: int | None = None) -> float | int:
 def of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
     """Return the spending of each of these tasks that reported anything."""
     return _sums("job.task_id", OF_TASKS, [list(task_ids)])
+
+
+def of_open_tasks(project_ids: Iterable[int]) -> dict[int, Spending]:
+    """Return what the open tasks of each line of these projects cost so far, by the id of the line."""
+    return _sums("line.id", OF_OPEN_TASKS, [list(project_ids)], LINES)
 
 
 def by_month(project_id: int) -> dict[date, Spending]:

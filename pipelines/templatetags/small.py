@@ -79,7 +79,7 @@ def kind_sign(
 @lru_cache(maxsize=1024)
 def _kind_html(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite: str) -> SafeString:
     icons = {"gate": gate_icon, "end": end_icon}
-    drawn = icon(icons.get(shape, station_icon)(kind), 14)
+    drawn = icon(kind if shape == "state" else icons.get(shape, station_icon)(kind), 14)
     return format_html(
         '<span class="{}" aria-hidden="true" {}>{}{}</span>',
         _class_names("kind", f"kind-{shape}", f"kind-{tone}" if tone else "", css), attrs,

@@ -21,12 +21,13 @@ CARD = """
   <article class="card task-card{css}" data-card="{key}" data-task="{name}" data-version="{seq}"{by_hand}>
     <div class="task-card-name"><span>{name}</span>{again}</div>
     <a class="task-card-title" id="card-{token}" href="{address}">{title}</a>
-    <div class="row between row-nowrap">
+    {place}    <div class="row between row-nowrap">
       <span class="row row-4">{status} {paused} {late}</span>
       <span class="strong numbers">{since} {expected}</span>
     </div>
     {more}{foot}{branches}
   </article>"""
+PLACE = '<p class="muted small truncate">{}</p>'
 FOOT = '<div class="task-card-foot{}">{}</div>'
 SIGN = '<span class="row row-4">{} {}</span>'
 ATTENTION = frozenset(("blocked", "held", "waiting_for_input"))
@@ -34,12 +35,14 @@ ATTENTION = frozenset(("blocked", "held", "waiting_for_input"))
 
 @register.simple_tag(takes_context=True)
 def task_cards(context: Context, column: Any) -> SafeString:
-    """Return the cards of a column; `task_at` is the address of a task as `at_task` needs it."""
+    """Return the cards of a column; `card_pages` has, by project, the address of a task as `at_task` needs it, and what
+    the reader may do there."""
     return mark_safe("".join(_card_html(context, card) for card in column.cards))
 
 
 def _card_html(context: Context, card: Any) -> SafeString:
-    address = at_task(context["task_at"], card.task.name)
+    task_at, may = context["card_pages"][card.task.project_id]
+    address = at_task(task_at, card.task.name)
     css = " card-danger" if card.status == "stuck" else " card-attention" if card.status in ATTENTION else ""
     runs = bool(card.expected and card.runs)
     return format_html(
@@ -49,10 +52,11 @@ def _card_html(context: Context, card: Any) -> SafeString:
         name=card.task.name,
         seq=card.task.seq,
         again=_repeat_html(card),
-        by_hand=_by_hand_html(card, address) if context["may"]["operate"] and card.movable else NOTHING,
+        by_hand=_by_hand_html(card, address) if may["operate"] and card.movable else NOTHING,
         token=card.token.pk,
         address=address,
         title=card.task.title,
+        place=format_html(PLACE, card.place) if card.place else NOTHING,
         status=_status_html(card),
         late=format_html('<span class="state tone-attention">{} {}</span>', icon("late", 14), "late")
         if card.late
@@ -62,7 +66,7 @@ def _card_html(context: Context, card: Any) -> SafeString:
         else NOTHING,
         since=elapsed(card.since),
         expected=format_html('<span class="muted">/ {}</span>', duration(card.expected)) if runs else NOTHING,
-        more=_details_html(context, card, address),
+        more=_details_html(context, card, address, may),
         foot=_gate_foot_html(card) if card.gate else _foot_html(card),
         branches=_branches_html(card.branches) if card.branches else NOTHING,
     )
@@ -86,7 +90,7 @@ def _status_html(card: Any) -> SafeString:
     return status_pill(card.status) if loud else status_pill(card.status, "", "yes")
 
 
-def _details_html(context: Context, card: Any, address: str) -> Any:
+def _details_html(context: Context, card: Any, address: str, may: Any) -> Any:
     """Return the parts that few cards have: a bar, a cost, what they wait for and what can be done about it,
     the end of a log."""
     bar = card.expected and (card.runs or card.gate)
@@ -100,7 +104,7 @@ def _details_html(context: Context, card: Any, address: str) -> Any:
     ):
         return NOTHING
     drawn = context.template.engine.get_template(MORE)  # type: ignore[union-attr]
-    with context.push(card=card, task_url=address):
+    with context.push(card=card, task_url=address, project=card.task.project, may=may):
         return drawn.render(context)
 
 

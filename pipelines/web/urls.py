@@ -38,6 +38,7 @@ from pipelines.web.tasks import (
     escalations,
     events,
     moving,
+    open_work,
     pausing,
     receipts,
     start,
@@ -56,6 +57,7 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("first-steps/dismiss/", home.dismiss_first_steps, name="first-steps-dismiss"),
     path("tasks/", tables.all_tasks, name="tasks-everywhere"),
+    path("tasks/live/", open_work.open_work, name="tasks-live"),
     path("new-task/", start.choose_everywhere, name="task-new-everywhere"),
     path("projects/", general.project_list, name="projects"),
     # Signing in

@@ -130,6 +130,7 @@ PLACES: Mapping[str, str] = {
     "line-duplicate": "projects#lines",
     "line-publish": "versions#publish",
     "line-published": "versions#publish",
+    "tasks-live": "watching#all-open-work",
     "line-live": "watching#the-board",
     "line-tasks": "watching",
     "line-tests": "testing#on-the-page",

@@ -112,6 +112,7 @@ OF_NONE = (
     Command("Inbox", "needs-me", "needs", "review approve approval decide needs"),
     Command("Notifications", "notifications", "bell", "news unread"),
     Command("All tasks", "tasks-everywhere", "tasks"),
+    Command("All open work", "tasks-live", "tasks", "board live running waiting stuck late all lines"),
     Command("Projects, new project", "projects", "lines", "create switch"),
     Command("Second factor", "mfa_index", also="passkey 2fa recovery codes"),
     Command("Personal settings", "account", also="profile name mail time zone compact"),

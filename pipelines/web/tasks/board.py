@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pipelines.models import ENDED, Line, Pause, Status
+from pipelines.models import ENDED, Line, Pause, Project, Status
 from pipelines.queries import versions
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
 from pipelines.queries.pauses import mark, over_line, paused_stations
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.shell.page import (
+    Permissions,
     SignedInRequest,
     is_fragment_request,
     line_required,
@@ -40,6 +43,17 @@ def filters_of(request: SignedInRequest) -> Filters:
     )
 
 
+def card_pages(request: SignedInRequest, projects: Iterable[Project]) -> dict[int, tuple[str, Permissions]]:
+    """Return, by the id of each project, where its tasks are, and what the reader may do with them."""
+    return {
+        project.pk: (
+            reverse("task", args=[project.owner.key, project.key, "-of-task-"]),
+            Permissions(request.user, project),
+        )
+        for project in projects
+    }
+
+
 @line_required("view")
 @require_safe
 def board(request: SignedInRequest, line: Line) -> HttpResponse:
@@ -57,6 +71,8 @@ def board(request: SignedInRequest, line: Line) -> HttpResponse:
         "filters": filters,
         "board": found_board,
         "drawing": None,
+        "card_pages": card_pages(request, [line.project]),
+        "more_at": reverse("line-tasks", args=[line.project.owner.key, line.project.key, line.key]) + "?",
         "query": urlencode(parameters),
         "query_without_view": urlencode({k: v for k, v in parameters.items() if k != "view"}),
         "query_without_show": urlencode({k: v for k, v in parameters.items() if k != "show"}),

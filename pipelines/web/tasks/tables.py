@@ -112,6 +112,7 @@ def _tasks_page(
         ),
         "line": line,
         "line_view": line,
+        "live_query": urlencode({"project": str(scope.project)}) if scope.project else "",
     }
     if is_fragment_request(request, "table"):
         part = show(request, "tasks/tasks.html#table", scope=scope, **context)

@@ -1,0 +1,218 @@
+"""Cards of a board: each position with what is read of it, by the same few statements for one and for many."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pipelines.models import WAITING_FOR_INPUT, GateVisit, Job, Project, Status, Task, Token
+from pipelines.queries import log_tails, versions
+from pipelines.queries.actors import actor_of
+from pipelines.queries.board_places import BoardPlaces
+from pipelines.queries.board_rows import approvals_of, jobs_at, open_visits_at, positions_of
+from pipelines.queries.failure_causes import errors
+from pipelines.queries.join_waits import join_sentences
+from pipelines.queries.unanswered_questions import unanswered_sentences
+from pipelines.queries.usage import NOTHING, Spending, of_tasks
+from pipelines.routing.decide.approval import with_extra_votes
+from pipelines.routing.document.kinds import may_cost
+from pipelines.routing.document.line import ParsedLine, Station
+from pipelines.routing.sentences.waits import Sentence, wait_sentence
+
+REVIEWED_BY_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD)
+
+
+@dataclass(slots=True)
+class Card:
+    """Card of one position of one task. `since` is when its present state began, `expected` seconds."""
+
+    task: Task
+    token: Token
+    status: str
+    since: datetime
+    expected: float | None
+    run: int = 1
+    attempt: int = 1
+    job: Job | None = None
+    actor: str = ""
+    actor_kind: str = "system"
+    line: str = ""  # last line of the log
+    left: int | None = None  # retries
+    sentence: Sentence | None = None
+    gate: str = ""
+    visit: GateVisit | None = None
+    votes: int = 0
+    needed: int = 1
+    due: datetime | None = None
+    place: str = ""  # its line and station or gate, where several lines are shown
+    late: bool = False
+    paused: bool = False
+    branches: tuple[int, int] | None = None  # alive, all
+    elapsed: float = 0  # seconds since `since`
+    spending: Spending = NOTHING  # of the whole task, where a station of its version may cost
+
+    @property
+    def manual(self) -> bool:
+        return is_manual_work(self.token, self.job)
+
+    @property
+    def runs(self) -> bool:
+        """Somebody is at work, a worker or a person."""
+        return self.token.status == Status.RUNNING
+
+    @property
+    def movable(self) -> bool:
+        """It may be moved by hand: nothing has to be resolved first, and it waits for no sibling (law §17)."""
+        return "paused_by" not in self.token.wait and not self.token.waits_at_join
+
+    @property
+    def key(self) -> str:
+        return f"{self.task.name}.{self.token.pk}"
+
+
+def placed_cards(board_places: BoardPlaces, projects: Mapping[int, Project], now: datetime) -> list[Card]:
+    """Return the cards that are displayed, in the order in which they came, each complete."""
+    tokens = [token_id for place in board_places.of.values() for token_id in place.ids]
+    positions = list(positions_of(tokens=tokens))
+    for token in positions:
+        token.task.project = projects[token.task.project_id]
+    cards = _cards(positions, now)
+    _complete_cards(cards)
+    return cards
+
+
+def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
+    jobs = _last_jobs(token.pk for token in tokens)
+    visits = _open_visits(token for token in tokens if token.status == Status.AWAITING_REVIEW)
+    branches, joined = _branch_counts(tokens), join_sentences(tokens)
+    cards = [_card(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens]
+    spent, lacking = _spending(tokens), _unanswered(tokens)
+    for card in cards:
+        card.sentence = joined.get(card.token.pk) or lacking.get(card.token.pk, card.sentence)
+        card.spending = spent.get(card.task.pk, NOTHING)
+    return cards
+
+
+def _unanswered(tokens: Sequence[Token]) -> dict[int, Sentence]:
+    evaluating: defaultdict[Project, list[Token]] = defaultdict(list)
+    for token in tokens:
+        if token.status == Status.EVALUATING:
+            evaluating[token.task.project].append(token)
+    return dict(
+        item for project, rows in evaluating.items() for item in unanswered_sentences(project, rows).items()
+    )
+
+
+def _spending(tokens: Sequence[Token]) -> dict[int, Spending]:
+    """Asked only where a station may cost: outcomes are large."""
+    pinned = {token.task.pinned_id for token in tokens}
+    costly = {version_id for version_id in pinned if any(map(may_cost, versions.by_id(version_id).stations))}
+    tasks = {token.task_id for token in tokens if token.task.pinned_id in costly}
+    return of_tasks(tasks) if tasks else {}
+
+
+def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:
+    return {job.token_id: job for job in jobs_at(tokens=list(token_ids))}
+
+
+def _open_visits(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
+    token_ids = [token.pk for token in tokens]
+    visits_by_token: defaultdict[int, list[GateVisit]] = defaultdict(list)
+    for visit in open_visits_at(tokens=token_ids) if token_ids else ():
+        visits_by_token[visit.token_id].append(visit)
+    return visits_by_token
+
+
+def _branch_counts(tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
+    parents = {token.parent_id for token in tokens if token.parent_id}
+    if not parents:
+        return {}
+    alive_by_parent: defaultdict[int, list[bool]] = defaultdict(list)
+    children = Token.objects.filter(parent__in=parents, joined=None)
+    for parent, ended in children.values_list("parent_id", "ended_at"):
+        alive_by_parent[parent].append(ended is None)
+    return {parent: (sum(alive), len(alive)) for parent, alive in alive_by_parent.items()}
+
+
+def _card(
+    token: Token,
+    job: Job | None,
+    visits: list[GateVisit],
+    branches: dict[int, tuple[int, int]],
+    now: datetime,
+) -> Card:
+    parsed = versions.by_id(token.task.pinned_id)
+    station = parsed.stations_by_key.get(token.station)
+    status = WAITING_FOR_INPUT if token.asks_question or is_manual_work(token, job) else token.status
+    card = Card(token.task, token, status, _since(token, job), _expected(station), job=job)
+    card.run = job.visit if job else 1
+    card.attempt = job.attempt if job else 1
+    card.actor_kind, card.actor = actor_of(station)
+    card.sentence = wait_sentence(token, parsed, job.summary if job else "")
+    card.branches = branches.get(token.parent_id or 0)
+    if visits:
+        _fill_gate_fields(card, visits, parsed)
+    card.elapsed = (now - card.since).total_seconds()
+    card.late = _late(card, now)
+    return card
+
+
+def is_manual_work(token: Token, job: Job | None) -> bool:
+    """Return whether a person is doing the work of this position."""
+    return job is not None and job.kind == "manual" and token.status == Status.RUNNING
+
+
+def _since(token: Token, job: Job | None) -> datetime:
+    if token.status == Status.RUNNING and job and job.started_at:
+        return job.started_at
+    return token.changed_at if token.status in (Status.STUCK, *REVIEWED_BY_PEOPLE) else token.entered_at
+
+
+def _expected(station: Station | None) -> float | None:
+    return station.limits.expected if station else None
+
+
+def _fill_gate_fields(card: Card, visits: list[GateVisit], parsed: ParsedLine) -> None:
+    first = visits[0]
+    gate = parsed.gates_by_key.get(first.gate)
+    card.gate, card.visit, card.due = first.gate, first, first.running_due_at
+    card.since = first.opened_at
+    card.needed = with_extra_votes(gate.approval, first.producers).min_votes if gate else 1
+    card.expected = (card.due - first.opened_at).total_seconds() if card.due else None
+
+
+def _late(card: Card, now: datetime) -> bool:
+    if card.due:
+        return now > card.due
+    if card.task.running_due_at and now > card.task.running_due_at:
+        return True
+    return bool(card.runs and card.expected and card.elapsed > card.expected)
+
+
+def _complete_cards(cards: Sequence[Card]) -> None:
+    """Fill in the parts of the cards that are read once for all columns: last log lines, errors, approvals,
+    retries left."""
+    lines = log_tails.last_lines(
+        [card.job.pk for card in cards if card.job and card.status == Status.RUNNING]
+    )
+    # At once for all columns: the statements do not grow with the cards
+    lines |= errors(card.job for card in cards if card.job and card.status == Status.STUCK)
+    votes = Counter(approvals_of(visits=[card.visit.pk for card in cards if card.visit]))
+    for card in cards:
+        card.line = lines.get(card.job.pk, "") if card.job else ""
+        card.left = _retries_left(card)
+        card.votes = votes[card.visit.pk] if card.visit else 0
+
+
+def _retries_left(card: Card) -> int | None:
+    """Return the retries left to the rule that sends a task back to its own station; None where there is no
+    such limit."""
+    parsed = versions.by_id(card.task.pinned_id)
+    station = parsed.stations_by_key.get(card.token.station)
+    if station is None:
+        return None
+    limits = [(rule.max_retries, rule.id) for rule in station.rules if station.key in rule.to]
+    left = [most - card.task.rules.get(rule_id, 0) for most, rule_id in limits if most is not None]
+    return max(0, min(left)) if left else None

@@ -1,0 +1,128 @@
+"""Open work over all lines: a board by state, and a table of lines with what runs, waits, is stuck, late and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from pipelines.models import Line, Pause, Project, Status, Task
+from pipelines.queries import usage, versions
+from pipelines.queries.board import (
+    WAITING,
+    Board,
+    Card,
+    Column,
+    Filters,
+    filtered_places,
+    placed_cards,
+    strip_counts,
+)
+from pipelines.queries.board_places import BoardPlace, BoardPlaces
+from pipelines.queries.line_filter import line_condition
+from pipelines.queries.pauses import mark
+from pipelines.queries.statements import BY_LINE, BY_STATE
+from pipelines.queries.usage import NOTHING, Spending
+from pipelines.routing.sentences.names import gate_name, station_name
+
+STATES = (
+    ("queued", "Queued", "status-queued"),
+    ("running", "Running", "status-running"),
+    ("waiting", "Waiting for people", "actor-person"),
+    ("stuck", "Stuck", "status-stuck"),
+)
+"""Columns with their icons, in the order in which work goes through them; keys as `BY_STATE` makes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineWork:
+    """Open work of one line. `spending`: of its open tasks so far."""
+
+    line: Line
+    place: BoardPlace
+    spending: Spending = NOTHING
+
+    @property
+    def running(self) -> int:
+        return self._count(Status.RUNNING, Status.EVALUATING)
+
+    @property
+    def queued(self) -> int:
+        return self._count(Status.QUEUED)
+
+    @property
+    def waiting(self) -> int:
+        return self._count(*WAITING)
+
+    @property
+    def stuck(self) -> int:
+        return self._count(Status.STUCK)
+
+    def _count(self, *statuses: str) -> int:
+        return sum(self.place.by_status.get(status, 0) for status in statuses)
+
+
+def state_board(
+    projects: Sequence[Project], line: str, filters: Filters, now: datetime, user_id: int
+) -> Board:
+    """Return the open positions of these projects in columns by state. `line` narrows, as `line_filter` has it."""
+    board_places = filtered_places(_open_tasks(projects, line), filters, now, user_id, BY_STATE)
+    by_id = {project.pk: project for project in projects}
+    cards = placed_cards(board_places, by_id, now)
+    names = dict(
+        Line.objects.filter(pk__in={card.task.line_id for card in cards}).order_by().values_list("pk", "name")
+    )
+    columns = {key: Column("state", key, name, look) for key, name, look in STATES}
+    for card in cards:
+        card.place = f"{names[card.task.line_id]} · {_place_name(card)}"
+    by_token = {card.token.pk: card for card in cards}
+    for key, place in board_places.of.items():
+        column = columns[key]
+        column.cards = [by_token[token_id] for token_id in place.ids if token_id in by_token]
+        column.count, column.oldest, column.worst = place.count, place.oldest, place.worst
+    pauses = Pause.objects.filter(project__in=by_id, ended_at=None)
+    mark(columns.values(), list(pauses))
+    return _board(list(columns.values()), board_places, filters)
+
+
+def _place_name(card: Card) -> str:
+    parsed = versions.by_id(card.task.pinned_id)
+    return gate_name(parsed, card.gate) if card.gate else station_name(parsed, card.token.station)
+
+
+def line_work(
+    projects: Sequence[Project], line: str, filters: Filters, now: datetime, user_id: int
+) -> tuple[Board, list[LineWork]]:
+    """Return the lines with open work, those with stuck tasks first, then the busiest; the board has the counts."""
+    open_tasks = _open_tasks(projects, line)
+    board_places = filtered_places(open_tasks, filters, now, user_id, BY_LINE)
+    by_id = {project.pk: project for project in projects}
+    lines = Line.objects.only("key", "name", "project").in_bulk([int(key) for key in board_places.of])
+    spent = usage.of_open_tasks(list(by_id))
+    rows = []
+    for key, place in board_places.of.items():
+        row = lines[int(key)]
+        row.project = by_id[row.project_id]
+        rows.append(LineWork(row, place, spent.get(row.pk, NOTHING)))
+    rows.sort(key=lambda work: (-work.stuck, -work.place.count, work.line.name))
+    return _board([], board_places, filters), rows
+
+
+def _open_tasks(projects: Sequence[Project], line: str) -> QuerySet[Task]:
+    return Task.objects.filter(line_condition(line), project__in=list(projects), ended_at__isnull=True)
+
+
+def _board(columns: list[Column], board_places: BoardPlaces, filters: Filters) -> Board:
+    return Board(
+        columns,
+        strip_counts(board_places),
+        None,
+        [],
+        0,
+        {},
+        board_places.version,
+        bool(filters.q or filters.show or filters.requester),
+        sum(place.count for place in board_places.of.values()),
+    )

@@ -1,0 +1,76 @@
+"""Page of all open work of the projects in view: a board by state, or a table of lines. It is live, and has its filters
+in the address, as the board of a line."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from pipelines.queries import open_work as queries
+from pipelines.queries.line_filter import choices, find_option
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    crumbs,
+    is_fragment_request,
+    replace_url,
+    scope_of,
+    show,
+    sign_in_required,
+)
+from pipelines.web.tasks.board import card_pages, filters_of
+
+
+@sign_in_required
+@require_safe
+def open_work(request: SignedInRequest) -> HttpResponse:
+    scope, now = scope_of(request, "tasks-live"), timezone.now()
+    lines, filters = choices(scope.projects), filters_of(request)
+    line = find_option(request.GET.get("line", ""), lines, scope.projects)
+    view = "lines" if request.GET.get("view") == "lines" else "board"
+    context: dict[str, Any] = {"rows": ()}
+    read = scope.projects, line, filters, now, request.user.pk
+    if view == "lines":
+        context["board"], context["rows"] = queries.line_work(*read)
+        context["has_cost"] = any(row.spending.runs for row in context["rows"])
+    else:
+        context["board"] = queries.state_board(*read)
+    parameters = {
+        "project": scope.project_key,
+        "line": line,
+        "view": "lines" if view == "lines" else "",
+        **{key: value for key, value in asdict(filters).items() if key != "end"},
+    }
+
+    def query(*without: str) -> str:
+        return urlencode({key: value for key, value in parameters.items() if value and key not in without})
+
+    project = query("q", "show", "requester", "line", "view")
+    context |= {
+        "view": view,
+        "filters": filters,
+        "chosen_line": line,
+        "query": query(),
+        "query_without_view": query("view"),
+        "query_without_show": query("show"),
+        "card_pages": card_pages(request, scope.projects),
+        "more_at": f"{reverse('tasks-everywhere')}?{project}{'&' if project else ''}",
+    }
+    if is_fragment_request(request, "board"):
+        part = show(request, "tasks/open_work.html#board", scope=scope, **context)
+        return replace_url(part, request, context["query"])
+    return show(
+        request,
+        "tasks/open_work.html",
+        scope=scope,
+        section="tasks",
+        trail=crumbs(("Tasks", reverse("tasks-everywhere")), "All open work"),
+        lines=lines,
+        live_project=scope.hint_source,
+        **context,
+    )
