@@ -57,7 +57,7 @@ def nat64_prefixes(name: str) -> list[ipaddress.IPv6Network]:
     prefixes = []
     for word in words(name, []):
         try:
-            prefixes.append(nat64.prefix(word))
+            prefixes.append(nat64.parsed_prefix(word))
         except ValueError as error:
             raise ImproperlyConfigured(
                 f"{name} has “{word}”: {error}. Use prefixes such as 64:ff9b::/96."
@@ -69,7 +69,7 @@ def certificates() -> authorities.Authorities:
     """Return the authorities that every call and every station of this process trusts, besides the public
     ones."""
     try:
-        return authorities.of_environment(os.environ)
+        return authorities.configured_authorities(os.environ)
     except authorities.WrongBundle as error:
         raise ImproperlyConfigured(f"{error} Name a file with certificates in PEM.") from error
 

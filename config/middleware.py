@@ -40,7 +40,7 @@ class DatabaseAwayMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if is_disk_full(error):
             return errors.disk_full(request)
-        return errors.unavailable(request) if is_database_unavailable(error) else None
+        return errors.unavailable_response(request) if is_database_unavailable(error) else None
 
 
 class RoomMiddleware:

@@ -228,7 +228,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "pipelines.web.shell.context.shell",
+                "pipelines.web.shell.context.shell_context",
                 "reviews.mail.context.development_mail",
             ],
         },
@@ -307,7 +307,7 @@ CHANNEL_LAYERS = {
         else {"BACKEND": "pipelines.web.live.layer.PostgresLayer", "CONFIG": {"dsn": DATABASE_DIRECT_URL}}
     )
 }
-HINT_SINK = "pipelines.web.live.hints.push"
+HINT_SINK = "pipelines.web.live.hints.push_hints"
 # Every module that defines tasks of the queue; a worker imports them (`work/scheduler/known_tasks.py`).
 PROCRASTINATE_IMPORT_PATHS = [
     "pipelines.work.scheduler.tickets",
@@ -370,7 +370,7 @@ UPLOAD_DAYS = env.number("GATELINE_UPLOAD_DAYS", 90, least=0)
 FILE_UPLOAD_HANDLERS = ["pipelines.web.tasks.uploads.LimitedUploadHandler"]
 
 # Work
-WORKSPACES = workspace_choice.of_server(DATA_DIR, os.environ)
+WORKSPACES = workspace_choice.server_choice(DATA_DIR, os.environ)
 WORKSPACES_DIR = WORKSPACES.folder()
 # An upper bound: folders are allowed one by one, for one owner, and only below these. None: no bound.
 REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", []) or None
@@ -378,7 +378,7 @@ PRIVATE_HOSTS = env.words("GATELINE_PRIVATE_HOSTS", [])
 # Through which this network reaches IPv4, where it is one of IPv6 alone.
 NAT64_PREFIXES = env.nat64_prefixes("GATELINE_NAT64_PREFIXES")
 # Whose certificates are trusted besides the public ones: GATELINE_CA_BUNDLE.
-authorities.trust(env.certificates())
+authorities.set_trusted_authorities(env.certificates())
 AGENT_COMMAND = env.text("AGENT_COMMAND")
 _own_tools = [BASE_DIR / "pipelines" / "lines" / "demo" / "bin", Path(sys.executable).parent]
 STATION_PATH = [

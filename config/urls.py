@@ -6,7 +6,7 @@ from django.urls import include, path
 from config.metrics import metrics
 from pipelines.api import api
 from pipelines.api.dialects.aliases import aliases
-from pipelines.web.shell.healthz import healthz
+from pipelines.web.shell.healthz import health_response
 from reviews.api import router as gates
 from reviews.channels.api import router as chats
 from reviews.inbox.api import router as needs
@@ -29,7 +29,7 @@ operations = [*operations, *aliases(operations)]
 operations.sort(key=lambda pattern: not str(pattern.pattern).startswith("runner/"))
 
 urlpatterns = [
-    path("healthz", healthz, name="healthz"),
+    path("healthz", health_response, name="healthz"),
     path("metrics", metrics, name="metrics"),
     path("admin/", admin.site.urls),
     path("api/v1/", (operations, app_name, version)),
@@ -39,7 +39,7 @@ urlpatterns = [
 ]
 
 handler400 = "pipelines.web.shell.errors.bad_request"
-handler403 = "pipelines.web.shell.errors.forbidden"
+handler403 = "pipelines.web.shell.errors.forbidden_page"
 handler404 = "pipelines.web.shell.errors.not_found"
 handler500 = "pipelines.web.shell.errors.server_error"
 # Asked for by django-allauth beyond its limits.

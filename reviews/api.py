@@ -16,7 +16,7 @@ from pipelines.errors import Conflict, Invalid, NotFound, NotThisVisit
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
 from pipelines.web.changes.trees import unopened_count
-from reviews.decision.remarks import with_remarks
+from reviews.decision.remarks import reason_with_remarks
 
 router = Operations("gates", CHANGES)
 GATE = TASK + "/gates/{gate}"
@@ -53,16 +53,16 @@ def decide(
         )
     if payload.action in ("reject", "send_back") and not payload.reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
-    return answer_once(request, idempotency_key, partial(_vote, task, gate, payload, user))
+    return answer_once(request, idempotency_key, partial(_cast_vote, task, gate, payload, user))
 
 
-def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
+def _cast_vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
     visit = visit_to_decide(task, gate, payload)
     result = engine.vote(
         visit,
         user=user,
         word=payload.action,
-        reason=with_remarks(visit, user, payload.reason),
+        reason=reason_with_remarks(visit, user, payload.reason),
         route=payload.route,
         token_version=visit.token_version,
         evidence_digest=payload.evidence or visit.evidence_digest,
@@ -86,7 +86,7 @@ def visit_to_decide(task: Task, gate: str, payload: GateIn) -> GateVisit:
     """The open gate visit that a vote names. A vote never counts for a visit that its sender may not have seen.
 
     Raises Invalid (path `visit`), Conflict."""
-    visit_id = _uuid(payload.visit) if payload.visit is not None else None
+    visit_id = _parsed_visit_id(payload.visit) if payload.visit is not None else None
     # The digest tells them apart; the evidence itself may be large
     visits = list(task.gate_visits.filter(gate=gate).defer("evidence").order_by("opened_at"))
     if visit_id is not None and all(visit.pk != visit_id for visit in visits):
@@ -133,7 +133,7 @@ def _closed_conflict(task: Task, gate: str) -> Conflict:
     return Conflict(f"Already decided: {last.word_display}.", by=by, at=last.decided_at)
 
 
-def _uuid(text: str) -> uuid.UUID:
+def _parsed_visit_id(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:

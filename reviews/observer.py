@@ -38,7 +38,7 @@ class ReviewObserver:
         of_gates = batch_context.any_of(GATES)
         if of_gates:
             review_access.update_places(batch_context.batch, batch_context.lookups.visits)
-        written = notification_outbox.write(batch_context)
+        written = notification_outbox.write_notifications(batch_context)
         # After writing: what opened and closed in one batch is marked as read at once
         notification_outbox.mark_settled(batch_context)
         if batch_context.of_type(Alarm):

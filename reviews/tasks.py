@@ -20,10 +20,10 @@ from pipelines.ports import queue_tasks
 from reviews.channels import message_delivery
 from reviews.channels.channel import ChannelUnavailable
 from reviews.mail.notices import digest_mail, invitation_mail, notice_mail, notification_mail
-from reviews.mail.review_mail import compose
+from reviews.mail.review_mail import compose_mail
 from reviews.models import Digest, Mail, Notice, Notification, Posted
 from reviews.notifications.notification_queries import with_related
-from reviews.notifications.recipients import members_at
+from reviews.notifications.recipients import members_by_address
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
 SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")
@@ -68,13 +68,15 @@ async def send_invitation(invitation_id: int) -> None:
 
 @app.task(name=queue_tasks.SEND_CHANNEL_MESSAGE, queue=queue_tasks.CHANNELS, retry=CHANNEL_RETRY)
 async def send_channel_message(message_id: int) -> None:
-    await asyncio.get_running_loop().run_in_executor(CALLERS, message_delivery.send, message_id)
+    await asyncio.get_running_loop().run_in_executor(
+        CALLERS, message_delivery.send_queued_message, message_id
+    )
 
 
 @app.task(name=queue_tasks.SEND_CHAT_REPLY, queue=queue_tasks.CHANNELS, retry=CHANNEL_RETRY)
 async def send_chat_reply(connection_id: int, room: str, account: str, text: str) -> None:
     await asyncio.get_running_loop().run_in_executor(
-        CALLERS, message_delivery.reply, connection_id, room, account, text
+        CALLERS, message_delivery.reply_to_account, connection_id, room, account, text
     )
 
 
@@ -122,7 +124,7 @@ def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
     elif mail.visit.state != GateVisit.State.OPEN:
         return None
     there = (mail.visit.task.project_id, mail.address.lower())
-    return None if mail.chosen and not members_at([there]) else compose(mail)
+    return None if mail.chosen and not members_by_address([there]) else compose_mail(mail)
 
 
 def deliver_notice(notice_id: int) -> None:
@@ -153,12 +155,12 @@ def _deliver_row(
     try:
         row = waiting.filter(pk=pk).exclude(state__in=[Posted.State.SENT, Posted.State.SKIPPED]).first()
         if row is not None:
-            _deliver(row, composed(row))
+            _deliver_mail(row, composed(row))
     finally:
         connection.close()
 
 
-def _deliver(mail: Posted, message: EmailMultiAlternatives | None) -> None:
+def _deliver_mail(mail: Posted, message: EmailMultiAlternatives | None) -> None:
     """Send the mail; None means that nobody is to be notified any more."""
     row = type(mail)._default_manager.filter(pk=mail.pk)
     if message is None:

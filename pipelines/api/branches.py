@@ -60,7 +60,9 @@ def bundle(request: Request, task: Task) -> FileResponse:
         raise Conflict("It is larger than 64 MB. Let the line push the branch, and fetch it from there.")
     # FileResponse closes it, and so removes it.
     file = tempfile.TemporaryFile(prefix="bundle-")  # noqa: SIM115
-    bundles.write(packs, partial(storage.fetch, storage.artifact_storage()), branch.name, branch.head, file)
+    bundles.write_bundle(
+        packs, partial(storage.copy_stored_bytes, storage.artifact_storage()), branch.name, branch.head, file
+    )
     file.seek(0)
     return FileResponse(
         file, as_attachment=True, filename=f"{task.name}.bundle", content_type="application/x-git-bundle"

@@ -18,7 +18,7 @@ from pipelines.formats.line_merge import is_same_value
 from pipelines.lines import drafts, publishing
 from pipelines.lines.project_lint import examine_document
 from pipelines.models import Line, Project, User
-from pipelines.web.editor.findings import examination_data, findings_of
+from pipelines.web.editor.findings import draft_findings, examination_data
 from pipelines.web.editor.routing_diff import routing_changes
 from pipelines.web.lines.lines import draft_differs
 
@@ -117,7 +117,7 @@ def read(request: Request, line: Line, since: int | None = None, alone: bool = F
     # Whoever has this number already has the document
     if not alone and since != line.draft_number:
         response.document, response.text = line.draft, line.draft_text
-        response.findings = findings_of(line.draft, line.project)
+        response.findings = draft_findings(line.draft, line.project)
     return response
 
 

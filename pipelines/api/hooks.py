@@ -81,7 +81,7 @@ def receive(request: HttpRequest, address: str) -> Status[ReceivedOut]:
     if len(request.body) > receiving.MAX_BODY:
         raise HttpError(413, "A body has at most 1 MiB.")
     try:
-        delivery = receiving.receive(address, _headers(request), request.body)
+        delivery = receiving.receive_call(address, _headers(request), request.body)
     except receiving.UnsignedCall as unsigned:
         _slow_down(request)
         raise HttpError(401, unsigned.detail) from unsigned

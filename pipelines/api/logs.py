@@ -44,7 +44,7 @@ def log(
     job = Job.objects.filter(task=task, pk=visit).first() if 0 < visit < 2**63 else None
     if job is None or not 0 <= attempt <= job.attempt:
         raise NotFound
-    piece = logs.read(job, attempt or job.attempt, min(max(position, 0), 2**62))
+    piece = logs.read_log_part(job, attempt or job.attempt, min(max(position, 0), 2**62))
     return LogOut(
         attempt=attempt or job.attempt,
         lines=[replace(log_line, text=escape_hidden(log_line.text)) for log_line in piece.lines],

@@ -15,7 +15,7 @@ from pipelines.errors import Invalid
 from pipelines.models import ApiToken
 from pipelines.people import accounts
 from pipelines.work.runners import report_facts, reports
-from pipelines.work.runners.presence import claim_of
+from pipelines.work.runners.presence import runner_claim
 from pipelines.work.runners.report_facts import Reporter, ReportFacts
 from pipelines.work.runners.reports import RunnerReport
 from pipelines.work.transport.protocol import ReportAnswer
@@ -78,7 +78,7 @@ def answer_calls(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     accepted = [
         entry for one in checked if isinstance(one, list) for entry in one if isinstance(entry, RunnerReport)
     ]
-    answers = iter(reports.report(accepted) if accepted else ())
+    answers = iter(reports.deliver_runner_reports(accepted) if accepted else ())
     return [
         [next(answers) if isinstance(entry, RunnerReport) else entry for entry in one]
         if isinstance(one, list)
@@ -99,7 +99,7 @@ def _read_reported(
         if call.secret in tokens and tokens[call.secret].project_id == project and call.fault is None
     }
     reported_by_call = (
-        dict(zip(reporters, report_facts.read(project, list(reporters.values())), strict=True))
+        dict(zip(reporters, report_facts.read_report_facts(project, list(reporters.values())), strict=True))
         if reporters
         else {}
     )
@@ -121,7 +121,7 @@ def _checked_reports(
         if isinstance(report, FaultyReport):
             return report.fault
     # A drained runner ends what it has, and is handed nothing new (docs/runners.md)
-    more = None if known.runner.stopping else claim_of(known.runner)
+    more = None if known.runner.stopping else runner_claim(known.runner)
     return [
         RunnerReport(
             known,

@@ -28,10 +28,10 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
 from pipelines.work.runners import files, logs, presence, result_storage, runner_claims
-from pipelines.work.runners.presence import claim_of
+from pipelines.work.runners.presence import runner_claim
 from pipelines.work.transport.http import wire_format
 from pipelines.work.transport.local import stored_results
-from pipelines.work.transport.local.claimable import claimable
+from pipelines.work.transport.local.claimable import claimable_jobs
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportFailed
 
 router = Operations("runners", (400, 401, 404, 409, 422, 503), auth=RunnerBearer())
@@ -193,13 +193,13 @@ def _get_leased_job(request: RunnerRequest, runner: uuid.UUID, job: int, lease: 
 @router.post(RUNNER, response=RegisteredOut, url_name="runner-register")
 def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> RegisteredOut:
     """It is here. What an earlier process of it held is taken back."""
-    worker = presence.register(request.auth, runner, payload.model_dump())
+    worker = presence.register_runner(request.auth, runner, payload.model_dump())
     project = request.auth.project
     assert project is not None
     return RegisteredOut(
         project=f"{project.owner.key}/{project.key}",
         labels=worker.labels,
-        seconds=claim_of(worker).seconds,
+        seconds=runner_claim(worker).seconds,
         draining=worker.stopping,
     )
 
@@ -222,7 +222,7 @@ def sign_off(request: RunnerRequest, runner: uuid.UUID) -> None:
 def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> LeasesOut:
     """Renew all leases of the runner and return those that it still holds."""
     worker = _get_runner(request, runner)
-    renewed = leases.renew(worker.pk, claim_of(worker).seconds, payload.abandoned)
+    renewed = leases.renew(worker.pk, runner_claim(worker).seconds, payload.abandoned)
     return LeasesOut(held={str(job): str(key) for job, key in renewed.items()}, draining=worker.stopping)
 
 
@@ -233,7 +233,7 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
     """List the waiting jobs that the runner may have: by priority, then by age. Empty where it is drained."""
     worker = _get_runner(request, runner)
-    jobs = {} if worker.stopping else claimable(claim_of(worker), payload.room)
+    jobs = {} if worker.stopping else claimable_jobs(runner_claim(worker), payload.room)
     return WaitingOut(jobs=[WaitingJob(job=job, queue=queue) for job, queue in jobs.items()])
 
 
@@ -251,7 +251,7 @@ def claim_together(request: RunnerRequest, runner: uuid.UUID, payload: ClaimsIn)
 
 def _start_jobs(runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
     # A job that is named twice is started once, and the answer has it in both places
-    started = {} if runner.stopping else runner_claims.start(dict.fromkeys(jobs), claim_of(runner))
+    started = {} if runner.stopping else runner_claims.start_jobs(dict.fromkeys(jobs), runner_claim(runner))
     return [wire_format.started_json(started[job]) if job in started else None for job in jobs]
 
 
@@ -274,8 +274,8 @@ def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UU
     """Return what the attempt starts with; each file under a name that is valid as long as the lease."""
     job_row = _get_leased_job(request, runner, job, lease)
     inputs = job_row.task.inputs
-    what = stored_results.material(job_row.pk, job_row.task_id, job_row.task.project_id, inputs)
-    return wire_format.material_json(what, files.namer(job, lease))
+    what = stored_results.job_material(job_row.pk, job_row.task_id, job_row.task.project_id, inputs)
+    return wire_format.material_json(what, files.file_namer(job, lease))
 
 
 @router.post(JOB + "/before", response=dict[str, Any], url_name="runner-before")
@@ -283,7 +283,9 @@ def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UU
 def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """Return only the workspace of the material."""
     _get_leased_job(request, runner, job, lease)
-    return {"before": wire_format.before_json(stored_results.last_snapshot(job), files.namer(job, lease))}
+    return {
+        "before": wire_format.before_json(stored_results.last_snapshot(job), files.file_namer(job, lease))
+    }
 
 
 @router.get(RUNNER + "/files/{name}", response={200: None}, url_name="runner-file")
@@ -291,7 +293,7 @@ def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
 def download_material_file(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
     """The bytes of a file that the material names."""
     return FileResponse(
-        files.opened(name, _get_runner(request, runner).pk), content_type="application/octet-stream"
+        files.open_named_file(name, _get_runner(request, runner).pk), content_type="application/octet-stream"
     )
 
 
@@ -312,7 +314,7 @@ def upload(
     request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
 ) -> None:
     """The bytes of one file, as they are, 8 MB at most; those of a larger one in parts, each by its own digest."""
-    files.receive(_get_leased_job(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
+    files.receive_file(_get_leased_job(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
 
 
 @router.post(JOB + "/files/{digest}/parts", response={204: None}, url_name="runner-parts")
@@ -324,7 +326,7 @@ def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease
     # 64: SHA-256 in hexadecimal
     if not isinstance(parts, list) or not all(isinstance(part, str) and len(part) == 64 for part in parts):
         raise Invalid.at("parts", "is no list of digests")
-    files.join(job_row, lease, digest, parts)
+    files.join_parts(job_row, lease, digest, parts)
 
 
 @router.post(JOB + "/store", response={204: None}, url_name="runner-store")
@@ -332,7 +334,7 @@ def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease
 def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> None:
     """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
     job_row = _get_leased_job(request, runner, job, lease)
-    result_storage.store(job_row, lease, bodies.read_document(request))
+    result_storage.store_results(job_row, lease, bodies.read_document(request))
 
 
 @router.post(JOB + "/log", response={204: None}, url_name="runner-log")
@@ -340,7 +342,7 @@ def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID 
 def log(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: LogIn, lease: uuid.UUID = LEASE
 ) -> None:
-    logs.append(_get_leased_job(request, runner, job, lease), payload.text, again=payload.again)
+    logs.append_to_log(_get_leased_job(request, runner, job, lease), payload.text, again=payload.again)
 
 
 # Report

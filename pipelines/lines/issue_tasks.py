@@ -33,10 +33,10 @@ from pipelines.ports.code_host_notices import STARTED, enqueue_notices
 from pipelines.queries import versions
 from pipelines.routing.document import line as routing
 from pipelines.work.hosts import table
-from pipelines.work.hosts.answers import link as link_of
+from pipelines.work.hosts.answers import safe_link as link_of
 from pipelines.work.hosts.hooks import IssueEvent, PushEvent
-from pipelines.work.results.text import escaped
-from pipelines.work.transport.local.host_access import host_key, secret_of
+from pipelines.work.results.text import escaped_for_storage
+from pipelines.work.transport.local.host_access import host_key, secret_or_reason
 from pipelines.work.transport.local.pushes import find_members, find_people, joined_names
 
 RETENTION, FRESH = timedelta(days=8), timedelta(days=1)
@@ -68,7 +68,7 @@ def process_delivery(
     """A delivery of the host of a repository. `headers`: their names in small letters.
 
     Raises Unsigned; Conflict: this one was taken already; Invalid: it is no JSON"""
-    secret, _missing = secret_of(repository, repository.hook_secret)
+    secret, _missing = secret_or_reason(repository, repository.hook_secret)
     try:
         host_page = table.find_host(repository.host, repository.address, repository.page)
     except ValueError:
@@ -149,8 +149,10 @@ def _start_task(
             f"{issue_label}: {line.name} has no version, or who set this up may not start tasks any more."
         )
     document = versions.parsed(line.live)
-    title = escaped(" ".join(issue.title.split()))[:TITLE] or f"{issue_label} of {repository.name}"
-    who = escaped(f"{issue.by or 'Somebody'} on {table.NAMES[host_key(repository)]}")[:200]
+    title = (
+        escaped_for_storage(" ".join(issue.title.split()))[:TITLE] or f"{issue_label} of {repository.name}"
+    )
+    who = escaped_for_storage(f"{issue.by or 'Somebody'} on {table.NAMES[host_key(repository)]}")[:200]
     try:
         with transaction.atomic():
             # In a savepoint: a refused start leaves nothing, and the delivery is kept as taken.
@@ -158,8 +160,14 @@ def _start_task(
                 line.live,
                 actor=Actor("engine", name=who),
                 title=title,
-                description=escaped(issue.body)[:DESCRIPTION],
-                inputs=inputs_of(document, repository, title, escaped(issue.body), escaped(issue.url)),
+                description=escaped_for_storage(issue.body)[:DESCRIPTION],
+                inputs=inputs_of(
+                    document,
+                    repository,
+                    title,
+                    escaped_for_storage(issue.body),
+                    escaped_for_storage(issue.url),
+                ),
                 requesters=requesters_of(line.project_id, issue),
             )
     except Refused as fault:
@@ -169,7 +177,7 @@ def _start_task(
         repository=repository,
         kind=HostLink.LinkKind.ISSUE,
         number=issue.number,
-        url=link_of(escaped(issue.url), ""),
+        url=link_of(escaped_for_storage(issue.url), ""),
     )
     enqueue_notices([(link, STARTED)], now)
     return HookAnswer(f"{issue_label} started {task.name}.", task)
@@ -296,6 +304,6 @@ def process_push(repository: Repository, push: PushEvent) -> tuple[str, Task | N
     # What commits name anybody can write: it counts only where the host's own word leads to nobody here.
     by_host = find_members(task, push.logins, push.addresses)
     people = by_host or find_members(task, (), push.authors)
-    who = escaped(joined_names(push.logins or push.addresses or push.authors))
+    who = escaped_for_storage(joined_names(push.logins or push.addresses or push.authors))
     answer = engine.record_push_visit(task.pk, ObservedPush(push.commit, who, people, by_host=bool(by_host)))
     return ANSWERS[answer].format(task=task.name, branch=push.branch), task

@@ -47,7 +47,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.networks import document_to_publish
-from pipelines.work.handlers.code import code_of
+from pipelines.work.handlers.code import untrusted_code
 
 __all__ = [
     "DraftConflict",
@@ -152,7 +152,7 @@ def _gate_sampling(line: routing.ParsedLine) -> dict[str, tuple[Any, ...]]:
 
 def executing_stations(line: routing.ParsedLine) -> list[str]:
     """Keys of the stations that run code on a worker, or send a secret of the worker somewhere."""
-    return [station.key for station in line.stations if code_of(line, station)]
+    return [station.key for station in line.stations if untrusted_code(line, station)]
 
 
 def create_line(

@@ -24,7 +24,7 @@ from pipelines.queries import environments, unclaimable_jobs
 from pipelines.routing.document.kinds import KINDS, can_run_alone
 from pipelines.routing.document.line import Station, read_line
 from pipelines.work.handlers.code import runs_code
-from pipelines.work.transport.local.trials import OPEN, WAITS_SECONDS, TrialOrders, fits
+from pipelines.work.transport.local.trials import OPEN, WAITS_SECONDS, TrialOrders, can_run_trial
 
 RETENTION = timedelta(hours=1)
 AT_ONCE = 200
@@ -130,7 +130,7 @@ def _check_worker_available(trial: StationTrial) -> None:
     made = TrialOrders.of(trial)
     # Trials are for workers beside the database: a runner of a project does none
     shared_claims = [claim for claim in live_claims() if claim.project is None]
-    if any(fits(claim, made.task, made.line, made.station) for claim in shared_claims):
+    if any(can_run_trial(claim, made.task, made.line, made.station) for claim in shared_claims):
         return
     project = trial.line.project
     besides = environments.required_offers(project.pk, made.line, made.station, made.task.inputs)

@@ -194,7 +194,7 @@ def _checked(
     try:
         options = kind.read(request.options)
         if kind.is_mapped:
-            mapping.check(options, parsed.inputs)
+            mapping.check_input_paths(options, parsed.inputs)
     except Invalid as fault:
         problems += [replace(problem, path=f"options.{problem.path}") for problem in fault.problems]
     if kind.has_address and is_new:

@@ -18,7 +18,7 @@ from pipelines.work.git.probe import Check, ConnectionFact
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.spec.ecosystems import BY_NPM, Proposal
 from pipelines.work.spec.preparation import Preparation
-from pipelines.work.spec.versions import fits
+from pipelines.work.spec.versions import version_fits
 
 HOST_SECONDS = 3.0
 """For which the name of a host is looked up."""
@@ -86,7 +86,7 @@ def program_fact(
         for worker, has in programs.items()
         if (name in names or name not in BY_NPM)
         and (version := has.get(name, ""))
-        and not fits(version, required)
+        and not version_fits(version, required)
     ]
     lacking = {name: [worker for worker, has in programs.items() if name not in has] for name in names}
     warnings = [

@@ -29,7 +29,7 @@ from pipelines.queries.allowed_folders import fault_of_folder, folders_of, may_s
 from pipelines.queries.protections import canonical_address
 from pipelines.work.git.addresses import LONGEST, parsed
 from pipelines.work.git.commits import is_branch
-from pipelines.work.git.probe import SECONDS, ConnectionCheck, Probe, timed
+from pipelines.work.git.probe import SECONDS, ConnectionCheck, Probe, timed_check
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
 from pipelines.work.hosts import table
@@ -37,8 +37,8 @@ from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.probe import probe_host
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.spec.ecosystems import READ, Proposal, proposed
-from pipelines.work.transport.local.host_access import host_access, secret_of, stored_for
+from pipelines.work.spec.ecosystems import READ, Proposal, proposed_environment
+from pipelines.work.transport.local.host_access import host_access, nearest_secrets, secret_or_reason
 
 TYPED = "typed"
 """Beside a proposal: {command: what people typed in its place}."""
@@ -275,13 +275,13 @@ def _record(kind: str, repository: Repository, by: User, now: datetime, **data: 
 def test_connection(repository: Repository, *, by: User, now: datetime) -> list[dict[str, Any]]:
     """Try the connection, and keep what was found. It takes as long as the server does, within bounds. The server gets
     the secret: that is a use of it, and kept in the audit log."""
-    credential, missing = secret_of(repository, repository.credential)
-    of_host, none_of_host = secret_of(repository, repository.of_host)
+    credential, missing = secret_or_reason(repository, repository.credential)
+    of_host, none_of_host = secret_or_reason(repository, repository.of_host)
     with transaction.atomic():
         # Before the connection is tried: the use is recorded whatever comes of it.
         if credential or of_host:
             value_lookup.record_use(
-                stored_for(repository, repository.credential, repository.of_host).values(), now
+                nearest_secrets(repository, repository.credential, repository.of_host).values(), now
             )
         _record(
             "repository.tested",
@@ -312,7 +312,9 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
                 serving_runners(now, repository.project),
                 (repository.proposed or {}).get(TYPED, {}),
             )
-            proposal = proposed(probe.files, probe.commit).with_hosts(worker.registries for worker in workers)
+            proposal = proposed_environment(probe.files, probe.commit).with_hosts(
+                worker.registries for worker in workers
+            )
             checks += _requirement_results(repository, proposal.corrected(typed), guard, workers)
     except (GitRefused, HostError) as refused:
         checks = [ConnectionCheck("reach", False, str(refused)).to_dict()]
@@ -334,7 +336,8 @@ def _requirement_results(
     repository: Repository, proposal: Proposal, guard: Guard, workers: Sequence[Worker]
 ) -> list[dict[str, Any]]:
     return [
-        timed(name, look).to_dict() for name, look in requirement_checks(repository, proposal, guard, workers)
+        timed_check(name, look).to_dict()
+        for name, look in requirement_checks(repository, proposal, guard, workers)
     ]
 
 

@@ -13,7 +13,7 @@ from pipelines.routing.document.evaluations import MODEL, WORKER
 from pipelines.routing.document.kinds import DEFAULT_MODEL, IMAGES, MODEL_SERVER, TABLE
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.work.images import Images
-from pipelines.work.outgoing.authorities import Authorities, trusted
+from pipelines.work.outgoing.authorities import Authorities, trusted_authorities
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.processes.resources import DEFAULT, Resources
@@ -69,7 +69,7 @@ class WorkerConfig:
     signed_in: Mapping[str, Path] = field(default_factory=dict)
     outgoing: Outgoing = field(default_factory=Outgoing)
     # Whom its stations are told to trust besides the public authorities.
-    authorities: Authorities = field(default_factory=trusted)
+    authorities: Authorities = field(default_factory=trusted_authorities)
     evaluator: tuple[str, ...] = ()
     most_stations: int = MOST_STATIONS
     most_seconds: float = MOST_SECONDS

@@ -18,7 +18,7 @@ AT_ONCE = 100
 """Files of one transaction."""
 
 
-def expire(now: datetime) -> int:
+def delete_expired_uploads(now: datetime) -> int:
     """Delete the files that were uploaded more than UPLOAD_DAYS ago and that no task uses which is open or ended later
     than that. How many; tasks keep their names and digests."""
     total = 0
@@ -37,7 +37,7 @@ def expire_some(now: datetime) -> int:
         # Locked before checking who else shares the bytes: a new row for them waits, and then finds them gone.
         blobs = list(Blob.objects.select_for_update().filter(pk__in=digests.values()).order_by("pk"))
         Upload.objects.filter(pk__in=digests).delete()
-        used = _used({blob.pk for blob in blobs})
+        used = _used_digests({blob.pk for blob in blobs})
         for blob in blobs:
             if blob.pk not in used:
                 blob.delete()
@@ -50,14 +50,14 @@ def delete_unused_blobs(digests: Collection[str]) -> None:
     with transaction.atomic():
         # In the order of their keys, so that no two of these wait for each other.
         blobs = list(Blob.objects.select_for_update().filter(pk__in=list(digests)).order_by("pk"))
-        used = _used({blob.pk for blob in blobs})
+        used = _used_digests({blob.pk for blob in blobs})
         for blob in blobs:
             if blob.pk not in used:
                 blob.delete()
                 transaction.on_commit(partial(artifact_storage().delete, blob.name))
 
 
-def _used(digests: Collection[str]) -> set[str]:
+def _used_digests(digests: Collection[str]) -> set[str]:
     """The digests that something other than an expired upload still uses."""
     used = set(Upload.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
     used |= set(Artifact.objects.filter(blob__in=digests).values_list("blob_id", flat=True))

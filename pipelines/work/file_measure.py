@@ -22,7 +22,7 @@ class TooLarge(Exception):
     """More bytes than are allowed here."""
 
 
-def measure(file: BinaryIO, most: int | None = None) -> Measured:
+def measure_file(file: BinaryIO, most: int | None = None) -> Measured:
     """Read to the end. :raises TooLarge: more than `most` bytes"""
     sha, size = hashlib.sha256(), 0
     while piece := file.read(PIECE):

@@ -20,7 +20,7 @@ import httpx2
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Isolation
-from pipelines.work.workspace_folder.folders import remove
+from pipelines.work.workspace_folder.folders import remove_folder
 
 FOLDER: Final = "images"
 ROOT: Final = "root"
@@ -106,7 +106,7 @@ class Images:
             if code == 0:
                 # Device files take root to make, and the station's own /dev is mounted there
                 leave = ("--exclude=dev/*", "--exclude=./dev/*")
-                code, output = await _ran(
+                code, output = await _run_program(
                     (
                         "tar",
                         "-x",
@@ -124,23 +124,23 @@ class Images:
             if code != 0:
                 raise ImageAbsent(f"Image {image} could not be unpacked", output)
             tar.unlink()
-            await asyncio.to_thread(_in_place, made, place)
+            await asyncio.to_thread(_move_into_place, made, place)
         except OSError as error:
             raise ImageAbsent(f"Image {image} could not be unpacked: {error.strerror}") from error
         finally:
-            await asyncio.to_thread(remove, made)
+            await asyncio.to_thread(remove_folder, made)
             # Shielded: a job that is cancelled must not leave its container behind
             await asyncio.shield(self._run("rm", "--force", container))
 
     async def _run(self, *words: str, seconds: float = SECONDS, errors: bool = True) -> tuple[int, str]:
-        return await _ran((self.program, *words), seconds, errors=errors)
+        return await _run_program((self.program, *words), seconds, errors=errors)
 
     def expire(self) -> int:
         """Remove the files of images that nobody used for long."""
         folder, removed = self.base / FOLDER, 0
         for place in folder.iterdir() if folder.is_dir() else ():
             if time.time() - place.stat().st_mtime > UNUSED_SECONDS:
-                remove(place)
+                remove_folder(place)
                 removed += 1
         return removed
 
@@ -148,7 +148,7 @@ class Images:
 async def _check_registry(image: str, guard: Guard) -> None:
     """Check the registry that an image names as any outgoing call: podman and docker would ask whatever answers there,
     and the log shows what it says. :raises ImageAbsent"""
-    server = registry_of(image)
+    server = image_registry(image)
     try:
         if server is not None:
             await guard.addresses(*server)
@@ -160,7 +160,7 @@ async def _check_registry(image: str, guard: Guard) -> None:
         pass  # Nobody knows the name here: the program says so.
 
 
-def registry_of(image: str) -> tuple[str, int] | None:
+def image_registry(image: str) -> tuple[str, int] | None:
     """Return the host and the port that the name of an image begins with; None: those that the runner has for it."""
     first, slash, _rest = image.partition("/")
     host, colon, port = first.partition(":")
@@ -170,13 +170,13 @@ def registry_of(image: str) -> tuple[str, int] | None:
     return host, int(port) if port.isdecimal() else 443
 
 
-def _in_place(made: Path, place: Path) -> None:
+def _move_into_place(made: Path, place: Path) -> None:
     """Whole, or as another station unpacked it meanwhile."""
     if not place.exists():
         made.rename(place)
 
 
-async def _ran(argv: Iterable[str], seconds: float, *, errors: bool = True) -> tuple[int, str]:
+async def _run_program(argv: Iterable[str], seconds: float, *, errors: bool = True) -> tuple[int, str]:
     """Its exit code and the end of what it wrote, of inspections standard output alone. Cancelled, it is killed."""
     process = await asyncio.create_subprocess_exec(
         *argv,

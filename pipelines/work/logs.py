@@ -76,15 +76,15 @@ class Writer:
         self.lines = last.lines_before + text.count(b"\n")
 
 
-def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> LogPart:
+def read_log_part(job: Job, attempt: int, position: int = 0, most: int = 64) -> LogPart:
     """The lines from byte `position` on, of `most` chunks at most. A position inside a chunk gives the whole chunk."""
-    chunks = _chunks(job, attempt).filter(position__gte=position).order_by("number")[:most]
+    chunks = _attempt_chunks(job, attempt).filter(position__gte=position).order_by("number")[:most]
     lines: list[LogLine] = []
     following = position
     count = 0
     for chunk in chunks:
-        text = _text(chunk)
-        lines += _lines(chunk, text)
+        text = _chunk_text(chunk)
+        lines += _numbered_lines(chunk, text)
         following = chunk.position + len(text.encode())
         count += 1
     ended = job.state == Job.State.DONE or job.attempt > attempt
@@ -92,16 +92,16 @@ def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> LogPart:
     return LogPart(tuple(lines), following, ended and count < most)
 
 
-def tail(job: Job, attempt: int, lines: int = 50) -> LogPart:
+def read_log_tail(job: Job, attempt: int, lines: int = 50) -> LogPart:
     """The last `lines` lines."""
     log_lines: list[LogLine] = []
     following = 0
     # Few at a time: the last chunks mostly have lines enough
-    for chunk in _chunks(job, attempt).order_by("-number").iterator(chunk_size=4):
-        text = _text(chunk)
+    for chunk in _attempt_chunks(job, attempt).order_by("-number").iterator(chunk_size=4):
+        text = _chunk_text(chunk)
         # Newest first: where the first one read ends, the next reading begins
         following = following or chunk.position + len(text.encode())
-        log_lines = [*_lines(chunk, text), *log_lines]
+        log_lines = [*_numbered_lines(chunk, text), *log_lines]
         if len(log_lines) >= lines:
             break
     ended = job.state == Job.State.DONE or job.attempt > attempt
@@ -110,19 +110,19 @@ def tail(job: Job, attempt: int, lines: int = 50) -> LogPart:
 
 def read_log_text(job: Job, attempt: int) -> Iterator[str]:
     """The text of an attempt, chunk by chunk, for a download: without the time stamps."""
-    for chunk in _chunks(job, attempt).order_by("number").iterator(chunk_size=16):
-        yield "".join(f"{line.text}\n" for line in _lines(chunk, _text(chunk)))
+    for chunk in _attempt_chunks(job, attempt).order_by("number").iterator(chunk_size=16):
+        yield "".join(f"{line.text}\n" for line in _numbered_lines(chunk, _chunk_text(chunk)))
 
 
-def _chunks(job: Job, attempt: int):  # type: ignore[no-untyped-def]  # a queryset
+def _attempt_chunks(job: Job, attempt: int):  # type: ignore[no-untyped-def]  # a queryset
     return LogChunk.objects.filter(job=job, attempt=attempt)
 
 
-def _text(chunk: LogChunk) -> str:
+def _chunk_text(chunk: LogChunk) -> str:
     return zlib.decompress(bytes(chunk.data)).decode()
 
 
-def _lines(chunk: LogChunk, text: str) -> list[LogLine]:
+def _numbered_lines(chunk: LogChunk, text: str) -> list[LogLine]:
     log_lines = []
     # Every chunk ends with a line end, after which split has one empty text more
     for number, line in enumerate(text.split("\n")[:-1], start=chunk.lines_before + 1):

@@ -19,14 +19,14 @@ from django.db import IntegrityError, transaction
 
 from pipelines.models import Blob, Project, Upload
 from pipelines.routing.basics.file_signatures import LEAD, content_kind
-from pipelines.work.file_measure import PIECE, Measured, measure
+from pipelines.work.file_measure import PIECE, Measured, measure_file
 
 
 def artifact_storage() -> Storage:
     return storages["artifacts"]
 
 
-def place(digest: str) -> str:
+def storage_path(digest: str) -> str:
     """Return the path of the bytes in the storage: a few thousand files per folder at most."""
     return f"{digest[:2]}/{digest[2:4]}/{digest}"
 
@@ -37,7 +37,7 @@ def save(storage: Storage, digest: str, file: BinaryIO) -> str:
 
     :raises OSError: nothing is stored"""
     # Of its own: two who store the same bytes at once must not write into one file
-    name = f"{place(digest)}.{uuid.uuid4().hex[:12]}"
+    name = f"{storage_path(digest)}.{uuid.uuid4().hex[:12]}"
     try:
         return storage.save(name, File(file))
     except OSError:
@@ -60,11 +60,11 @@ def has_room(storage: Storage, folder: Path) -> bool:
     return True
 
 
-def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) -> dict[str, Any]:
+def store_upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) -> dict[str, Any]:
     """Keep a file for an input of this project: the input's value, {name, digest, size}.
 
     :raises TooLarge: more than UPLOAD_BYTES"""
-    measured = measure(file, settings.UPLOAD_BYTES)
+    measured = measure_file(file, settings.UPLOAD_BYTES)
     plain = "".join(
         char if char.isprintable() else "_" for char in name.replace("\\", "/").rpartition("/")[2]
     )
@@ -72,7 +72,7 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
     file.seek(0)
     content = content_kind(file.read(LEAD))
     for last in (False, True):
-        _keep(measured, file, now)
+        _store_bytes(measured, file, now)
         try:
             with transaction.atomic():
                 Upload.objects.update_or_create(
@@ -90,11 +90,11 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
     return {"name": file_name, "digest": measured.digest, "size": measured.size}
 
 
-def _keep(measured: Measured, file: BinaryIO, now: datetime) -> None:
+def _store_bytes(measured: Measured, file: BinaryIO, now: datetime) -> None:
     if not stored_digests([measured.digest]):
         file.seek(0)
         stored = save(artifact_storage(), measured.digest, file)
-        record({measured.digest: (measured.size, stored)}, now)
+        record_blobs({measured.digest: (measured.size, stored)}, now)
 
 
 def stored_digests(digests: Iterable[str]) -> set[str]:
@@ -102,7 +102,7 @@ def stored_digests(digests: Iterable[str]) -> set[str]:
     return set(Blob.objects.filter(pk__in=list(digests)).values_list("pk", flat=True))
 
 
-def record(stored: Mapping[str, tuple[int, str]], now: datetime) -> None:
+def record_blobs(stored: Mapping[str, tuple[int, str]], now: datetime) -> None:
     """Write the rows of stored bytes, {digest: (size, name)}."""
     blobs = [
         # In one order: two workers that insert the same rows cannot deadlock
@@ -112,12 +112,12 @@ def record(stored: Mapping[str, tuple[int, str]], now: datetime) -> None:
     Blob.objects.bulk_create(blobs, ignore_conflicts=True)
 
 
-def names(digests: Iterable[str]) -> dict[str, str]:
+def stored_names(digests: Iterable[str]) -> dict[str, str]:
     """{digest: name in the storage} of stored bytes."""
     return dict(Blob.objects.filter(pk__in=list(digests)).values_list("pk", "name"))
 
 
-def fetch(storage: Storage, name: str, target: Path) -> None:
+def copy_stored_bytes(storage: Storage, name: str, target: Path) -> None:
     """Copy stored bytes into a new file. No database."""
     with storage.open(name, "rb") as source, target.open("xb") as file:
         while piece := source.read(PIECE):

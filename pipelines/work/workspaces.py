@@ -21,9 +21,9 @@ from typing import Any
 
 import rfc8785
 
-from pipelines.work.file_measure import measure
+from pipelines.work.file_measure import measure_file
 from pipelines.work.spec.handler_io import Attempt
-from pipelines.work.workspace_folder.folders import in_use, remove
+from pipelines.work.workspace_folder.folders import is_in_use, remove_folder
 from pipelines.work.workspace_folder.removals import Removals
 
 MOST_FILES = 100_000
@@ -50,7 +50,7 @@ class Picture:
 
     @property
     def digest(self) -> str:
-        return digest_of(self.manifest)
+        return manifest_digest(self.manifest)
 
     @property
     def size(self) -> int:
@@ -64,11 +64,11 @@ class Picture:
         }
 
 
-def digest_of(manifest: tuple[Entry, ...]) -> str:
+def manifest_digest(manifest: tuple[Entry, ...]) -> str:
     return hashlib.sha256(rfc8785.dumps(list(manifest))).hexdigest()
 
 
-def stamp_of(info: os.stat_result) -> Stamp:
+def file_stamp(info: os.stat_result) -> Stamp:
     return info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino
 
 
@@ -84,7 +84,7 @@ def take_picture(
     stamps: dict[str, tuple[Stamp, str]] = {}
     skipped = []
     size = 0
-    for path, info in entries(workspace, but):
+    for path, info in entries_below(workspace, but):
         relative = path.relative_to(workspace).as_posix()
         mode = stat.S_IMODE(info.st_mode) & 0o777
         if stat.S_ISDIR(info.st_mode):
@@ -92,7 +92,7 @@ def take_picture(
         elif stat.S_ISLNK(info.st_mode):
             manifest.append({"path": relative, "link": os.readlink(path)})
         elif stat.S_ISREG(info.st_mode):
-            stamp = stamp_of(info)
+            stamp = file_stamp(info)
             before = (known or {}).get(relative)
             digest = before[1] if before and before[0] == stamp else digest_of_file(path)
             stamps[relative] = (stamp, digest)
@@ -107,7 +107,7 @@ def take_picture(
     return Picture(tuple(manifest), stamps, tuple(skipped))
 
 
-def entries(
+def entries_below(
     folder: Path, but: Collection[str] = (), below: str = ""
 ) -> Iterator[tuple[Path, os.stat_result]]:
     """Everything below, links not followed, `but` for these paths. A name that is not UTF-8 cannot be stored and is
@@ -125,17 +125,19 @@ def entries(
                 # A station may have taken its own rights off a folder
                 if not os.access(entry.path, os.R_OK | os.X_OK):
                     os.chmod(entry.path, info.st_mode | 0o700)
-                yield from entries(Path(entry.path), but, f"{path}/")
+                yield from entries_below(Path(entry.path), but, f"{path}/")
 
 
 def digest_of_file(path: Path) -> str:
     # O_NONBLOCK: a pipe in the place of the file would hold us up
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
-        return measure(file).digest
+        return measure_file(file).digest
 
 
-def restore(manifest: tuple[Entry, ...], workspace: Path, fetch: Callable[[str, Path], None]) -> None:
+def restore_workspace(
+    manifest: tuple[Entry, ...], workspace: Path, fetch: Callable[[str, Path], None]
+) -> None:
     """Build the workspace in an empty folder. `fetch(digest, path)` writes a new file."""
     modes = []
     for entry in manifest:
@@ -181,7 +183,7 @@ class Folders:
     def close(self) -> None:
         """Remove everything: snapshots hold what is worth keeping."""
         self.removals.close()
-        remove(self.home)
+        remove_folder(self.home)
         self._lock.close()
 
     def attempt_folder(self, task: int, job: int, attempt: int, lease: uuid.UUID | None = None) -> Attempt:
@@ -192,7 +194,7 @@ class Folders:
 
     def make(self, attempt: Attempt) -> None:
         """Empty folders for one attempt."""
-        remove(attempt.root)
+        remove_folder(attempt.root)
         for folder in (attempt.workspace, attempt.temporary, attempt.result.parent):
             folder.mkdir(parents=True, mode=0o700)
         if self._certificates:
@@ -239,7 +241,7 @@ class Folders:
         """Store the home for the agent's next visit; what nobody came back for makes room."""
         place = self._home(task, agent)
         place.parent.mkdir(mode=0o700, exist_ok=True)
-        remove(place)
+        remove_folder(place)
         attempt.home.rename(place)
         # A rename keeps the old time, and `expire_homes` goes by it
         os.utime(place)
@@ -253,11 +255,11 @@ class Folders:
         oldest = time.time() - HOME_DAYS * 86_400
         for index, home in enumerate(reversed(homes)):
             if index >= MOST_HOMES or home.lstat().st_mtime < oldest:
-                remove(home)
+                remove_folder(home)
 
     def forget_homes(self, task: int) -> None:
         for home in (self.base / HOMES).glob(f"{task}.*"):
-            remove(home)
+            remove_folder(home)
 
     def _home(self, task: int, agent: str) -> Path:
         name = hashlib.sha256(agent.encode(errors="replace")).hexdigest()[:16]
@@ -267,7 +269,7 @@ class Folders:
         """Folders of workers that ended without cleaning up: their lock is free."""
         removed = []
         for folder in self.base.iterdir():
-            if folder != self.home and (folder / "lock").is_file() and not in_use(folder):
-                remove(folder)
+            if folder != self.home and (folder / "lock").is_file() and not is_in_use(folder):
+                remove_folder(folder)
                 removed.append(folder.name)
         return removed

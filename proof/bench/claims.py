@@ -74,7 +74,7 @@ def claims(queued: int, sets: int, rounds: int) -> Json:
     from pipelines import engine  # noqa: PLC0415  # after `database`
     from pipelines.models import Worker  # noqa: PLC0415  # after `database`
     from pipelines.ports.leases import Claim  # noqa: PLC0415  # after `database`
-    from pipelines.work.transport.local.claimable import claimable, unattended  # noqa: PLC0415  # after `database`
+    from pipelines.work.transport.local.claimable import claimable_jobs, unattended_jobs  # noqa: PLC0415  # after `database`
     from tests.factories import make_worker  # noqa: PLC0415  # after `database`
 
     world, _share = fill(queued, sets)
@@ -90,11 +90,11 @@ def claims(queued: int, sets: int, rounds: int) -> Json:
     alp = claim(["label-1", "zone-1"], frozenset({"kind:runner"}))
     apart = claim(["label-2", "zone-2"], project=None)
     ways: dict[str, tuple[Claim, Callable[[], dict[int, str]]]] = {
-        "one set": (one, lambda: claimable(one, ROOM)),
-        "all sets": (full, lambda: claimable(full, ROOM)),
-        "nothing for it": (none, lambda: claimable(none, ROOM)),
-        "ALP": (alp, lambda: claimable(alp, {"drive": 20})),
-        "without a ticket": (apart, lambda: unattended(apart, ROOM, -1.0)),
+        "one set": (one, lambda: claimable_jobs(one, ROOM)),
+        "all sets": (full, lambda: claimable_jobs(full, ROOM)),
+        "nothing for it": (none, lambda: claimable_jobs(none, ROOM)),
+        "ALP": (alp, lambda: claimable_jobs(alp, {"drive": 20})),
+        "without a ticket": (apart, lambda: unattended_jobs(apart, ROOM, -1.0)),
     }
     clock = Clock()
     commits, spent = list[Times](), {name: list[tuple[Times, Times]]() for name in ways}

@@ -55,7 +55,7 @@ def begin(world: Any, version: Any, tasks: int) -> list[Any]:
 
 def measure(world: Any, version: Any, tasks: int, size: int, profile: cProfile.Profile | None) -> Json:
     from pipelines.engine import Report  # noqa: PLC0415  # after `database`
-    from pipelines.work.transport.local.reports import deliver  # noqa: PLC0415  # after `database`
+    from pipelines.work.transport.local.reports import deliver_reports  # noqa: PLC0415  # after `database`
 
     jobs = begin(world, version, tasks)
     fences = [(job.pk, job.attempt, job.lease_key) for job in jobs]
@@ -72,7 +72,7 @@ def measure(world: Any, version: Any, tasks: int, size: int, profile: cProfile.P
                     Report(*each, {"result": "success"}, by=by, claim_next=claim, observed_by=by)
                     for each in part
                 ]
-                answers = deliver(sent)
+                answers = deliver_reports(sent)
                 assert all(each.status == "accepted" for each in answers), answers
                 moves, batches = moves + len(part), batches + 1
                 again += [

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from pipelines.errors import Conflict, Forbidden
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing.compiled_queries import compiled, fetch
-from reviews.attention.hints import hint
+from reviews.attention.hints import hint_members
 from reviews.models import ReviewClaim
 from reviews.models.statements import CLAIM
 
@@ -30,12 +30,12 @@ def claim_review(visit: GateVisit, user: User) -> ReviewClaim:
         raise Conflict(
             f"{current_claim.user} has claimed this review.", by=str(current_claim.user), at=current_claim.at
         )
-    hint(visit.task.project)
+    hint_members(visit.task.project)
     return current_claim
 
 
 @transaction.atomic
-def release(visit: GateVisit, user: User, *, owner: bool) -> None:
+def release_claim(visit: GateVisit, user: User, *, owner: bool) -> None:
     """Release one's own claim, or, as an administrator (`owner`), anybody's; what is not claimed stays so.
 
     Raises Forbidden."""
@@ -46,14 +46,14 @@ def release(visit: GateVisit, user: User, *, owner: bool) -> None:
         raise Forbidden(f"Only {current_claim.user} or an administrator can release this claim.")
     # Of this person alone: since it was read somebody else may have claimed the review
     ReviewClaim.objects.filter(visit=visit, user=current_claim.user).delete()
-    hint(visit.task.project)
+    hint_members(visit.task.project)
 
 
 def claim_in_force(visit: GateVisit) -> ReviewClaim | None:
     """The claim that counts now, if any."""
-    return _counting.first(visit=visit.pk)
+    return _claims_in_force.first(visit=visit.pk)
 
 
 @compiled(visit=UUIDField())
-def _counting(visit: Any) -> QuerySet[ReviewClaim]:
+def _claims_in_force(visit: Any) -> QuerySet[ReviewClaim]:
     return ReviewClaim.objects.filter(visit=visit, until__gt=Now()).select_related("user")

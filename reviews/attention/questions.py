@@ -12,7 +12,7 @@ from pipelines.models import GateVisit, Membership, User
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.ports import clock
 from pipelines.ports.observers import QuestionAnswered, QuestionRaised, emit
-from reviews.attention.hints import hint
+from reviews.attention.hints import hint_members
 from reviews.models import ReviewQuestion
 
 LONGEST = 10_000
@@ -21,16 +21,16 @@ MOST = 20
 
 
 @transaction.atomic
-def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
+def ask_requester(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
     """Raises Invalid (path `text`: empty, too long, too many, nobody to ask), Conflict (closed)."""
-    text = _checked(text)
+    text = _checked_text(text)
     # Held until the commit, so that a question is not asked at a visit that closes, nor one too many.
     open_one = GateVisit.objects.select_for_update(of=("self",)).filter(
         pk=visit.pk, state=GateVisit.State.OPEN
     )
     if not open_one.exists():
         raise Conflict("This review is closed.")
-    requester = requester_of(visit)
+    requester = active_requester(visit)
     if requester is None:
         raise Invalid.at(
             "text", "The requester cannot be asked.", "The requester is no member of the project."
@@ -61,12 +61,12 @@ def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
             question.at,
         )
     )
-    hint(visit.task.project)
+    hint_members(visit.task.project)
     return question
 
 
 @transaction.atomic
-def answer(visit: GateVisit, question: int, user: User, text: str) -> ReviewQuestion:
+def answer_question(visit: GateVisit, question: int, user: User, text: str) -> ReviewQuestion:
     """Raises NotFound, Forbidden (somebody else was asked), Invalid (path `text`), Conflict (answered before)."""
     stored_question = existing(
         ReviewQuestion.objects.select_for_update().filter(pk=question, visit=visit),
@@ -78,7 +78,7 @@ def answer(visit: GateVisit, question: int, user: User, text: str) -> ReviewQues
         raise Conflict(
             "You have already answered this question.", by=str(user), at=stored_question.answered_at
         )
-    stored_question.answer, stored_question.answered_at = _checked(text), clock.now()
+    stored_question.answer, stored_question.answered_at = _checked_text(text), clock.now()
     stored_question.save(update_fields=["answer", "answered_at"])
     emit(
         QuestionAnswered(
@@ -93,11 +93,11 @@ def answer(visit: GateVisit, question: int, user: User, text: str) -> ReviewQues
             stored_question.answered_at,
         )
     )
-    hint(visit.task.project)
+    hint_members(visit.task.project)
     return stored_question
 
 
-def requester_of(visit: GateVisit) -> User | None:
+def active_requester(visit: GateVisit) -> User | None:
     """Return the requester of the task, if they are a member who can sign in."""
     requester = visit.task.requester
     if requester is None or not requester.is_active:
@@ -106,18 +106,18 @@ def requester_of(visit: GateVisit) -> User | None:
     return requester if here.exists() else None
 
 
-def thread(visit: GateVisit) -> list[ReviewQuestion]:
+def question_thread(visit: GateVisit) -> list[ReviewQuestion]:
     """Return all questions of this gate in the task, of earlier rounds too, the oldest first."""
-    return _thread(task=visit.task_id, gate=visit.gate)
+    return _thread_rows(task=visit.task_id, gate=visit.gate)
 
 
 @compiled(task=BigIntegerField(), gate=CharField())
-def _thread(task: Any, gate: Any) -> QuerySet[ReviewQuestion]:
+def _thread_rows(task: Any, gate: Any) -> QuerySet[ReviewQuestion]:
     rows = ReviewQuestion.objects.filter(task=task, gate=gate)
     return rows.select_related("asked_by", "asked", "visit").order_by("pk")[:200]
 
 
-def _checked(text: str) -> str:
+def _checked_text(text: str) -> str:
     text = text.strip()
     if not text:
         raise Invalid.at("text", "Enter a text.")

@@ -18,7 +18,7 @@ from reviews.models import ReviewSnooze
 LONGEST = timedelta(days=30)
 
 
-def snooze(visit: GateVisit, user: User, until: datetime) -> ReviewSnooze:
+def snooze_review(visit: GateVisit, user: User, until: datetime) -> ReviewSnooze:
     """Raises Invalid (path `until`: past, or further away than 30 days), Conflict (closed)."""
     if visit.state != GateVisit.State.OPEN:
         raise Conflict("This review is closed.")

@@ -21,7 +21,7 @@ from reviews.models import ChannelConnection, ChatAccount, ChatCode
 VALID = timedelta(minutes=10)
 
 
-def connections(user: User) -> QuerySet[ChannelConnection]:
+def decidable_chats(user: User) -> QuerySet[ChannelConnection]:
     """Chats in which this person could decide: of their projects, with a signing secret."""
     enabled = ChannelConnection.objects.exclude(signing="").filter(enabled=True)
     visible = enabled.filter(project__in=access.visible_projects(user).order_by())
@@ -30,26 +30,28 @@ def connections(user: User) -> QuerySet[ChannelConnection]:
 
 def create_code(user: User, connection: int) -> str:
     """Create a code that links a chat account; the previous one is void. Raises NotFound."""
-    stored_connection = existing(connections(user).filter(pk=connection))
+    stored_connection = existing(decidable_chats(user).filter(pk=connection))
     code = secrets.token_urlsafe(12)
     ChatCode.objects.update_or_create(
         connection=stored_connection,
         user=user,
         # The digest alone: whoever reads the table can link no account
-        defaults={"digest": _digest(code), "expires_at": Now() + VALID},
+        defaults={"digest": _code_digest(code), "expires_at": Now() + VALID},
     )
     return code
 
 
 @sensitive_variables("code")
-def link(connection: ChannelConnection, code: str, workspace: str, account: str) -> User | None:
+def link_chat_account(connection: ChannelConnection, code: str, workspace: str, account: str) -> User | None:
     """Link the chat account that sent this code to the person who created it; None if the code is not valid. An
     account that was linked to somebody else changes hands."""
     with transaction.atomic():
         # Locked: of two calls with the same code only one finds it
         codes = ChatCode.objects.select_for_update(of=("self",)).select_related("user")
-        link_code = codes.filter(connection=connection, digest=_digest(code), expires_at__gt=Now()).first()
-        if link_code is None or not connections(link_code.user).filter(pk=connection.pk).exists():
+        link_code = codes.filter(
+            connection=connection, digest=_code_digest(code), expires_at__gt=Now()
+        ).first()
+        if link_code is None or not decidable_chats(link_code.user).filter(pk=connection.pk).exists():
             return None
         # Said once it is void, whatever follows
         link_code.delete()
@@ -61,28 +63,28 @@ def link(connection: ChannelConnection, code: str, workspace: str, account: str)
             account=account,
             defaults={"user": link_code.user, "linked_at": Now()},
         )
-        _record("chat.linked", link_code.user, connection, account)
+        _record_in_audit("chat.linked", link_code.user, connection, account)
     return link_code.user
 
 
-def unlink(user: User, pk: int) -> None:
+def unlink_chat_account(user: User, pk: int) -> None:
     """Raises NotFound."""
     with transaction.atomic():
         chat_account = existing(
             ChatAccount.objects.select_related("connection__project").filter(user=user, pk=pk)
         )
-        _record("chat.unlinked", user, chat_account.connection, chat_account.account)
+        _record_in_audit("chat.unlinked", user, chat_account.connection, chat_account.account)
         chat_account.delete()
 
 
-def person(connection: ChannelConnection, workspace: str, account: str) -> User | None:
+def linked_person(connection: ChannelConnection, workspace: str, account: str) -> User | None:
     accounts = ChatAccount.objects.select_related("user").filter(
         connection=connection, workspace=workspace, account=account
     )
     return next((chat_account.user for chat_account in accounts), None)
 
 
-def _record(kind: str, user: User, connection: ChannelConnection, account: str) -> None:
+def _record_in_audit(kind: str, user: User, connection: ChannelConnection, account: str) -> None:
     audit.record(
         kind,
         by=user,
@@ -93,6 +95,6 @@ def _record(kind: str, user: User, connection: ChannelConnection, account: str) 
     )
 
 
-def _digest(code: str) -> str:
+def _code_digest(code: str) -> str:
     # A plain hash will do: the code is random, and void after ten minutes
     return hashlib.sha256(code.encode()).hexdigest()

@@ -71,7 +71,7 @@ def take(request: HttpRequest, channel: int) -> Any:
     pressed = CALLS[connection.kind].read(request.body)
     if pressed is None:
         return ReplyOut()
-    text = interactions.answer(connection, pressed)
+    text = interactions.answer_chat_action(connection, pressed)
     if pressed.command is None and not pressed.room:
         return PressedOut(ephemeral_text=text)
     if pressed.command is None:

@@ -92,7 +92,7 @@ def post_call(url: str, document: Mapping[str, Any], method: str = "POST", **hea
     return Call(method, url, {"content-type": "application/json; charset=utf-8", **extra_headers}, body)
 
 
-def check(answer: HttpAnswer) -> None:
+def check_answer(answer: HttpAnswer) -> None:
     """Raises ChannelUnavailable for what may pass, ChannelError for what does not."""
     if answer.status == 429 or answer.status >= 500:
         raise ChannelUnavailable(f"The server answered {answer.status}.")
@@ -102,11 +102,11 @@ def check(answer: HttpAnswer) -> None:
 
 def without_id(answer: HttpAnswer) -> str:
     """Read the answer of a channel that names no message. Raises ChannelUnavailable, ChannelError."""
-    check(answer)
+    check_answer(answer)
     return ""
 
 
-def document_of(answer: HttpAnswer) -> dict[str, Any]:
+def answer_object(answer: HttpAnswer) -> dict[str, Any]:
     """The JSON object of an answer; empty for anything else."""
     try:
         document = json.loads(answer.body)

@@ -45,14 +45,14 @@ def button_value(visit: GateVisit) -> str:
 # What comes back
 
 
-def answer(connection: ChannelConnection, pressed: ChatAction) -> str:
+def answer_chat_action(connection: ChannelConnection, pressed: ChatAction) -> str:
     """Return what to say to whoever pressed; "" for nothing."""
     if pressed.command is not None:
-        return _link(connection, pressed)
+        return _link_account(connection, pressed)
     if pressed.action != APPROVE:
         return ""
     try:
-        return _approve(connection, pressed)
+        return _approve_from_chat(connection, pressed)
     except ChatRefused as problem:
         return str(problem)
 
@@ -72,21 +72,23 @@ def enqueue_reply(connection: ChannelConnection, pressed: ChatAction, text: str)
         )
 
 
-def _link(connection: ChannelConnection, pressed: ChatAction) -> str:
+def _link_account(connection: ChannelConnection, pressed: ChatAction) -> str:
     word, _space, code = (pressed.command or "").strip().partition(" ")
     if word != LINK or not code.strip():
-        return f"Say “{LINK} CODE”. You get a code at {_page()}"
-    user = accounts.link(connection, code.strip()[:100], pressed.workspace, pressed.account)
+        return f"Say “{LINK} CODE”. You get a code at {_chats_url()}"
+    user = accounts.link_chat_account(connection, code.strip()[:100], pressed.workspace, pressed.account)
     if user is None:
-        return f"This code is not valid, was used, or is older than ten minutes. Get a new one at {_page()}"
+        return (
+            f"This code is not valid, was used, or is older than ten minutes. Get a new one at {_chats_url()}"
+        )
     return f"You can now approve here as {user}."
 
 
-def _approve(connection: ChannelConnection, pressed: ChatAction) -> str:
-    user = accounts.person(connection, pressed.workspace, pressed.account)
+def _approve_from_chat(connection: ChannelConnection, pressed: ChatAction) -> str:
+    user = accounts.linked_person(connection, pressed.workspace, pressed.account)
     if user is None:
         raise ChatRefused(
-            f"Your account in this chat is not linked. Link it at {_page()}, or decide on the page of the review."
+            f"Your account in this chat is not linked. Link it at {_chats_url()}, or decide on the page of the review."
         )
     visit, version, evidence = _visit_of_button(connection, pressed.value)
     _check_may_approve(user, visit)
@@ -102,7 +104,9 @@ def _approve(connection: ChannelConnection, pressed: ChatAction) -> str:
             chat=engine.Chat(connection.name, connection.created_by),
         )
     except (Conflict, Forbidden, Invalid, NotFound) as problem:
-        raise ChatRefused(_with_link(getattr(problem, "detail", "") or str(problem), visit)) from problem
+        raise ChatRefused(
+            _sentence_with_link(getattr(problem, "detail", "") or str(problem), visit)
+        ) from problem
     return "Approved." if result.state == "decided" else "Your vote is counted; more votes are needed."
 
 
@@ -127,25 +131,27 @@ def _check_may_approve(user: User, visit: GateVisit) -> None:
     if not user.is_active:
         raise ChatRefused("Your account is deactivated.")
     if people.needs_second_factor(user):
-        raise ChatRefused(_with_link("Your account needs a second factor first.", visit))
+        raise ChatRefused(_sentence_with_link("Your account needs a second factor first.", visit))
     if visit.state != GateVisit.State.OPEN:
         return  # the engine says what became of it
     if not may_approve_in_chat(visit, versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)):
-        raise ChatRefused(_with_link("This gate cannot be approved in a chat.", visit))
+        raise ChatRefused(_sentence_with_link("This gate cannot be approved in a chat.", visit))
     entitlement = Entitlements(user).at(visit)
     if entitlement.may:
         return
     # It may have closed since it was read: then the engine says what became of it
     visit.refresh_from_db(fields=["state"])
     if visit.state == GateVisit.State.OPEN:
-        raise ChatRefused(_with_link(entitlement.why or "This gate does not ask you to review.", visit))
+        raise ChatRefused(
+            _sentence_with_link(entitlement.why or "This gate does not ask you to review.", visit)
+        )
 
 
-def _with_link(why: str, visit: GateVisit) -> str:
+def _sentence_with_link(why: str, visit: GateVisit) -> str:
     return f"{why} {absolute('gate-visit', visit.pk)}"
 
 
-def _page() -> str:
+def _chats_url() -> str:
     return absolute("account-chats")
 
 

@@ -6,14 +6,21 @@ import re
 from typing import Any
 
 from pipelines.work.outgoing.http_fetch import Call, HttpAnswer
-from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, document_of, post_call
+from reviews.channels.channel import (
+    ChannelKind,
+    ReviewMessage,
+    Target,
+    answer_object,
+    check_answer,
+    post_call,
+)
 from reviews.channels.chat_actions import APPROVE
 
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|>~<:])")
 
 
-def _call(message: ReviewMessage, target: Target) -> Call:
-    text = "\n".join(filter(None, (f"**{escape_markup(message.title)}**", *_lines(message))))
+def _message_call(message: ReviewMessage, target: Target) -> Call:
+    text = "\n".join(filter(None, (f"**{escape_markup(message.title)}**", *_message_lines(message))))
     token = {"authorization": f"Bearer {target.secret}"}
     server = f"{target.address.rstrip('/')}/api/v4/posts"
     if message.ref:
@@ -22,11 +29,11 @@ def _call(message: ReviewMessage, target: Target) -> Call:
         return post_call(f"{server}/{message.ref}/patch", payload, "PUT", **token)
     payload = {"channel_id": target.room, "message": text}
     if message.approves and not message.closed:
-        payload["props"] = {"attachments": [_menu(message)]}
+        payload["props"] = {"attachments": [_approve_menu(message)]}
     return post_call(server, payload, **token)
 
 
-def _menu(message: ReviewMessage) -> dict[str, Any]:
+def _approve_menu(message: ReviewMessage) -> dict[str, Any]:
     """A menu takes a second step, which a button would not: open it, then approve. Its context goes to no user."""
     approve = {"text": "Approve", "value": APPROVE}
     context = {"value": message.approves, "signature": message.signature}
@@ -45,7 +52,7 @@ def _menu(message: ReviewMessage) -> dict[str, Any]:
     }
 
 
-def _lines(message: ReviewMessage) -> list[str]:
+def _message_lines(message: ReviewMessage) -> list[str]:
     facts = f"{message.task} · {message.place} · {message.requester}"
     summary = message.outcome or message.summary
     return [escape_markup(summary), escape_markup(facts), f"[Open the review]({message.link})"]
@@ -57,9 +64,9 @@ def escape_markup(text: str) -> str:
     return MARKUP.sub(r"\\\1", " ".join(text.split())).replace("@", "@\u2060")
 
 
-def _read(answer: HttpAnswer) -> str:
-    check(answer)
-    return str(document_of(answer).get("id", ""))
+def _message_id(answer: HttpAnswer) -> str:
+    check_answer(answer)
+    return str(answer_object(answer).get("id", ""))
 
 
 KIND = ChannelKind(
@@ -70,8 +77,8 @@ KIND = ChannelKind(
     address="",
     secret_label="Bot token",
     secret_help="The access token of a bot account in the channel. Stored encrypted.",
-    call=_call,
-    read=_read,
+    call=_message_call,
+    read=_message_id,
     rooms=True,
     changes=True,
     signing_label="Token of the slash command",

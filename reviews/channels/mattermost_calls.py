@@ -22,7 +22,7 @@ WORKSPACE = "server"
 
 
 @sensitive_variables("secret")
-def signature(connection: ChannelConnection, value: str) -> str:
+def button_signature(connection: ChannelConnection, value: str) -> str:
     """Return the proof that a call comes from the server that got this button. Raises SecretUnreadable."""
     secret = keys.decrypt(connection.signing)
     signed_text = f"gateline:button:{connection.pk}:{value}"
@@ -30,13 +30,16 @@ def signature(connection: ChannelConnection, value: str) -> str:
 
 
 @sensitive_variables("secret")
-def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
+def check_signed(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
     """Raises NotSigned."""
-    document, form = _document(body), _form(body)
+    document, form = _action_object(body), _form_values(body)
     try:
         if document:
             context = document["context"]
-            expected, received = signature(connection, str(context["value"])), str(context["signature"])
+            expected, received = (
+                button_signature(connection, str(context["value"])),
+                str(context["signature"]),
+            )
         else:
             expected, received = keys.decrypt(connection.signing), form["token"]
     except (keys.SecretUnreadable, KeyError, TypeError) as problem:
@@ -46,9 +49,9 @@ def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes
         raise NotSigned
 
 
-def read(body: bytes) -> ChatAction | None:
+def chat_action(body: bytes) -> ChatAction | None:
     """None of what says nothing to us."""
-    document, form = _document(body), _form(body)
+    document, form = _action_object(body), _form_values(body)
     try:
         if document:
             context = document["context"]
@@ -62,7 +65,7 @@ def read(body: bytes) -> ChatAction | None:
     return pressed if pressed.account else None
 
 
-def _document(body: bytes) -> dict[str, Any]:
+def _action_object(body: bytes) -> dict[str, Any]:
     """The JSON object of an action; empty for a command, which is a form."""
     try:
         document = json.loads(body)
@@ -71,7 +74,7 @@ def _document(body: bytes) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _form(body: bytes) -> dict[str, str]:
+def _form_values(body: bytes) -> dict[str, str]:
     try:
         return {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=100).items()}
     except ValueError:

@@ -23,11 +23,11 @@ from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import Gate
 from pipelines.templatetags.cuts import shortened
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.outgoing.http_fetch import NOT_FETCHED, Call, HttpAnswer, fetch
+from pipelines.work.outgoing.http_fetch import NOT_FETCHED, Call, HttpAnswer, fetch_url
 from reviews.channels import interactions, mattermost_calls, slack
 from reviews.channels.channel import ChannelError, ChannelUnavailable, ReviewMessage, Target
 from reviews.channels.table import BY_KEY
-from reviews.decision.consequences import options
+from reviews.decision.consequences import vote_options
 from reviews.models import ChannelConnection, ChannelMessage
 
 SECONDS = 20.0
@@ -35,7 +35,7 @@ MOST_BYTES = 64 * 1024
 LONGEST = 600
 
 
-def send(message_id: int) -> None:
+def send_queued_message(message_id: int) -> None:
     """Sends a queued message and marks it; one that is sent, or that tells nothing any more, is left alone.
 
     :raises ChannelUnavailable: to be tried again later"""
@@ -50,12 +50,12 @@ def send(message_id: int) -> None:
         # The queue may hand it out twice
         message = messages.filter(pk=message_id).exclude(state=ChannelMessage.State.SENT).first()
         if message is not None:
-            _send(message)
+            _send_message(message)
     finally:
         database.close()
 
 
-def _send(message: ChannelMessage) -> None:
+def _send_message(message: ChannelMessage) -> None:
     row = ChannelMessage.objects.filter(pk=message.pk)
     kind = BY_KEY[message.connection.kind]
     try:
@@ -65,7 +65,7 @@ def _send(message: ChannelMessage) -> None:
         if review_message is None:
             row.update(state=ChannelMessage.State.SKIPPED)
             return
-        ref = deliver(message.connection, review_message)
+        ref = deliver_message(message.connection, review_message)
     except ChannelError as problem:
         row.update(state=ChannelMessage.State.FAILED, error=str(problem)[:500], attempts=F("attempts") + 1)
         # This may pass, and the queue tries it again; any other error would only come again
@@ -89,21 +89,21 @@ def _send_closing_message(opened: ChannelMessage) -> None:
         enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": late.pk})
 
 
-def deliver(connection: ChannelConnection, review_message: ReviewMessage) -> str:
+def deliver_message(connection: ChannelConnection, review_message: ReviewMessage) -> str:
     """Send the message, and return the id by which the chat knows it. :raises ChannelError: refused, or not
     reached"""
     kind = BY_KEY[connection.kind]
     return kind.read(_call_server(connection, partial(kind.call, review_message)))
 
 
-def reply(connection_id: int, room: str, account: str, text: str) -> None:
+def reply_to_account(connection_id: int, room: str, account: str, text: str) -> None:
     """Answer one person in a chat; nothing where it was disconnected meanwhile. :raises ChannelUnavailable:
     try again later"""
     try:
         # Slack alone: in the others the answer to the call is what the person sees
         connection = ChannelConnection.objects.filter(pk=connection_id, kind="slack").first()
         if connection is not None:
-            slack.read(_call_server(connection, partial(slack.reply, text, room, account)))
+            slack.message_id(_call_server(connection, partial(slack.private_reply_call, text, room, account)))
     except ChannelUnavailable:
         raise
     except ChannelError:
@@ -122,7 +122,7 @@ def _call_server(connection: ChannelConnection, call: Callable[[Target], Call]) 
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
     try:
         # `fetch` bounds each silence only: a server that sends byte by byte would keep it
-        return asyncio.run(asyncio.wait_for(fetch(call(target), guard, SECONDS, MOST_BYTES), 2 * SECONDS))
+        return asyncio.run(asyncio.wait_for(fetch_url(call(target), guard, SECONDS, MOST_BYTES), 2 * SECONDS))
     except (*NOT_FETCHED, TimeoutError) as problem:
         raise ChannelUnavailable(str(problem) or type(problem).__name__) from problem
 
@@ -155,13 +155,13 @@ def _current_message(message: ChannelMessage, visit: GateVisit) -> ReviewMessage
         requester=_visible_line(visit.task.requested_by, 200),
         summary=_visible_line(outcome_summary, LONGEST),
         link=absolute("gate-visit", visit.pk),
-        outcome="" if is_open else _outcome(visit),
+        outcome="" if is_open else _outcome_sentence(visit),
         ref=ref,
-        **_approval(message.connection, visit, gate),
+        **_approval_button(message.connection, visit, gate),
     )
 
 
-def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> dict[str, str]:
+def _approval_button(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> dict[str, str]:
     """Return what a button sends back and leads to, where there may be one."""
     if (
         not connection.signing
@@ -172,12 +172,12 @@ def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> di
     chat = engine.Chat(connection.name, connection.created_by)
     if chat.refusal(visit, visit_policy(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()):
         return {}
-    approve = next(option for option in options(visit) if option.word == Word.APPROVE)
+    approve = next(option for option in vote_options(visit) if option.word == Word.APPROVE)
     value = interactions.button_value(visit)
     fields = {"approves": value, "then": _visible_line(approve.then, LONGEST)}
     if BY_KEY[connection.kind].gives_back:
         try:
-            fields["signature"] = mattermost_calls.signature(connection, value)
+            fields["signature"] = mattermost_calls.button_signature(connection, value)
         # What comes back could not be checked, so that there is no button
         except keys.SecretUnreadable:
             return {}
@@ -185,7 +185,7 @@ def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> di
     return fields
 
 
-def _outcome(visit: GateVisit) -> str:
+def _outcome_sentence(visit: GateVisit) -> str:
     if not visit.word:
         return "Closed without a decision"
     by = f" · {visit.decided_by}" if visit.decided_by else ""

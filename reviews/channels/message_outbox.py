@@ -24,34 +24,38 @@ def post_messages(batch_context: ConsequenceBatch) -> None:
         for event in batch_context.batch
         if isinstance(event, GateDecided | GateClosed)
     }
-    opened = _opened(batch_context.of_type(GateOpened)) if batch_context.lookups.connected else ()
-    made = [*opened, *(_over(over) if batch_context.lookups.messaged else ())]
+    opened = _opened_messages(batch_context.of_type(GateOpened)) if batch_context.lookups.connected else ()
+    made = [*opened, *(_closed_messages(over) if batch_context.lookups.messaged else ())]
     if made:
-        put(made)
+        write_messages(made)
 
 
-def _opened(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
+def _opened_messages(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
     connections = defaultdict(list)
     projects = {event.project_id for event in opened}
     for connection in ChannelConnection.objects.filter(project__in=projects, enabled=True):
         connections[connection.project_id].append(connection)
     for event in opened:
         for connection in connections[event.project_id]:
-            yield _message(connection.pk, event.visit_id, ChannelMessage.MessageKind.OPENED, event.opened_at)
+            yield _new_message(
+                connection.pk, event.visit_id, ChannelMessage.MessageKind.OPENED, event.opened_at
+            )
 
 
-def _over(over: dict[UUID, datetime]) -> Iterable[ChannelMessage]:
+def _closed_messages(over: dict[UUID, datetime]) -> Iterable[ChannelMessage]:
     messages = ChannelMessage.objects.filter(visit__in=over, kind=ChannelMessage.MessageKind.OPENED)
     for visit_id, connection_id in messages.values_list("visit_id", "connection_id"):
         assert visit_id is not None
-        yield _message(connection_id, visit_id, ChannelMessage.MessageKind.CLOSED, over[visit_id])
+        yield _new_message(connection_id, visit_id, ChannelMessage.MessageKind.CLOSED, over[visit_id])
 
 
-def _message(connection: int, visit: UUID, kind: ChannelMessage.MessageKind, at: datetime) -> ChannelMessage:
+def _new_message(
+    connection: int, visit: UUID, kind: ChannelMessage.MessageKind, at: datetime
+) -> ChannelMessage:
     return ChannelMessage(connection_id=connection, visit_id=visit, kind=kind, created_at=at)
 
 
-def put(messages: Sequence[ChannelMessage]) -> None:
+def write_messages(messages: Sequence[ChannelMessage]) -> None:
     """Write those that are new, each with a ticket."""
     ChannelMessage.objects.bulk_create(messages, ignore_conflicts=True)
     # Ignored conflicts are not told: the rows that are new have our tokens

@@ -12,8 +12,8 @@ from reviews.channels.channel import (
     ChannelUnavailable,
     ReviewMessage,
     Target,
-    check,
-    document_of,
+    answer_object,
+    check_answer,
     post_call,
 )
 from reviews.channels.chat_actions import APPROVE
@@ -25,11 +25,11 @@ LONGEST = 2_900
 LONGEST_CONFIRM = 290
 
 
-def _call(message: ReviewMessage, target: Target) -> Call:
+def _message_call(message: ReviewMessage, target: Target) -> Call:
     payload: dict[str, Any] = {
         "channel": target.room,
-        "text": escaped(message.title),
-        "blocks": _blocks(message),
+        "text": escape_mentions(message.title),
+        "blocks": _message_blocks(message),
         # Else Slack fetches the page, without being signed in, and shows what it got below the
         # message
         "unfurl_links": False,
@@ -44,63 +44,63 @@ def _call(message: ReviewMessage, target: Target) -> Call:
     return post_call(f"{target.address.rstrip('/')}/{method}", payload, **token)
 
 
-def _blocks(message: ReviewMessage) -> list[dict[str, Any]]:
+def _message_blocks(message: ReviewMessage) -> list[dict[str, Any]]:
     facts = f"{message.task} · {message.place} · {message.requester}"
     lines = [message.outcome or message.summary, facts]
     blocks: list[dict[str, Any]] = [
-        {"type": "section", "text": _plain(message.title)},
-        *({"type": "context", "elements": [_plain(line)]} for line in lines if line),
+        {"type": "section", "text": _plain_text(message.title)},
+        *({"type": "context", "elements": [_plain_text(line)]} for line in lines if line),
     ]
     button = {
         "type": "button",
-        "text": _plain("Open the review"),
+        "text": _plain_text("Open the review"),
         "url": message.link,
         "action_id": "open",
     }
-    approve = [_approve(message)] if message.approves and not message.closed else []
+    approve = [_approve_button(message)] if message.approves and not message.closed else []
     return [*blocks, {"type": "actions", "elements": [*approve, button]}]
 
 
-def _approve(message: ReviewMessage) -> dict[str, Any]:
+def _approve_button(message: ReviewMessage) -> dict[str, Any]:
     """It asks once more before it says anything."""
     confirm = {
-        "title": _plain("Approve?"),
-        "text": _plain(" ".join(filter(None, (message.title, message.then)))[:LONGEST_CONFIRM]),
-        "confirm": _plain("Approve"),
-        "deny": _plain("Cancel"),
+        "title": _plain_text("Approve?"),
+        "text": _plain_text(" ".join(filter(None, (message.title, message.then)))[:LONGEST_CONFIRM]),
+        "confirm": _plain_text("Approve"),
+        "deny": _plain_text("Cancel"),
     }
     return {
         "type": "button",
         "style": "primary",
-        "text": _plain("Approve"),
+        "text": _plain_text("Approve"),
         "action_id": APPROVE,
         "value": message.approves,
         "confirm": confirm,
     }
 
 
-def reply(text: str, room: str, account: str, target: Target) -> Call:
+def private_reply_call(text: str, room: str, account: str, target: Target) -> Call:
     """A message that only one person sees."""
-    payload = {"channel": room, "user": account, "text": escaped(text)}
+    payload = {"channel": room, "user": account, "text": escape_mentions(text)}
     return post_call(
         f"{target.address.rstrip('/')}/chat.postEphemeral", payload, authorization=f"Bearer {target.secret}"
     )
 
 
-def _plain(text: str) -> dict[str, Any]:
+def _plain_text(text: str) -> dict[str, Any]:
     """Text in which nothing is a mention, a link or an emoji."""
     return {"type": "plain_text", "text": text[:LONGEST] or "-", "emoji": False}
 
 
-def escaped(text: str) -> str:
+def escape_mentions(text: str) -> str:
     """Escape the fallback text, where `<…>` would be a mention or a link."""
     # `&` first, for what the others become begins with it
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def read(answer: HttpAnswer) -> str:
-    check(answer)
-    document = document_of(answer)
+def message_id(answer: HttpAnswer) -> str:
+    check_answer(answer)
+    document = answer_object(answer)
     if document.get("ok") is not True:
         error = str(document.get("error") or "no answer")[:200]
         raise (ChannelUnavailable if error in PASSING else ChannelError)(f"Slack answered {error}.")
@@ -118,8 +118,8 @@ KIND = ChannelKind(
         "Begins with xoxb-. The app needs the scope chat:write and must be a member of the channel. "
         "Stored encrypted."
     ),
-    call=_call,
-    read=read,
+    call=_message_call,
+    read=message_id,
     rooms=True,
     changes=True,
     signing_label="Signing secret",

@@ -20,7 +20,7 @@ TOLERANCE = 300
 
 
 @sensitive_variables("secret")
-def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
+def check_signed(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
     """`headers`: their names in small letters. Raises NotSigned."""
     stamp, signature = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
     try:
@@ -36,7 +36,7 @@ def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes
         raise NotSigned
 
 
-def read(body: bytes) -> ChatAction | None:
+def chat_action(body: bytes) -> ChatAction | None:
     """Return the action in a call of Slack; None for a call that means nothing here. The body is checked, since
     whoever signs could send anything."""
     try:

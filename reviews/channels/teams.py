@@ -12,11 +12,11 @@ from reviews.channels.channel import ChannelKind, ReviewMessage, Target, post_ca
 MARKUP = re.compile(r"([\\*_\[\]()#+\-!<>`~|])")
 
 
-def _call(message: ReviewMessage, target: Target) -> Call:
+def _message_call(message: ReviewMessage, target: Target) -> Call:
     facts = f"{message.task} · {message.place} · {message.requester}"
     body = [
-        _text(message.title, weight="Bolder"),
-        *(_text(line, isSubtle=True) for line in (message.outcome or message.summary, facts) if line),
+        _text_block(message.title, weight="Bolder"),
+        *(_text_block(line, isSubtle=True) for line in (message.outcome or message.summary, facts) if line),
     ]
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
@@ -29,7 +29,7 @@ def _call(message: ReviewMessage, target: Target) -> Call:
     return post_call(target.address, {"type": "message", "attachments": [attachment]})
 
 
-def _text(text: str, **look: Any) -> dict[str, Any]:
+def _text_block(text: str, **look: Any) -> dict[str, Any]:
     """A text block knows some Markdown: none of it is in what people and agents wrote."""
     return {"type": "TextBlock", "text": MARKUP.sub(r"\\\1", " ".join(text.split())), "wrap": True, **look}
 
@@ -42,6 +42,6 @@ KIND = ChannelKind(
     address="",
     secret_label="",
     secret_help="",
-    call=_call,
+    call=_message_call,
     read=without_id,
 )

@@ -24,19 +24,19 @@ from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.web.shell.page import (
     SignedInRequest,
-    crumbs,
+    breadcrumbs,
     project_breadcrumb,
     project_required,
-    show,
+    render_in_shell,
     sign_in_required,
 )
 from pipelines.work.hosts import standard_webhooks
 from reviews.channels import accounts
 from reviews.channels.channel import ChannelError, ChannelKind
 from reviews.channels.interactions import request_address
-from reviews.channels.message_delivery import deliver, test_message
+from reviews.channels.message_delivery import deliver_message, test_message
 from reviews.channels.table import BY_KEY, KINDS
-from reviews.channels.webhook import signature
+from reviews.channels.webhook import message_signature
 from reviews.models import ChannelConnection, ChannelMessage
 
 LETTERS = 20
@@ -56,7 +56,7 @@ class ChannelRow:
 
 @project_required("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
-def index(request: SignedInRequest, project: Project) -> HttpResponse:
+def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
     form = ChannelForm(project, request.POST or None)
     made, shown_once, status = None, "", 200
     if request.method == "POST" and not form.is_valid():
@@ -73,10 +73,10 @@ def index(request: SignedInRequest, project: Project) -> HttpResponse:
                 created_by=request.user,
                 **fields,
             )
-            _record(request, "channel.connected", made)
+            _record_in_audit(request, "channel.connected", made)
         if not BY_KEY[made.kind].makes_secret or request.POST.get("secret"):
             messages.success(request, "Connected. Send a test to see that it works.")
-            return _back(project)
+            return _redirect_to_channels(project)
         # On the page itself: a message would go before anybody could copy it.
         shown_once, form = secret, ChannelForm(project)
     chosen = request.POST if status == 422 else request.GET
@@ -84,7 +84,7 @@ def index(request: SignedInRequest, project: Project) -> HttpResponse:
     letters = ChannelMessage.objects.filter(
         connection__in=connections, state=ChannelMessage.State.FAILED
     ).select_related("connection", "visit__task__project")
-    return show(
+    return render_in_shell(
         request,
         "reviews/channels.html",
         project=project,
@@ -103,35 +103,35 @@ def index(request: SignedInRequest, project: Project) -> HttpResponse:
 
 @project_required("admin")
 @require_POST
-def test(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
+def send_test_message(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
     """Sent at once, so that the answer of the server is on the page."""
     connection = _get_connection(project, channel)
     message = ChannelMessage(
         connection=connection, kind=ChannelMessage.MessageKind.TEST, created_at=timezone.now()
     )
     try:
-        deliver(connection, test_message(message))
+        deliver_message(connection, test_message(message))
     except ChannelError as problem:
         messages.error(request, f"Not sent. {problem}")
     else:
         messages.success(request, f"Test sent to {connection.name}")
-    return _back(project)
+    return _redirect_to_channels(project)
 
 
 @project_required("admin")
 @require_POST
-def remove(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
+def remove_channel(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
     connection = _get_connection(project, channel)
     with transaction.atomic():
-        _record(request, "channel.disconnected", connection)
+        _record_in_audit(request, "channel.disconnected", connection)
         connection.delete()
     messages.success(request, "Disconnected")
-    return _back(project)
+    return _redirect_to_channels(project)
 
 
 @project_required("admin")
 @require_POST
-def resend(request: SignedInRequest, project: Project, message: int) -> HttpResponse:
+def resend_message(request: SignedInRequest, project: Project, message: int) -> HttpResponse:
     """Send a message that could not be sent."""
     failed = ChannelMessage.objects.filter(
         pk=message, connection__project=project, state=ChannelMessage.State.FAILED
@@ -142,14 +142,14 @@ def resend(request: SignedInRequest, project: Project, message: int) -> HttpResp
             raise Http404
         enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": message})
     messages.success(request, "Sending it again")
-    return _back(project)
+    return _redirect_to_channels(project)
 
 
 def _get_connection(project: Project, channel: int) -> ChannelConnection:
     return get_object_or_404(ChannelConnection.objects.filter(project=project, pk=channel))
 
 
-def _record(request: SignedInRequest, kind: str, connection: ChannelConnection) -> None:
+def _record_in_audit(request: SignedInRequest, kind: str, connection: ChannelConnection) -> None:
     audit.record(
         kind,
         by=request.user,
@@ -160,7 +160,7 @@ def _record(request: SignedInRequest, kind: str, connection: ChannelConnection) 
     )
 
 
-def _back(project: Project) -> HttpResponse:
+def _redirect_to_channels(project: Project) -> HttpResponse:
     return redirect("project-channels", project.owner.key, project.key)
 
 
@@ -198,24 +198,24 @@ class ChannelForm(forms.Form):
         if kind.makes_secret:
             cleaned["secret"] = cleaned.get("secret") or standard_webhooks.new_secret()
             try:
-                signature(cleaned["secret"], "", clock.now(), b"")
+                message_signature(cleaned["secret"], "", clock.now(), b"")
             except ChannelError as problem:
                 self.add_error("secret", str(problem))
         elif kind.secret_label and not cleaned.get("secret"):
             self.add_error("secret", "Enter the token.")
         if not kind.signing_help:
             cleaned["signing"] = ""
-        elif not _printable(cleaned.get("signing", "")):
+        elif not _is_printable(cleaned.get("signing", "")):
             self.add_error(
                 "signing", "A signing secret has no spaces and only letters, digits and signs of ASCII."
             )
-        if not kind.makes_secret and not _printable(cleaned.get("secret", "")):
+        if not kind.makes_secret and not _is_printable(cleaned.get("secret", "")):
             # What no header takes would be told with the error.
             self.add_error("secret", "A token has no spaces and only letters, digits and signs of ASCII.")
         return cleaned
 
 
-def _printable(text: str) -> bool:
+def _is_printable(text: str) -> bool:
     return all("!" <= sign <= "~" for sign in text)
 
 
@@ -233,7 +233,7 @@ def _is_url(text: str) -> bool:
 @sign_in_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def page(request: SignedInRequest) -> HttpResponse:
+def account_chats_page(request: SignedInRequest) -> HttpResponse:
     """A POST (`connection`) makes a code, shown on this page and never again."""
     code, chosen = "", request.POST.get("connection", "")
     status = 200
@@ -246,13 +246,13 @@ def page(request: SignedInRequest) -> HttpResponse:
         except NotFound:
             status = 422
     chat_accounts = request.user.chat_accounts.select_related("connection__project__owner")
-    return show(
+    return render_in_shell(
         request,
         "account/chats.html",
         section="account",
-        trail=crumbs(("Personal settings", reverse("account")), "Chats"),
+        trail=breadcrumbs(("Personal settings", reverse("account")), "Chats"),
         status=status,
-        connections=accounts.connections(request.user)[:100],
+        connections=accounts.decidable_chats(request.user)[:100],
         mine=chat_accounts.order_by("-linked_at")[:100],
         code=code,
         chosen=chosen,
@@ -262,9 +262,9 @@ def page(request: SignedInRequest) -> HttpResponse:
 
 @sign_in_required
 @require_POST
-def unlink(request: SignedInRequest, account: int) -> HttpResponse:
+def unlink_account(request: SignedInRequest, account: int) -> HttpResponse:
     try:
-        accounts.unlink(request.user, account)
+        accounts.unlink_chat_account(request.user, account)
     except NotFound as problem:
         raise Http404 from problem
     messages.success(request, "Unlinked")

@@ -11,7 +11,7 @@ from pipelines.work.outgoing.http_fetch import Call
 from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, Target, post_call, without_id
 
 
-def _call(message: ReviewMessage, target: Target) -> Call:
+def _message_call(message: ReviewMessage, target: Target) -> Call:
     document = {
         "type": f"review.{message.kind}",
         "timestamp": message.at.isoformat(),
@@ -32,15 +32,15 @@ def _call(message: ReviewMessage, target: Target) -> Call:
     headers = {
         "webhook-id": message.id,
         "webhook-timestamp": str(int(moment.timestamp())),
-        "webhook-signature": signature(target.secret, message.id, moment, call.body),
+        "webhook-signature": message_signature(target.secret, message.id, moment, call.body),
     }
     return replace(call, headers={**call.headers, **headers})
 
 
-def signature(secret: str, message_id: str, moment: datetime, body: bytes) -> str:
+def message_signature(secret: str, message_id: str, moment: datetime, body: bytes) -> str:
     """`moment`: in UTC. Raises ChannelError: the secret is no key."""
     try:
-        return standard_webhooks.sign(secret, message_id, moment, body)
+        return standard_webhooks.webhook_signature(secret, message_id, moment, body)
     except ValueError as error:
         raise ChannelError("The signing secret is no Base64.") from error
 
@@ -56,7 +56,7 @@ KIND = ChannelKind(
         "Begins with whsec_. Leave empty to create one. "
         "Receivers check signatures with it (Standard Webhooks)."
     ),
-    call=_call,
+    call=_message_call,
     read=without_id,
     makes_secret=True,
 )

@@ -13,7 +13,7 @@ from pipelines.routing.analysis.lint.transitions import edge_of
 from pipelines.routing.document.line import ParsedLine
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of_version
 from pipelines.web.lines.marks import NOT, TAKEN, PlaceMark, TaskPath
-from pipelines.web.tasks.task_path import edges_of
+from pipelines.web.tasks.task_path import station_edges
 from reviews.decision.consequences import VoteOption
 
 ENDS = {"completed": "ok", "failed": "danger", "cancelled": TAKEN}
@@ -46,12 +46,12 @@ def draw_choices(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoice
     if not known:
         return None
     rule_id = str(visit.asked_by.answer.get("rule") or "")
-    endings = [ending for option in known if (ending := _ending(visit, option.answer, rule_id))]
+    endings = [ending for option in known if (ending := _drawn_ending(visit, option.answer, rule_id))]
     choices = [DrawnChoice(option, _drawing_data(line, visit, option.answer, rule_id)) for option in known]
     return DrawnChoices(drawing_of_version(pinned, visit.task.project_id, endings), choices)
 
 
-def _ending(visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> DrawnEnding | None:
+def _drawn_ending(visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> DrawnEnding | None:
     """The end of the task where no rule leads there: a gate that ends it names the rule that it stands on."""
     if answer["decision"] != "finish" or _led_by_rule(answer):
         return None
@@ -64,7 +64,7 @@ def _drawing_data(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any],
     path.ways.clear()
     for line_station in line.stations:
         path.places[line_station.key] = PlaceMark()
-        path.ways |= dict.fromkeys(edges_of(line_station), NOT)
+        path.ways |= dict.fromkeys(station_edges(line_station), NOT)
     path.places |= {end.key: PlaceMark() for end in line.ends}
     path.places[station] = PlaceMark(HERE)
     path.gates[rule_id] = PlaceMark(HERE)

@@ -96,11 +96,13 @@ class VoteOption:
         return LOOKS[Word(self.word)][3]
 
 
-def options(visit: GateVisit) -> list[VoteOption]:
+def vote_options(visit: GateVisit) -> list[VoteOption]:
     """The words that this gate offers, each with its consequence, without a send back beyond the allowed rounds."""
     line = parsed(visit.asked_by.pinned)
     gate = line.gate(visit.gate)
-    return [_option(line, visit, word) for word in gate.offers if not _used_up(gate, visit, word)]
+    return [
+        _vote_option(line, visit, word) for word in gate.offers if not _are_rounds_used_up(gate, visit, word)
+    ]
 
 
 def done_words(visit: GateVisit, word: str, result: VoteResult) -> str:
@@ -108,18 +110,20 @@ def done_words(visit: GateVisit, word: str, result: VoteResult) -> str:
     in the sentence of the button."""
     line = versions.by_id(visit.asked_by.pinned_id)
     if result.state != GateVisit.State.DECIDED:
-        words = _then(line, visit, word, _answer_to_word(line, visit, word, None), counted=True)
-        return f"Your vote is counted. {_sentence(words)}"
+        words = _consequence_with_counts(
+            line, visit, word, _answer_to_word(line, visit, word, None), counted=True
+        )
+        return f"Your vote is counted. {_as_sentence(words)}"
     return "{task}: {done}. {then}".format(
         task=visit.task.name,
         done=DONE[Word(word)],
-        then=_sentence(_follows(line, visit, word, result.answer))
+        then=_as_sentence(_consequence_text(line, visit, word, result.answer))
         if result.moved
         else "The task goes on when its other reviews are decided.",
     )
 
 
-def _sentence(words: str) -> str:
+def _as_sentence(words: str) -> str:
     return words[:1].upper() + words[1:] + "."
 
 
@@ -130,7 +134,7 @@ def no_send_back_reason(visit: GateVisit) -> str:
         return ""
     if Word.SEND_BACK not in gate.offers:
         return "Send back is not offered here: no rule of the line leads back from this gate."
-    if _used_up(gate, visit, Word.SEND_BACK):
+    if _are_rounds_used_up(gate, visit, Word.SEND_BACK):
         most = gate.approval.max_rounds
         sentence = plural(
             "Send back is not possible: %(n)s of %(n)s is used.",
@@ -141,20 +145,20 @@ def no_send_back_reason(visit: GateVisit) -> str:
     return ""
 
 
-def _used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
+def _are_rounds_used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
     """Tell whether it was sent back as often as the gate allows (law §5)."""
     return word == Word.SEND_BACK and visit.round > gate.approval.max_rounds
 
 
-def _option(line: ParsedLine, visit: GateVisit, word: str) -> VoteOption:
-    routes = _routes(line, visit.gate) if word == Word.REJECT else ()
+def _vote_option(line: ParsedLine, visit: GateVisit, word: str) -> VoteOption:
+    routes = _rejection_routes(line, visit.gate) if word == Word.REJECT else ()
     answer = _answer_to_word(line, visit, word, routes[0][0] if routes else None)
-    then = _then(line, visit, word, answer) if not routes else "you choose where it goes"
+    then = _consequence_with_counts(line, visit, word, answer) if not routes else "you choose where it goes"
     return VoteOption(
         word=word,
         verb=str(VERBS[Word(word)]),
-        label=_label(line, answer, str(VERBS[Word(word)]), then, base_branch_of(visit)),
-        then=_sentence(then),
+        label=_vote_label(line, answer, str(VERBS[Word(word)]), then, base_branch(visit)),
+        then=_as_sentence(then),
         needs_reason=line.gate(visit.gate).approval.reason_required or word in NEEDS_REASON,
         reason_help=_reason_help(line, answer, bool(routes)),
         routes=routes,
@@ -171,12 +175,12 @@ def _reason_help(line: ParsedLine, answer: dict[str, Any], chosen: bool) -> str:
     return "Kept with the task and in its history."
 
 
-def _then(
+def _consequence_with_counts(
     line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str, Any], *, counted: bool = False
 ) -> str:
     """Tell what follows, with the round for a send back and the missing votes for an approval. `counted`: this one is
     among the votes already."""
-    follows = _follows(line, visit, word, answer)
+    follows = _consequence_text(line, visit, word, answer)
     if word != Word.APPROVE:
         return follows
     policy = visit_policy(visit, line)
@@ -189,7 +193,7 @@ def _then(
     return f"{needed % {'n': missing}} {follows}"
 
 
-def _follows(line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str, Any]) -> str:
+def _consequence_text(line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str, Any]) -> str:
     """Tell what follows once the visit is decided."""
     if word == Word.SEND_BACK:
         station, most = (
@@ -217,12 +221,12 @@ def _answer_to_word(line: ParsedLine, visit: GateVisit, word: str, route: str | 
     return decide(line, read_situation({**situation, "facts": facts})).to_dict()
 
 
-def base_branch_of(visit: GateVisit) -> str:
+def base_branch(visit: GateVisit) -> str:
     """The branch that its task started from, where the query of the visit brought it; else ""."""
     return str(vars(visit).get("base_branch") or "")
 
 
-def _label(line: ParsedLine, answer: dict[str, Any], verb: str, then: str, base_branch: str) -> str:
+def _vote_label(line: ParsedLine, answer: dict[str, Any], verb: str, then: str, base_branch: str) -> str:
     if answer["decision"] == "move":
         stations = [line.station(key) for key in answer["to"]]
         merges = any(one.kind == DELIVER.key and one.work.get("to", MERGE) == MERGE for one in stations)
@@ -233,7 +237,7 @@ def _label(line: ParsedLine, answer: dict[str, Any], verb: str, then: str, base_
     return f"{verb}: {then}"
 
 
-def _routes(line: ParsedLine, gate_key: str) -> tuple[tuple[str, str], ...]:
+def _rejection_routes(line: ParsedLine, gate_key: str) -> tuple[tuple[str, str], ...]:
     """The destinations that a rejection names under `on_reject: reviewer_chooses` (law §4)."""
     gate = line.gate(gate_key)
     if (gate.on_reject or line.policy.on_reject) != "reviewer_chooses":

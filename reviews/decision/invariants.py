@@ -15,7 +15,7 @@ from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.review_access import decidable_among, places_of
+from reviews.decision.review_access import asked_places, decidable_among
 from reviews.models import AskedPlace, Mail
 
 SAMPLE = 500
@@ -23,13 +23,13 @@ SAMPLE = 500
 
 
 @server_prepared()
-def _any() -> QuerySet[GateVisit, Any]:
+def _any_open_visit() -> QuerySet[GateVisit, Any]:
     return GateVisit.objects.values_list("pk", flat=True)[:1]
 
 
 def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """Every address in a gate's `notify` was asked exactly once, and nobody else was asked but who chose to be."""
-    if not _any():
+    if not _any_open_visit():
         return
     visits = GateVisit.objects.select_related("asked_by__pinned")
     mails = Mail.objects.all()
@@ -48,7 +48,7 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
         if count > 1:
             yield Violation("I12", f"gate visit {visit_id}", f"{count} mails of kind {kind} to {address}")
     for visit in rows_or_chunks(visits, 500):
-        due = set(_notify(visit))
+        due = set(_notified_addresses(visit))
         mailed = asked_of.get(visit.pk, set())
         if due != mailed:
             yield Violation(
@@ -56,14 +56,14 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
             )
 
 
-def _notify(visit: GateVisit) -> Iterable[str]:
+def _notified_addresses(visit: GateVisit) -> Iterable[str]:
     gates = parsed(visit.asked_by.pinned).gates
     return next((gate.notify for gate in gates if gate.key == visit.gate), ())
 
 
 def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """The rows that lists read (`reviews.decision.review_access`) are those of the open visits, as the policies say."""
-    if not _any():
+    if not _any_open_visit():
         return
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN)
     rows = AskedPlace.objects.all()
@@ -71,9 +71,9 @@ def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
         visits, rows = visits.filter(task_id__in=task_ids), rows.filter(visit__task_id__in=task_ids)
     listed = defaultdict(set)
     for row in rows_or_chunks(rows, 2000):
-        listed[row.visit_id].add(_facts(row))
+        listed[row.visit_id].add(_place_fields(row))
     for visit in rows_or_chunks(visits.select_related("task", "job", "asked_by"), 500):
-        expected, actual = {_facts(row) for row in places_of(visit)}, listed.pop(visit.pk, set())
+        expected, actual = {_place_fields(row) for row in asked_places(visit)}, listed.pop(visit.pk, set())
         if expected != actual:
             yield Violation(
                 "I20", f"gate visit {visit.pk}", f"asks {sorted(expected)}, lists have {sorted(actual)}"
@@ -82,7 +82,7 @@ def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
         yield Violation("I20", f"gate visit {visit_id}", "is listed though it is not open")
 
 
-def _facts(row: AskedPlace) -> tuple[Any, ...]:
+def _place_fields(row: AskedPlace) -> tuple[Any, ...]:
     who = (row.project_id, row.line_id, row.gate, row.kind, row.name, row.first, row.requester_id or 0)
     return (*who, tuple(row.barred), row.opened_at, row.order_at)
 
@@ -90,7 +90,7 @@ def _facts(row: AskedPlace) -> tuple[Any, ...]:
 def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """Check that for every member of a project, SQL selects the open visits where the engine lets them
     decide, and no others."""
-    if not _any():
+    if not _any_open_visit():
         return
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN).select_related("task", "job", "asked_by")
     if task_ids is not None:

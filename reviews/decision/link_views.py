@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from pipelines.models import GateVisit
 from pipelines.queries import versions
 from reviews.decision import mail_link
-from reviews.decision.consequences import options
+from reviews.decision.consequences import vote_options
 from reviews.decision.mail_link import MailLinkRefused
 from reviews.models import MailLink
 
@@ -27,7 +27,7 @@ FORBIDDEN = 403
 @sensitive_variables("token")
 @never_cache
 @require_safe
-def arrive(request: HttpRequest, token: str) -> HttpResponse:
+def take_token_from_address(request: HttpRequest, token: str) -> HttpResponse:
     """Take the token out of the address."""
     answer = redirect("mail-link")
     answer.set_cookie(
@@ -47,7 +47,7 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
 @sensitive_variables("token")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def confirm(request: HttpRequest) -> HttpResponse:
+def confirm_page(request: HttpRequest) -> HttpResponse:
     token = request.COOKIES.get(COOKIE, "")
     try:
         link = mail_link.find_link(token)
@@ -55,27 +55,36 @@ def confirm(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated and request.user.pk != link.user_id:
             raise MailLinkRefused("another", visit=link.visit)
         if request.method == "POST":
-            link = mail_link.approve(token, timezone.now())
+            link = mail_link.approve_by_token(token, timezone.now())
             link.visit.refresh_from_db()
-            answer = _page(request, {"done": True, **_about(link.visit)})
+            answer = _mail_link_page(request, {"done": True, **_visit_context(link.visit)})
             # Its link is used up
             answer.delete_cookie(COOKIE, path=reverse("mail-link"))
             return answer
-        return _page(request, _confirm_context(link))
+        return _mail_link_page(request, _confirm_context(link))
     except MailLinkRefused as refused:
         visit = refused.visit
-        context = {"refused": refused.state, "detail": refused.detail, **(_about(visit) if visit else {})}
-        return _page(request, context, STATUS.get(refused.state, FORBIDDEN))
+        context = {
+            "refused": refused.state,
+            "detail": refused.detail,
+            **(_visit_context(visit) if visit else {}),
+        }
+        return _mail_link_page(request, context, STATUS.get(refused.state, FORBIDDEN))
 
 
 def _confirm_context(link: MailLink) -> dict[str, object]:
     visit = link.visit
-    approve = next(option for option in options(visit) if option.word == "approve")
+    approve = next(option for option in vote_options(visit) if option.word == "approve")
     outcome = visit.evidence.get("outcome", {})
-    return {"person": link.user, "option": approve, "summary": outcome.get("summary", ""), **_about(visit)}
+    return {
+        "person": link.user,
+        "option": approve,
+        "summary": outcome.get("summary", ""),
+        **_visit_context(visit),
+    }
 
 
-def _about(visit: GateVisit) -> dict[str, object]:
+def _visit_context(visit: GateVisit) -> dict[str, object]:
     line = versions.by_id(visit.asked_by.pinned_id)
     return {
         "visit": visit,
@@ -86,7 +95,7 @@ def _about(visit: GateVisit) -> dict[str, object]:
     }
 
 
-def _page(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
+def _mail_link_page(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
     response = render(request, "reviews/mail_link.html", context, status=status)
     # The address has no token any more. With “no-referrer” the browser would send “Origin: null” with the form.
     response["Referrer-Policy"] = "same-origin"

@@ -39,9 +39,9 @@ def may_approve_by_link(visit: GateVisit, gate: Gate) -> bool:
     return gate.channels is not None and gate.channels.mail_link and needs_word_only(visit, gate)
 
 
-def issue(visit: GateVisit, address: str, now: datetime) -> str:
+def issue_token(visit: GateVisit, address: str, now: datetime) -> str:
     """A new token for the only member at this address who may decide now, or ""."""
-    gate = _gate(visit)
+    gate = _visit_gate(visit)
     if visit.state != GateVisit.State.OPEN or not may_approve_by_link(visit, gate):
         return ""
     people = User.objects.filter(
@@ -59,7 +59,7 @@ def issue(visit: GateVisit, address: str, now: datetime) -> str:
     MailLink.objects.create(
         visit=visit,
         user=members[0],
-        digest=_digest(token),
+        digest=_token_digest(token),
         token_version=visit.token_version,
         evidence_digest=visit.evidence_digest,
         created_at=now,
@@ -70,15 +70,15 @@ def issue(visit: GateVisit, address: str, now: datetime) -> str:
 @sensitive_variables("token")
 def find_link(token: str) -> MailLink:
     """The link, while it can decide. Raises MailLinkRefused."""
-    return _checked(_links_with_token(token).first())
+    return _checked_link(_links_with_token(token).first())
 
 
 @sensitive_variables("token")
-def approve(token: str, now: datetime) -> MailLink:
+def approve_by_token(token: str, now: datetime) -> MailLink:
     """Use the link up and vote, in one transaction. Raises MailLinkRefused."""
     with transaction.atomic():
         # Locked: of two clicks at once only one votes
-        link = _checked(_links_with_token(token).select_for_update(of=("self",)).first())
+        link = _checked_link(_links_with_token(token).select_for_update(of=("self",)).first())
         # Before the vote: one that is refused rolls this back, too
         MailLink.objects.filter(pk=link.pk).update(used_at=now)
         try:
@@ -102,10 +102,10 @@ def _links_with_token(token: str) -> QuerySet[MailLink]:
     links = MailLink.objects.select_related(
         "user", "visit__task__project__owner", "visit__task__line", "visit__job", "visit__asked_by"
     )
-    return links.filter(digest=_digest(token))
+    return links.filter(digest=_token_digest(token))
 
 
-def _checked(link: MailLink | None) -> MailLink:
+def _checked_link(link: MailLink | None) -> MailLink:
     if link is None:
         raise MailLinkRefused("invalid")
     visit = link.visit
@@ -114,7 +114,7 @@ def _checked(link: MailLink | None) -> MailLink:
     _still_open(visit)
     if (visit.token_version, visit.evidence_digest) != (link.token_version, link.evidence_digest):
         raise MailLinkRefused("superseded", visit=visit)
-    if not may_approve_by_link(visit, _gate(visit)):
+    if not may_approve_by_link(visit, _visit_gate(visit)):
         raise MailLinkRefused("changed", visit=visit)
     if accounts.needs_second_factor(link.user):
         raise MailLinkRefused("reassigned", "Your account needs a second factor first.", visit)
@@ -134,10 +134,10 @@ def _still_open(visit: GateVisit) -> None:
         raise MailLinkRefused("superseded", visit=visit)
 
 
-def _gate(visit: GateVisit) -> Gate:
+def _visit_gate(visit: GateVisit) -> Gate:
     return versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
 
 
-def _digest(token: str) -> str:
+def _token_digest(token: str) -> str:
     # A plain hash will do for 256 random bits
     return hashlib.sha256(token.encode()).hexdigest()

@@ -30,7 +30,7 @@ from pipelines.web.changes.tree_comparison import (
     TreeComparison,
     file_sides,
 )
-from pipelines.work.transport.local.station_values import masker_of
+from pipelines.work.transport.local.station_values import task_masker
 from reviews.models import Remark
 
 LONGEST = 4_000
@@ -135,7 +135,7 @@ class Remarks:
         # The same bytes: nothing has to be read and compared
         if entry is not None and entry["digest"] == row.content:
             return RemarkLocation(UNCHANGED, row.line)
-        before, now = _lines(stored, {"digest": row.content}), _lines(stored, entry)
+        before, now = _side_lines(stored, {"digest": row.content}), _side_lines(stored, entry)
         return locate_remark(before, now, row.line)
 
     # Counts
@@ -176,7 +176,7 @@ class Remarks:
         return by_place
 
 
-def _lines(stored: StoredBytes, entry: Any) -> Sequence[str] | None:
+def _side_lines(stored: StoredBytes, entry: Any) -> Sequence[str] | None:
     data = stored.read(entry) if entry else None
     return None if data is None else text_side(data).lines
 
@@ -198,17 +198,17 @@ def _remarks_at_gate(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
     return _at_gate(task, gate, until).select_related("user", "visit").order_by("pk")
 
 
-def drafts_of(visit: GateVisit, user: User) -> list[Remark]:
+def draft_remarks(visit: GateVisit, user: User) -> list[Remark]:
     return list(Remark.objects.filter(visit=visit, user=user).order_by("path", "line", "pk"))
 
 
-def with_remarks(visit: GateVisit, user: User, reason: str) -> str:
+def reason_with_remarks(visit: GateVisit, user: User, reason: str) -> str:
     """The reason of a decision with the drafts of who decides below it, each as `path:line: text`."""
-    comments = [f"{draft.path}:{draft.line}: {draft.text}" for draft in drafts_of(visit, user)]
+    comments = [f"{draft.path}:{draft.line}: {draft.text}" for draft in draft_remarks(visit, user)]
     return "\n".join(filter(None, (reason, *comments))) if comments else reason
 
 
-def write(
+def save_draft(
     visit: GateVisit, user: User, comparison: TreeComparison, path: str, side: str, line: int, text: str
 ) -> Remark:
     """Save a draft on a line under review. Raises Invalid (no such line, no text)."""
@@ -236,18 +236,18 @@ def write(
         line=line,
         content=str(entry["digest"]),
         # Masked before it is cut: half a secret would not be found
-        quoted=masker_of(visit.task).mask(lines[line - 1])[:500],
+        quoted=task_masker(visit.task).mask(lines[line - 1])[:500],
         text=text,
         at=timezone.now(),
     )
 
 
-def discard(visit: GateVisit, user: User, remark: int) -> None:
+def discard_draft(visit: GateVisit, user: User, remark: int) -> None:
     """Delete a draft. A remark that was sent stays."""
     sent_or_draft(visit).filter(pk=remark, visit=visit, user=user, was_sent=False).delete()
 
 
-def resolve(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
+def record_resolution(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
     """Record in this round whether a remark of an earlier round is resolved. Only its author can.
 
     Raises NotFound, Forbidden, Conflict.

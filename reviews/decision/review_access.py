@@ -66,15 +66,15 @@ def update_places(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> 
     # A visit may be opened and decided within one batch
     still_open = [visit for visit in opened if visit.state == GateVisit.State.OPEN]
     if still_open:
-        bulk_rows.insert_rows([row for visit in still_open for row in places_of(visit)])
+        bulk_rows.insert_rows([row for visit in still_open for row in asked_places(visit)])
     if over:
         send([Statement(DELETE_PLACES, [over])])
     for moved in (event for event in batch if isinstance(event, GateDueMoved)):
         visit = GateVisit.objects.only("opened_at").get(pk=moved.visit_id)
-        AskedPlace.objects.filter(visit=visit).update(order_at=order_at(moved.due_at, visit.opened_at))
+        AskedPlace.objects.filter(visit=visit).update(order_at=order_time(moved.due_at, visit.opened_at))
 
 
-def places_of(visit: GateVisit) -> list[AskedPlace]:
+def asked_places(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
     policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
     candidates = dict.fromkeys(
@@ -95,13 +95,13 @@ def places_of(visit: GateVisit) -> list[AskedPlace]:
             requester_id=visit.task.requester_id,
             barred=barred,
             opened_at=visit.opened_at,
-            order_at=order_at(visit.running_due_at, visit.opened_at),
+            order_at=order_time(visit.running_due_at, visit.opened_at),
         )
         for number, (kind, name) in enumerate(candidates)
     ]
 
 
-def order_at(due_at: datetime | None, since: datetime) -> datetime:
+def order_time(due_at: datetime | None, since: datetime) -> datetime:
     """Due first, then the oldest."""
     return due_at or since + AFTER_ALL_DUE
 
@@ -150,7 +150,7 @@ class ReviewFilter:
             conditions.append((VISIT_STATES[self.state], []))
         if after:
             conditions.append((AFTER_PLACE.format(column=self.column), [*after]))
-        return _joined(conditions)
+        return _joined_conditions(conditions)
 
     def where_decided(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
         """Return the conditions for visits that are over (`g`, of a task `t`). `at`, `visit`: the columns that
@@ -168,10 +168,10 @@ class ReviewFilter:
             conditions.append((DECIDED_AS, [self.state]))
         if after:
             conditions.append((DECIDED_AFTER_PLACE.format(at=at, visit=visit), [*after]))
-        return _joined(conditions)
+        return _joined_conditions(conditions)
 
 
-def _joined(conditions: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+def _joined_conditions(conditions: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
     return "".join(f" AND {text}" for text, _values in conditions), [
         v for _text, values in conditions for v in values
     ]
@@ -186,7 +186,9 @@ def decidable_visits(
 ) -> list[Place]:
     """Return the open visits where this person may decide now, in order. `own_seats`: the person's seats, if
     they have been read."""
-    places = _places(user, within.projects, seats_across_projects(user) if own_seats is None else own_seats)
+    places = _filled_places(
+        user, within.projects, seats_across_projects(user) if own_seats is None else own_seats
+    )
     if not places[0]:
         return []
     where, values = within.where(after)
@@ -222,12 +224,18 @@ def decided_visits(user: User, within: ReviewFilter, most: int, after: Place | N
     return fetch(DECIDED.format(decided=decided, voted=voted), arguments)
 
 
-def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> list[list[Any]]:
+def _filled_places(user: User, projects: Collection[int] | None, seats_of: Seats) -> list[list[Any]]:
     """Return the places that this person fills in each project, as columns. `people` among them: those on whom
     there may be no bar, nobody in a project of one."""
     project_ids = None if projects is None else set(projects)
     seat_rows = [
-        (project_id, kind, name, seat.person.user_id, _array(() if seat.person.alone else seat.people))
+        (
+            project_id,
+            kind,
+            name,
+            seat.person.user_id,
+            _postgres_array(() if seat.person.alone else seat.people),
+        )
         for project_id, person_seats in seats_of.items()
         if project_ids is None or project_id in project_ids
         for seat in person_seats
@@ -236,6 +244,6 @@ def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> li
     return [list(column) for column in zip(*seat_rows, strict=True)] if seat_rows else [[]]
 
 
-def _array(ids: Iterable[int]) -> str:
+def _postgres_array(ids: Iterable[int]) -> str:
     """Format ids as PostgreSQL reads them: arrays of several lengths are no column of one array."""
     return "{" + ",".join(map(str, ids)) + "}"

@@ -10,7 +10,7 @@ from pipelines.api.problems import ProblemOut
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import ApiToken
 from reviews.inbox.item import InboxViewer
-from reviews.inbox.kinds import BY_KEY, OfferedItem, narrowed, needs
+from reviews.inbox.kinds import BY_KEY, OfferedItem, narrowed_items, needs
 
 router = Router(tags=["needs"])
 ERRORS = dict.fromkeys((400, 401, 403), ProblemOut)
@@ -61,10 +61,10 @@ def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
             f"“{kind}” is not a kind.",
             f"Use one of {', '.join(BY_KEY)}.",
         )
-    return [_out(offered) for offered in narrowed(needs(InboxViewer(user, token)), kind, project)]
+    return [_need_out(offered) for offered in narrowed_items(needs(InboxViewer(user, token)), kind, project)]
 
 
-def _out(offered: OfferedItem) -> NeedOut:
+def _need_out(offered: OfferedItem) -> NeedOut:
     need = offered.need
     owner, project = need.keys
     return NeedOut(

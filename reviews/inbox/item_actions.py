@@ -17,26 +17,26 @@ from reviews.inbox.item import InboxItem, InboxViewer
 ActFields = dict[str, Any]
 
 
-def answer(need: InboxItem, user: User, fields: ActFields) -> str:
+def answer_station(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer a question: the station runs again with the answer."""
     engine.answer(int(need.key), user=user, token_version=fields["token_version"], text=fields["text"])
     return "Answered"
 
 
-def reply(need: InboxItem, user: User, fields: ActFields) -> str:
+def answer_reviewer_question(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer what a reviewer asked; the review stays as it is."""
     visit = GateVisit.objects.select_related("task__project").get(pk=need.about["visit"])
-    questions.answer(visit, int(need.key), user, fields["text"])
+    questions.answer_question(visit, int(need.key), user, fields["text"])
     return "Answered"
 
 
-def approve(need: InboxItem, user: User, fields: ActFields) -> str:
+def allow_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str:
     """Allow the calls that are shown: the answer that a station of kind `tools` waits for."""
     engine.answer(int(need.key), user=user, token_version=fields["token_version"], text="approve")
     return "Approved"
 
 
-def deny(need: InboxItem, user: User, fields: ActFields) -> str:
+def deny_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str:
     """Deny them, starting with a word that no station takes for a yes."""
     text = f"Denied: {fields['reason']}"
     engine.answer(int(need.key), user=user, token_version=fields["token_version"], text=text)
@@ -55,22 +55,22 @@ def answer_evaluation(need: InboxItem, user: User, fields: ActFields) -> str:
     return "Answered"
 
 
-def retry(need: InboxItem, user: User, fields: ActFields) -> str:
+def retry_position(need: InboxItem, user: User, fields: ActFields) -> str:
     engine.move(int(need.key), user=user, token_version=fields["token_version"], reason=fields["reason"])
     return "Runs again"
 
 
-def resolve(need: InboxItem, user: User, fields: ActFields) -> str:
+def resolve_escalation(need: InboxItem, user: User, fields: ActFields) -> str:
     engine.resolve(UUID(need.key), user=user, **fields)
     return "Resolved"
 
 
-def unlock(need: InboxItem, user: User, fields: ActFields) -> str:
+def resolve_deadlock(need: InboxItem, user: User, fields: ActFields) -> str:
     engine.resolve_deadlock(UUID(need.key), user=user, **fields)
     return "Resolved"
 
 
-def supply(need: InboxItem, user: User, fields: ActFields) -> str:
+def supply_metadata(need: InboxItem, user: User, fields: ActFields) -> str:
     """Supply metadata that a precondition asks for: the task is decided again with it."""
     metadata = input_values(need.about["metadata"], fields["posted"], "metadata")
     engine.supply(int(need.key), user=user, token_version=fields["token_version"], values=metadata)
@@ -84,12 +84,12 @@ def hand_over(need: InboxItem, user: User, fields: ActFields) -> str:
     return "Handed over"
 
 
-def release(need: InboxItem, user: User, fields: ActFields) -> str:
+def release_hold(need: InboxItem, user: User, fields: ActFields) -> str:
     engine.release(int(need.key), user=user, token_version=fields["token_version"])
     return "Released"
 
 
-def cancel(need: InboxItem, user: User, fields: ActFields) -> str:
+def cancel_task(need: InboxItem, user: User, fields: ActFields) -> str:
     engine.cancel(need.task.pk, actor=engine.Actor.person(user), reason=fields["reason"])
     return "Cancelled"
 

@@ -30,7 +30,7 @@ from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence, blocker_words, wait_sentence
 from pipelines.templatetags.cuts import shortened
 from pipelines.web.tasks.escalation_cards import deadlock_card, escalation_card
-from pipelines.work.transport.local.instructions import instructions
+from pipelines.work.transport.local.instructions import rendered_instructions
 from reviews.decision.gates import approval_words, gate_of_visit
 from reviews.decision.review_access import ReviewFilter, decidable_visits
 from reviews.inbox.item import InboxItem, InboxViewer
@@ -65,9 +65,9 @@ WAITING = EVALUATION | ASKS | BLOCKED | STUCK | MISSING | ON_HOLD
 """Positions that a person has to move on; each kind has some of them, and each position is of the first that fits."""
 
 
-def gates(viewer: InboxViewer) -> list[InboxItem]:
+def gate_items(viewer: InboxViewer) -> list[InboxItem]:
     """Open gate visits where this person may decide now."""
-    places = decidable_visits(viewer.user, _within(viewer), LIMIT)
+    places = decidable_visits(viewer.user, _visible_reviews(viewer), LIMIT)
     visits = (
         GateVisit.objects.filter(pk__in=[visit_id for _at, visit_id in places])
         .select_related(*TASK, "asked_by")
@@ -76,10 +76,10 @@ def gates(viewer: InboxViewer) -> list[InboxItem]:
     )
     by_id = {visit.pk: visit for visit in visits}
     # One that was decided meanwhile is not there any more.
-    return [_gate(by_id[visit_id]) for _at, visit_id in places if visit_id in by_id]
+    return [_gate_item(by_id[visit_id]) for _at, visit_id in places if visit_id in by_id]
 
 
-def _within(viewer: InboxViewer) -> ReviewFilter:
+def _visible_reviews(viewer: InboxViewer) -> ReviewFilter:
     return ReviewFilter([project.pk for project in viewer.visible_projects], reader=viewer.user.pk)
 
 
@@ -97,7 +97,7 @@ def _has_kind(viewer: InboxViewer, kind: str) -> bool:
     return kind in viewer.present
 
 
-def replies(viewer: InboxViewer) -> list[InboxItem]:
+def reply_items(viewer: InboxViewer) -> list[InboxItem]:
     """Questions that reviewers ask this person about a task of theirs, while the review is open."""
     if not _has_kind(viewer, "reply"):
         return []
@@ -127,48 +127,48 @@ def _open_questions(viewer: InboxViewer) -> QuerySet[ReviewQuestion]:
 
 def count_items(viewer: InboxViewer, most: int) -> int:
     """Count what needs this person, up to `most` of each source; nothing of it is read."""
-    gates = len(decidable_visits(viewer.user, _within(viewer), most))
+    gates = len(decidable_visits(viewer.user, _visible_reviews(viewer), most))
     gates += _open_questions(viewer)[:most].count() if _has_kind(viewer, "reply") else 0
     tokens = _waiting_positions(viewer).filter(WAITING)[:most].count() if _has_kind(viewer, "position") else 0
     jobs = _by_hand(viewer)[:most].count() if _has_kind(viewer, "manual") else 0
     alarms: list[Escalation | Deadlock] = []
-    alarms += _escalations(viewer)[:most] if _has_kind(viewer, "escalation") else ()
-    alarms += _deadlocks(viewer)[:most] if _has_kind(viewer, "deadlock") else ()
+    alarms += _open_escalations(viewer)[:most] if _has_kind(viewer, "escalation") else ()
+    alarms += _open_deadlocks(viewer)[:most] if _has_kind(viewer, "deadlock") else ()
     # Whom an escalation asks is only known when its row is read
-    return gates + tokens + jobs + sum(_answers_for(viewer, row) for row in alarms)
+    return gates + tokens + jobs + sum(_may_answer_for(viewer, row) for row in alarms)
 
 
-def _gate(visit: GateVisit) -> InboxItem:
+def _gate_item(visit: GateVisit) -> InboxItem:
     line = versions.by_id(visit.asked_by.pinned_id)
     gate = gate_of_visit(visit, line)
     need = gate.approval.min_votes
     have = sum(vote.word == "approve" for vote in visit.votes.all())
-    parts = [_round(visit.round)] if visit.round > 1 else []
+    parts = [_round_text(visit.round)] if visit.round > 1 else []
     parts += [words] if (words := approval_words(gate.approval, have)) else []
     return InboxItem(
         "gate",
         str(visit.pk),
         visit.task,
         gate.name,
-        Sentence(gate.description or _rule(visit), " · ".join(parts)),
+        Sentence(gate.description or _rule_sentence(visit), " · ".join(parts)),
         visit.opened_at,
         Status.AWAITING_REVIEW,
         visit.token_version,
         visit.running_due_at,
         "gate",
         "manual",
-        votes=_votes(visit.round, have, need),
+        votes=_rounds_and_votes_text(visit.round, have, need),
     )
 
 
-def _votes(number: int, have: int, need: int) -> str:
+def _rounds_and_votes_text(number: int, have: int, need: int) -> str:
     counted = plural("%(n)s of %(m)s vote", "%(n)s of %(m)s votes", need) % {"n": have, "m": need}
     return " · ".join(
-        filter(None, (_round(number).capitalize() if number > 1 else "", counted if need else ""))
+        filter(None, (_round_text(number).capitalize() if number > 1 else "", counted if need else ""))
     )
 
 
-def _rule(visit: GateVisit) -> str:
+def _rule_sentence(visit: GateVisit) -> str:
     """The rule that led here, for gates without a question of their own."""
     evidence_rule = visit.evidence.get("rule")
     line = versions.by_id(visit.asked_by.pinned_id)
@@ -183,56 +183,56 @@ def _rule(visit: GateVisit) -> str:
     return "{station} sent the task to this review ({when}).".format(**words)
 
 
-def _round(number: int) -> str:
+def _round_text(number: int) -> str:
     return f"round {number}"
 
 
-def evaluations(viewer: InboxViewer) -> Iterable[InboxItem]:
+def evaluation_items(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Evaluations that only a person can still answer: the answer is the fact (law §3)."""
-    return _tokens(viewer, "evaluation")
+    return _position_items(viewer, "evaluation")
 
 
-def questions(viewer: InboxViewer) -> Iterable[InboxItem]:
+def question_items(viewer: InboxViewer) -> Iterable[InboxItem]:
     """A station asked something, by the signal `hold`."""
-    return (need for need in _tokens(viewer, "question", "asks") if need.icon != "tools")
+    return (need for need in _position_items(viewer, "question", "asks") if need.icon != "tools")
 
 
-def approvals(viewer: InboxViewer) -> Iterable[InboxItem]:
+def approval_items(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Stations that ask whether tools may be called: one word allows them, any other denies them."""
-    return (need for need in _tokens(viewer, "approval", "asks") if need.icon == "tools")
+    return (need for need in _position_items(viewer, "approval", "asks") if need.icon == "tools")
 
 
-def blocked(viewer: InboxViewer) -> Iterable[InboxItem]:
+def blocked_items(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Blocked by an outcome or a rule, without a question."""
-    return _tokens(viewer, "blocked")
+    return _position_items(viewer, "blocked")
 
 
-def stuck(viewer: InboxViewer) -> Iterable[InboxItem]:
-    return _tokens(viewer, "stuck")
+def stuck_items(viewer: InboxViewer) -> Iterable[InboxItem]:
+    return _position_items(viewer, "stuck")
 
 
-def missing(viewer: InboxViewer) -> Iterable[InboxItem]:
+def held_items(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Held until the preconditions of a forward move are there (law §8)."""
-    return _tokens(viewer, "missing")
+    return _position_items(viewer, "missing")
 
 
 def on_hold(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Held by a person, because nothing has changed since a rejection, or for a task that did not complete."""
-    return _tokens(viewer, "held")
+    return _position_items(viewer, "held")
 
 
-def escalations(viewer: InboxViewer) -> Iterator[InboxItem]:
+def escalation_items(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Open escalations for a role that this person has."""
     if not _has_kind(viewer, "escalation"):
         return
     rows = (
-        _escalations(viewer)
+        _open_escalations(viewer)
         .select_related(*TASK, "token", "deadlock")
         .defer(*NOT_READ)
         .iterator(chunk_size=LIMIT)
     )
     # Who may answer is decided here, so SQL cannot limit how many are read
-    for row in islice((row for row in rows if _answers_for(viewer, row)), LIMIT):
+    for row in islice((row for row in rows if _may_answer_for(viewer, row)), LIMIT):
         view = escalation_card(row, row.task, may=True)
         yield InboxItem(
             "escalation", str(row.pk), row.task, view.station or row.task.line.name, view.sentence,
@@ -240,12 +240,12 @@ def escalations(viewer: InboxViewer) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
-def deadlocks(viewer: InboxViewer) -> Iterator[InboxItem]:
+def deadlock_items(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Open deadlocks for a role that this person has."""
     if not _has_kind(viewer, "deadlock"):
         return
-    rows = _deadlocks(viewer).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
-    for row in islice((row for row in rows if _answers_for(viewer, row)), LIMIT):
+    rows = _open_deadlocks(viewer).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
+    for row in islice((row for row in rows if _may_answer_for(viewer, row)), LIMIT):
         view = deadlock_card(row, may=True)
         place = ", ".join(dict.fromkeys(party["station"] for party in row.parties))
         yield InboxItem(
@@ -254,14 +254,14 @@ def deadlocks(viewer: InboxViewer) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
-def _escalations(viewer: InboxViewer) -> QuerySet[Escalation]:
+def _open_escalations(viewer: InboxViewer) -> QuerySet[Escalation]:
     rows = Escalation.objects.filter(task__project__in=viewer.visible_projects, state=Escalation.State.OPEN)
     # Only those of the task: line and version are not joined here
     rows = rows.select_related("task", "deadlock").defer(*NOT_READ[: len(HEAVY)])
     return rows.order_by("opened_at", "pk")
 
 
-def _deadlocks(viewer: InboxViewer) -> QuerySet[Deadlock]:
+def _open_deadlocks(viewer: InboxViewer) -> QuerySet[Deadlock]:
     rows = Deadlock.objects.filter(
         task__project__in=viewer.visible_projects, state=Deadlock.State.OPEN, escalation=None
     )
@@ -284,38 +284,38 @@ def _waiting_positions(viewer: InboxViewer) -> QuerySet[Token]:
     return Token.objects.filter(tasks, ended_at__isnull=True, forked=False)
 
 
-def _answers_for(viewer: InboxViewer, row: Escalation | Deadlock) -> bool:
+def _may_answer_for(viewer: InboxViewer, row: Escalation | Deadlock) -> bool:
     return viewer.roles[row.task.project_id].may_answer(row.roles, viewer.user)
 
 
-def manual(viewer: InboxViewer) -> Iterator[InboxItem]:
+def manual_station_items(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Manual stations that wait for whoever does them."""
     if not _has_kind(viewer, "manual"):
         return
     jobs = _by_hand(viewer).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
     for job in jobs[:LIMIT]:
         station = versions.by_id(job.pinned_id).station(job.station)
-        says = instructions(job).strip() or "Manual station."
+        says = rendered_instructions(job).strip() or "Manual station."
         yield InboxItem(
             "manual", str(job.pk), job.task, station.name, Sentence(shortened(says, 500)), job.created_at,
             WAITING_FOR_INPUT, job.token.version, icon="manual",
         )  # fmt: skip
 
 
-def _tokens(viewer: InboxViewer, kind: str, among: str = "") -> list[InboxItem]:
+def _position_items(viewer: InboxViewer, kind: str, among: str = "") -> list[InboxItem]:
     """Living positions, with what each waits for as the task page says it. `among`: of `POSITIONS`, if not `kind`."""
     if viewer.positions is None:
-        viewer.positions = _positions(viewer) if _has_kind(viewer, "position") else {}
+        viewer.positions = _position_ids(viewer) if _has_kind(viewer, "position") else {}
     ids = viewer.positions.get(among or kind)
     if not ids:
         return []
     rows = Token.objects.filter(pk__in=ids).select_related(*TASK).defer(*NOT_READ)
     tokens = list(rows.order_by("changed_at", "pk"))
     details = _last_reports(tokens) if kind == "blocked" else {}
-    return [_token(kind, token, *details.get(token.pk, ("", ()))) for token in tokens]
+    return [_position_item(kind, token, *details.get(token.pk, ("", ()))) for token in tokens]
 
 
-def _positions(viewer: InboxViewer) -> dict[str, list[int]]:
+def _position_ids(viewer: InboxViewer) -> dict[str, list[int]]:
     """The ids of the first `LIMIT` of each of `POSITIONS`, of one statement: most are empty most of the time."""
     # SQL takes the first that fits, in the order of POSITIONS
     among = Case(*(When(which, then=Value(name)) for name, which in POSITIONS.items()))
@@ -334,7 +334,7 @@ def _last_reports(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
     return {token: (summary, blockers or []) for token, summary, blockers in rows}
 
 
-def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> InboxItem:
+def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> InboxItem:
     line = versions.by_id(token.task.pinned_id)
     station = line.stations_by_key.get(token.station)
     return InboxItem(
@@ -349,14 +349,14 @@ def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> In
         icon=str(station.work.get("kind", "other")) if station else "other",
         about={
             "wait": token.wait,
-            "answers": _answers(token),
+            "answers": _possible_answers(token),
             "metadata": metadata_inputs(line, token),
             "blockers": [blocker_words(blocker) for blocker in blockers],
         },
     )
 
 
-def _answers(token: Token) -> tuple[str, ...]:
+def _possible_answers(token: Token) -> tuple[str, ...]:
     """The two possible answers to an evaluation."""
     evaluation = token.wait.get("evaluation") or {}
     return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())

@@ -31,62 +31,62 @@ class ReviewerReply(forms.Form):
     text = forms.CharField(label="Answer", max_length=10_000)
 
 
-RETRY = Act("retry", "Retry", "reason", VersionedReasonForm, item_actions.retry)
-CANCEL = Act("cancel", "Cancel the task", "reason", ReasonForm, item_actions.cancel, danger=True)
+RETRY = Act("retry", "Retry", "reason", VersionedReasonForm, item_actions.retry_position)
+CANCEL = Act("cancel", "Cancel the task", "reason", ReasonForm, item_actions.cancel_task, danger=True)
 
 KINDS: tuple[InboxKind, ...] = (
     InboxKind(
-        "gate", "Reviews", "A task continues only after your decision.", GateVisit, item_queries.gates,
+        "gate", "Reviews", "A task continues only after your decision.", GateVisit, item_queries.gate_items,
         (Link("review", "Review", item_actions.review_url),),
     ),
     InboxKind(
         "reply", "Questions about reviews", "A reviewer asks you about your task.", ReviewQuestion,
-        item_queries.replies,
-        (Act("reply", "Answer", "reply", ReviewerReply, item_actions.reply),
+        item_queries.reply_items,
+        (Act("reply", "Answer", "reply", ReviewerReply, item_actions.answer_reviewer_question),
          Link("review", "Open the review", item_actions.question_url)),
     ),
     InboxKind(
-        "evaluation", "Evaluations", "A condition that only you can answer.", Token, item_queries.evaluations,
+        "evaluation", "Evaluations", "A condition that only you can answer.", Token, item_queries.evaluation_items,
         (Act("answer", "Answer", "words", EvaluationAnswerForm, item_actions.answer_evaluation), CANCEL),
     ),
     InboxKind(
-        "question", "Questions", "A station asks before it continues.", Token, item_queries.questions,
-        (Act("answer", "Answer", "text", AnswerForm, item_actions.answer), CANCEL),
+        "question", "Questions", "A station asks before it continues.", Token, item_queries.question_items,
+        (Act("answer", "Answer", "text", AnswerForm, item_actions.answer_station), CANCEL),
     ),
     InboxKind(
         "approval", "Approvals of tools", "A station asks whether it may call tools.", Token,
-        item_queries.approvals,
-        (Act("approve", "Approve", "nothing", TokenVersionForm, item_actions.approve),
-         Act("deny", "Deny", "reason", VersionedReasonForm, item_actions.deny), CANCEL),
+        item_queries.approval_items,
+        (Act("approve", "Approve", "nothing", TokenVersionForm, item_actions.allow_tool_calls),
+         Act("deny", "Deny", "reason", VersionedReasonForm, item_actions.deny_tool_calls), CANCEL),
     ),
     InboxKind(
-        "manual", "Manual stations", "Work done by a person.", Job, item_queries.manual,
+        "manual", "Manual stations", "Work done by a person.", Job, item_queries.manual_station_items,
         (Link("complete", "Do the work", item_actions.completion_url),),
     ),
     InboxKind(
-        "blocked", "Blocked", "A station could not continue by itself.", Token, item_queries.blocked,
-        (Act("answer", "Answer what it needs", "text", AnswerForm, item_actions.answer), RETRY, CANCEL),
+        "blocked", "Blocked", "A station could not continue by itself.", Token, item_queries.blocked_items,
+        (Act("answer", "Answer what it needs", "text", AnswerForm, item_actions.answer_station), RETRY, CANCEL),
     ),
     InboxKind(
-        "stuck", "Stuck", "The engine could not decide where the task goes.", Token, item_queries.stuck,
+        "stuck", "Stuck", "The engine could not decide where the task goes.", Token, item_queries.stuck_items,
         (RETRY, Link("draw", "Change the line", item_actions.editor_url, item_actions.may_design),
          Link("migrate", "Migrate", item_actions.impact_url, item_actions.may_design), CANCEL),
     ),
     InboxKind(
         "escalation", "Escalations", "Somebody responsible decides how a task continues.", Escalation,
-        item_queries.escalations,
-        (Act("resolve", "Resolve", "resolve", EscalationResolutionForm, item_actions.resolve),
+        item_queries.escalation_items,
+        (Act("resolve", "Resolve", "resolve", EscalationResolutionForm, item_actions.resolve_escalation),
          Link("look", "Open the task", item_actions.task_url)),
     ),
     InboxKind(
         "deadlock", "Deadlocks", "Work is on hold until somebody resolves it.", Deadlock,
-        item_queries.deadlocks,
-        (Act("unlock", "Resolve", "unlock", DeadlockResolutionForm, item_actions.unlock),
+        item_queries.deadlock_items,
+        (Act("unlock", "Resolve", "unlock", DeadlockResolutionForm, item_actions.resolve_deadlock),
          Link("look", "Open the task", item_actions.task_url)),
     ),
     InboxKind(
-        "missing", "On hold for something missing", "A task cannot continue yet.", Token, item_queries.missing,
-        (Act("supply", "Add what is missing", "metadata", MetadataForm, item_actions.supply,
+        "missing", "On hold for something missing", "A task cannot continue yet.", Token, item_queries.held_items,
+        (Act("supply", "Add what is missing", "metadata", MetadataForm, item_actions.supply_metadata,
              offered=item_actions.lacks_metadata),
          Act("handoff", "Provide the handoff", "handoff", HandoffForm, item_actions.hand_over,
              offered=item_actions.lacks_handoff),
@@ -98,9 +98,9 @@ KINDS: tuple[InboxKind, ...] = (
         "Somebody holds the task, nothing has changed since it was rejected, or what it waits for did not complete.",
         Token,
         item_queries.on_hold,
-        (Act("release", "Release", "nothing", TokenVersionForm, item_actions.release,
+        (Act("release", "Release", "nothing", TokenVersionForm, item_actions.release_hold,
              offered=item_actions.is_releasable),
-         Act("retry", "Retry", "reason", VersionedReasonForm, item_actions.retry,
+         Act("retry", "Retry", "reason", VersionedReasonForm, item_actions.retry_position,
              offered=item_actions.is_retryable), CANCEL),
     ),
 )  # fmt: skip
@@ -133,31 +133,31 @@ class OfferedItem:
 def needs(viewer: InboxViewer) -> list[OfferedItem]:
     """Everything that needs this person, due first."""
     pairs = [(kind, need) for kind in KINDS for need in kind.query(viewer)]
-    return [offer(kind, need, viewer) for kind, need in sorted(pairs, key=lambda pair: pair[1].order)]
+    return [offer_item(kind, need, viewer) for kind, need in sorted(pairs, key=lambda pair: pair[1].order)]
 
 
-def offer(kind: InboxKind, need: InboxItem, viewer: InboxViewer) -> OfferedItem:
+def offer_item(kind: InboxKind, need: InboxItem, viewer: InboxViewer) -> OfferedItem:
     return OfferedItem(
-        need, kind, tuple(_offered(verb, need) for verb in kind.verbs if verb.offered(need, viewer))
+        need, kind, tuple(_offered_verb(verb, need) for verb in kind.verbs if verb.offered(need, viewer))
     )
 
 
-def _offered(verb: Verb, need: InboxItem) -> OfferedVerb:
+def _offered_verb(verb: Verb, need: InboxItem) -> OfferedVerb:
     href = verb.to(need) if isinstance(verb, Link) else None
     return OfferedVerb(verb.key, str(verb.label), href, verb if isinstance(verb, Act) else None)
 
 
-def count(viewer: InboxViewer) -> str:
+def capped_need_count(viewer: InboxViewer) -> str:
     """Return how much needs this person: “” for nothing, “200+” beyond what is counted."""
-    return capped(item_queries.count_items(viewer, MOST + 1)) if viewer.visible_projects else ""
+    return capped_text(item_queries.count_items(viewer, MOST + 1)) if viewer.visible_projects else ""
 
 
-def capped(number: int) -> str:
+def capped_text(number: int) -> str:
     """A count as pages show it."""
     return f"{MOST}+" if number > MOST else str(number or "")
 
 
-def narrowed(offered_items: Sequence[OfferedItem], kind: str, project: str) -> list[OfferedItem]:
+def narrowed_items(offered_items: Sequence[OfferedItem], kind: str, project: str) -> list[OfferedItem]:
     """`project`: `owner/key`; what is blank narrows nothing."""
     return [
         offered

@@ -15,7 +15,7 @@ from pipelines.models import Line, Word
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER, DateRange
 from pipelines.queries.line_filter import choices, find_option, line_condition
-from pipelines.web.shell.page import PageScope, date_range_of, scope_of
+from pipelines.web.shell.page import PageScope, page_scope, requested_date_range
 from reviews.decision.review_access import Place, ReviewFilter
 from reviews.inbox.kinds import BY_KEY
 
@@ -174,13 +174,13 @@ def review_list(request: HttpRequest, tab: str = "") -> ReviewList:
     """The list that an address names."""
     tab = tab or request.GET.get("tab", "")
     tab = tab if tab in dict(TABS) else NEEDS_ME
-    scope = scope_of(request, NEEDS_ME if tab == NEEDS_ME else "inbox")
+    scope = page_scope(request, NEEDS_ME if tab == NEEDS_ME else "inbox")
     line = request.GET.get("line", "")
     line = find_option(line, choices(scope.projects), scope.projects) if line else ""
     kind = request.GET.get("kind", "") if tab == NEEDS_ME else ""
     sort = OLDEST if request.GET.get("sort") == OLDEST and tab != "done" else ""
     selection = ReviewList(
-        tab, scope, line, kind if kind in BY_KEY else "", sort, dates=date_range_of(request)
+        tab, scope, line, kind if kind in BY_KEY else "", sort, dates=requested_date_range(request)
     )
     gate, state = request.GET.get("gate", ""), request.GET.get("state", "")
     return replace(

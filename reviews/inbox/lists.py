@@ -32,12 +32,12 @@ from reviews.decision.review_access import (
     Place,
     decidable_visits,
     decided_visits,
-    order_at,
+    order_time,
     requested_visits,
     team_visits,
 )
 from reviews.inbox.item import InboxKind, InboxViewer
-from reviews.inbox.kinds import KINDS, OfferedItem, capped, offer
+from reviews.inbox.kinds import KINDS, OfferedItem, capped_text, offer_item
 from reviews.inbox.list_selection import NEEDS_ME, OLDEST, ReviewList
 from reviews.models import ReviewQuestion
 
@@ -139,11 +139,11 @@ class ListPage:
 
     @property
     def waiting_words(self) -> str:
-        return capped(self.waiting)
+        return capped_text(self.waiting)
 
     @property
     def late_words(self) -> str:
-        return capped(self.late)
+        return capped_text(self.late)
 
 
 def list_page(
@@ -155,15 +155,15 @@ def list_page(
     rows: str = "",
 ) -> ListPage:
     """The next rows, in a number of statements that does not grow with them. `rows`: how many an address asks for."""
-    size = _size(rows)
+    size = _size_in_full_pages(rows)
     if selection.tab == NEEDS_ME:
-        return _needs(user, selection, now, after, standings or Entitlements(user), size)
+        return _needs_page(user, selection, now, after, standings or Entitlements(user), size)
     # One more than is shown tells whether there is another page
-    page_items = items(user, selection, size + 1, after)
+    page_items = list_rows(user, selection, size + 1, after)
     return ListPage(page_items[:size], page_items[size - 1].cursor if len(page_items) > size else "")
 
 
-def _size(rows: str) -> int:
+def _size_in_full_pages(rows: str) -> int:
     """Return the number of rows in full pages, so that a list fetched anew has room for all that stands
     there, and for what comes among it."""
     row_count = int(rows) if rows.isascii() and rows.isdigit() and len(rows) < 9 else 0
@@ -171,27 +171,27 @@ def _size(rows: str) -> int:
     return min(MOST, max(1, -(-row_count // PAGE)) * PAGE)
 
 
-def _needs(
+def _needs_page(
     user: User, selection: ReviewList, now: datetime, after: Place | None, standings: Entitlements, size: int
 ) -> ListPage:
     """Return a page of what needs the person: reviews page by page, and among them the few other items."""
     viewer = InboxViewer(user, of=selection.scope.projects)
     kinds = [kind for kind in KINDS if kind.key != "gate" and not selection.only_gates]
-    offers = [offer(kind, need, viewer) for kind in kinds for need in kind.query(viewer)]
+    offers = [offer_item(kind, need, viewer) for kind in kinds for need in kind.query(viewer)]
     lines = [
         offered
         for offered in offers
-        if selection.line in ("", _line_of(offered, selection)) and offered.need.since in selection.dates
+        if selection.line in ("", _line_value(offered, selection)) and offered.need.since in selection.dates
     ]
     matching = [offered for offered in lines if selection.kind in ("", offered.need.kind)]
     others = [_item_row(offered, selection) for offered in matching]
     # Due first, as their places say when they are due, whatever the rows are sorted by.
-    waiting = _places(user, replace(selection, kind="", sort=""), MOST + 1, None, standings)
+    waiting = _row_places(user, replace(selection, kind="", sort=""), MOST + 1, None, standings)
     gates: list[ListRow] = []
     if selection.kind in ("", "gate"):
         # The first page in this order was just read for the count
         first = waiting[: size + 1] if not selection.sort and after is None else None
-        gates = items(user, selection, size + 1, after, standings, first)
+        gates = list_rows(user, selection, size + 1, after, standings, first)
     ends = gates[size - 1] if len(gates) > size else None
     if after:
         # The page before ended with all that is of its last moment
@@ -204,7 +204,9 @@ def _needs(
     counts = Counter(offered.need.kind for offered in lines)
     counts["gate"] = len(waiting)
     shown_kinds = [
-        (kind, capped(counts[kind.key])) for kind in KINDS if counts[kind.key] or kind.key == selection.kind
+        (kind, capped_text(counts[kind.key]))
+        for kind in KINDS
+        if counts[kind.key] or kind.key == selection.kind
     ]
     late = sum(at < now for at, _visit in waiting) if selection.kind in ("", "gate") else 0
     late += sum(1 for offered in matching if offered.need.due_at and offered.need.due_at < now)
@@ -230,7 +232,7 @@ def _under_headings(rows: list[ListRow], now: datetime, after: Place | None) -> 
     return headed
 
 
-def _line_of(offered: OfferedItem, selection: ReviewList) -> str:
+def _line_value(offered: OfferedItem, selection: ReviewList) -> str:
     return value_of(
         offered.need.task.project, offered.need.task.line, several=selection.scope.has_several_projects
     )
@@ -254,7 +256,7 @@ def _item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
         verb=offered.verbs[0].label if offered.verbs else "",
         state=need.status,
         since=need.since,
-        at=need.since if selection.sort == OLDEST else order_at(need.due_at, need.since),
+        at=need.since if selection.sort == OLDEST else order_time(need.due_at, need.since),
         due_at=need.due_at,
         note=need.sentence.text,
         shape=need.shape,
@@ -266,10 +268,10 @@ def _item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
 def tab_counts(user: User, selection: ReviewList) -> dict[str, str]:
     """Return how many open reviews two of the lists have in these projects; the others say it by their rows."""
     unfiltered = replace(selection, line="", kind="", gate="", state="", dates=EVER)
-    return {tab: capped(how_many(user, replace(unfiltered, tab=tab))) for tab in ("mine", "others")}
+    return {tab: capped_text(how_many(user, replace(unfiltered, tab=tab))) for tab in ("mine", "others")}
 
 
-def items(
+def list_rows(
     user: User,
     selection: ReviewList,
     most: int = PAGE,
@@ -280,11 +282,11 @@ def items(
     """Return the next rows of the list, in its order. `places`: their places, if they are known."""
     standings = standings or Entitlements(user)
     if places is None:
-        places = _places(user, selection, most, after, standings)
+        places = _row_places(user, selection, most, after, standings)
     moments = {visit_id: at for at, visit_id in places}
-    visits = _read(list(moments), selection.scope.projects)
+    visits = _visits_in_order(list(moments), selection.scope.projects)
     away = _absent_names(standings, visits) if selection.tab == NEEDS_ME else {}
-    return [_item(visit, selection, moments[visit.pk], away.get(visit.pk, "")) for visit in visits]
+    return [_list_row(visit, selection, moments[visit.pk], away.get(visit.pk, "")) for visit in visits]
 
 
 def _absent_names(standings: Entitlements, visits: Sequence[GateVisit]) -> dict[UUID, str]:
@@ -298,10 +300,10 @@ def _absent_names(standings: Entitlements, visits: Sequence[GateVisit]) -> dict[
 
 def how_many(user: User, selection: ReviewList) -> int:
     """Return how many rows the list has, counted up to one more than `MOST`."""
-    return len(_places(user, selection, MOST + 1, None, Entitlements(user)))
+    return len(_row_places(user, selection, MOST + 1, None, Entitlements(user)))
 
 
-def _places(
+def _row_places(
     user: User, selection: ReviewList, most: int, after: Place | None, standings: Entitlements
 ) -> list[Place]:
     """Return the places of the list's rows, (when, visit) each; the SQL does not grow with it."""
@@ -316,14 +318,14 @@ def _places(
     return team_visits(user, selection.to_filter, most, after)
 
 
-def _read(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
+def _visits_in_order(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
     """The visits of these ids, in their order; one that was purged meanwhile is left out. Only what a row shows is
     read: an object of each table for each row costs more than the rest of the list. `projects`: theirs, at least."""
     by_id, of = (
-        {visit.pk: visit for visit in _rows(visits=ids)},
+        {visit.pk: visit for visit in _visit_row_query(visits=ids)},
         {project.pk: project for project in projects},
     )
-    set_prefetched(by_id.values(), "votes", _votes_at(visits=ids) if by_id else [], "visit_id")
+    set_prefetched(by_id.values(), "votes", _votes_of_visits(visits=ids) if by_id else [], "visit_id")
     claimed = {pk for visit in by_id.values() if (pk := vars(visit).get("claimed_by"))}
     people = User.objects.in_bulk(claimed) if claimed else {}
     for visit in by_id.values():
@@ -333,7 +335,7 @@ def _read(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
 
 
 @compiled(visits=array(UUIDField()))
-def _rows(visits: Any) -> QuerySet[GateVisit]:
+def _visit_row_query(visits: Any) -> QuerySet[GateVisit]:
     row_query = (
         GateVisit.objects.filter(pk__among=visits).select_related("task", "asked_by", "job").only(*READ)
     )
@@ -349,11 +351,11 @@ def _rows(visits: Any) -> QuerySet[GateVisit]:
 
 
 @compiled(visits=array(UUIDField()))
-def _votes_at(visits: Any) -> QuerySet[Vote]:
+def _votes_of_visits(visits: Any) -> QuerySet[Vote]:
     return Vote.objects.filter(visit__among=visits)
 
 
-def _item(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) -> ListRow:
+def _list_row(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) -> ListRow:
     line = versions.by_id(visit.asked_by.pinned_id)
     rule = getattr(visit, "rule", None) or {}
     is_open = visit.state == GateVisit.State.OPEN
@@ -378,7 +380,7 @@ def _item(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) 
         tone="attention" if is_open else tone,
         due_at=visit.running_due_at if is_open else None,
         round=visit.round,
-        votes=_votes(visit),
+        votes=_votes_text(visit),
         note=by_rule_phrase(line, rule["id"]) if rule else "",
         claimed=getattr(visit, "claimed", "") if is_open else "",
         waits_for=visit.task.requested_by if is_open and getattr(visit, "waits", False) else "",
@@ -393,7 +395,7 @@ def _change_size(visit: GateVisit) -> ChangeSize | None:
     return ChangeSize(*(count if isinstance(count, int) else 0 for count in counts)) if counts[0] else None
 
 
-def _votes(visit: GateVisit) -> str:
+def _votes_text(visit: GateVisit) -> str:
     policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     return approval_words(policy, have)

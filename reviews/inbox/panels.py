@@ -10,7 +10,7 @@ from datetime import datetime
 from pipelines.models import Task, User
 from pipelines.queries.home import TroubledPosition, positions, requested, station_words, troubled_positions
 from pipelines.routing.basics.plural import plural
-from pipelines.web.lines.path_strip import PathStrip, path_strip_of
+from pipelines.web.lines.path_strip import PathStrip, task_path_strip
 from reviews.inbox.item import InboxItem, InboxViewer
 from reviews.inbox.kinds import OfferedItem
 
@@ -59,16 +59,16 @@ def panels_of(user: User, viewer: InboxViewer, offered_items: Sequence[OfferedIt
         (offered for offered in offered_items if offered.need.due_at and offered.need.due_at >= now), None
     )
     return Panels(
-        [_need(offered, late, following) for offered in offered_items[:FIRST]],
-        _summary(offered_items),
+        [_need_row(offered, late, following) for offered in offered_items[:FIRST]],
+        _summary_text(offered_items),
         len(late),
         next((offered.need.key for offered in offered_items if offered.need.kind == "gate"), ""),
-        _requested(requested(user, viewer.visible_projects, listed)),
+        _requested_rows(requested(user, viewer.visible_projects, listed)),
         troubled_positions(viewer.visible_projects, now, listed),
     )
 
 
-def _summary(offered_items: Sequence[OfferedItem]) -> str:
+def _summary_text(offered_items: Sequence[OfferedItem]) -> str:
     """“3 reviews, 1 question”."""
     counted = Counter(offered.need.kind for offered in offered_items)
     reviews, questions = counted["gate"], counted["question"]
@@ -81,16 +81,16 @@ def _summary(offered_items: Sequence[OfferedItem]) -> str:
     return ", ".join(text % {"n": number} for number, text in words if number)
 
 
-def _need(offered: OfferedItem, late: Sequence[OfferedItem], following: OfferedItem | None) -> NeedRow:
+def _need_row(offered: OfferedItem, late: Sequence[OfferedItem], following: OfferedItem | None) -> NeedRow:
     urgency = "overdue" if offered in late else "next" if offered is following else ""
     return NeedRow(offered.need, offered.verbs[0].label if offered.verbs else "", urgency)
 
 
-def _requested(tasks: Sequence[Task]) -> list[RequestedRow]:
+def _requested_rows(tasks: Sequence[Task]) -> list[RequestedRow]:
     living = positions(tasks)
     return [
         RequestedRow(
-            task, station_words(task, living.get(task.pk, [])), path_strip_of(task, living.get(task.pk, []))
+            task, station_words(task, living.get(task.pk, [])), task_path_strip(task, living.get(task.pk, []))
         )
         for task in tasks
     ]

@@ -40,11 +40,11 @@ class Changes:
         return amount / self.accepted if amount is not None and self.accepted else None
 
 
-def of(selection: InsightsSelection) -> Groups[Changes]:
+def change_figures(selection: InsightsSelection) -> Groups[Changes]:
     return selection.groups(ENDED_TASKS, Changes)
 
 
-def publishes(selection: InsightsSelection) -> list[tuple[datetime, str, int]]:
+def publish_times(selection: InsightsSelection) -> list[tuple[datetime, str, int]]:
     """Return when versions of these lines were published, with the name of the line and the number."""
     rows = LineVersion.objects.filter(
         selection.period.dates.condition_on("published_at"), line__in=selection.lines

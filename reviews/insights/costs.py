@@ -32,6 +32,6 @@ class Costs:
         return None if self.cost is None else float(self.cost)
 
 
-def of(selection: InsightsSelection) -> Groups[Costs]:
+def cost_figures(selection: InsightsSelection) -> Groups[Costs]:
     """Parts are agent and model, of all lines together."""
     return selection.groups(RUN_COSTS, Costs, parts=2)

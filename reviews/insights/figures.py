@@ -20,7 +20,7 @@ from reviews.insights.changes import Changes
 from reviews.insights.costs import Costs
 from reviews.insights.gates import Decisions
 from reviews.insights.selection import Groups, InsightsSelection, Period
-from reviews.insights.sheets import Sheet, SheetColumn, SheetRow, Unit, text_of
+from reviews.insights.sheets import Sheet, SheetColumn, SheetRow, Unit, value_text
 
 ACCEPTED = "Accepted changes: completed tasks whose change, if any, was delivered"
 MAX_PLACES = 12
@@ -44,11 +44,11 @@ class Tile:
 
     @property
     def value(self) -> str:
-        return text_of(self.now, self.unit)
+        return value_text(self.now, self.unit)
 
     @property
     def was(self) -> str:
-        return text_of(self.before, self.unit)
+        return value_text(self.before, self.unit)
 
     @property
     def change(self) -> str:
@@ -91,9 +91,9 @@ class Insights:
             line,
         )
         self.selection = InsightsSelection([*self.lines], period)
-        self.changes: Groups[Changes] = changes.of(self.selection)
-        self.decisions: Groups[Decisions] = gates.of(self.selection)
-        self.costs: Groups[Costs] = costs.of(self.selection)
+        self.changes: Groups[Changes] = changes.change_figures(self.selection)
+        self.decisions: Groups[Decisions] = gates.decision_figures(self.selection)
+        self.costs: Groups[Costs] = costs.cost_figures(self.selection)
 
     @property
     def name(self) -> str:
@@ -105,7 +105,11 @@ class Insights:
 
     def tiles(self) -> list[Tile]:
         before = self.selection.before
-        were, decided, spent = changes.of(before).total, gates.of(before).total, costs.of(before).total
+        were, decided, spent = (
+            changes.change_figures(before).total,
+            gates.decision_figures(before).total,
+            costs.cost_figures(before).total,
+        )
         now, reviews, cost = self.changes.total, self.decisions.total, self.costs.total
         places = range(len(self.period.buckets))
         buckets = [
@@ -124,13 +128,13 @@ class Insights:
             Tile(
                 "Median lead time", "From request to end of accepted changes.", "seconds",
                 now.median, were.median, False, [done.median for done, _, _ in buckets],
-                f"p90 {text_of(now.p90, 'seconds')}" if now.p90 is not None else "",
+                f"p90 {value_text(now.p90, 'seconds')}" if now.p90 is not None else "",
             ),
             Tile(
                 "Human minutes per accepted change", "Time in open reviews, idle time left out.", "minutes",
                 now.each(reviews.minutes), were.each(decided.minutes), False,
                 [done.each(votes.minutes) for done, votes, _ in buckets],
-                f"{text_of(reviews.minutes, 'minutes')} in all" if reviews.minutes else "",
+                f"{value_text(reviews.minutes, 'minutes')} in all" if reviews.minutes else "",
             ),
             Tile(
                 "First-pass approval", "First decisions at a gate that approved.", "share",
@@ -243,7 +247,7 @@ class Insights:
         """Publishes by bucket: `v7`, on the page of a project with the line."""
         if not hasattr(self, "_marks"):
             self._marks = defaultdict(list)
-            for at, line, number in changes.publishes(self.selection):
+            for at, line, number in changes.publish_times(self.selection):
                 place = (timezone.localdate(at) - self.period.since).days // self.period.width
                 self._marks[place].append(f"v{number}" if self.line else f"{line} v{number}")
         return self._marks
@@ -304,7 +308,9 @@ class Insights:
             if pk in self.lines and votes.waits:
                 looked = 60 * votes.minutes / votes.decided if votes.minutes and votes.decided else None
                 note = "" if self.line else self.lines[pk].name
-                row = SheetRow(_gate(self.lines[pk], key), [*votes.waits, looked, None], note, icon="gate")
+                row = SheetRow(
+                    _gate_name(self.lines[pk], key), [*votes.waits, looked, None], note, icon="gate"
+                )
                 rows.append((key, self.lines[pk].key, row))
         sizes = [(row.values[0] or 0, row.values[2] or 0) for _key, _line, row in rows]
         longest = max((float(waits) + float(works) for waits, works in sizes), default=0) or 1
@@ -362,7 +368,7 @@ class Insights:
 
         rows = [
             SheetRow(
-                _gate(self.lines[pk], key),
+                _gate_name(self.lines[pk], key),
                 values(votes, self.changes.by_line.get(pk, Changes())),
                 "" if self.line else self.lines[pk].name,
             )
@@ -416,7 +422,7 @@ class Insights:
         return reverse("line-insights", args=[self.project.owner.key, self.project.key, line.key])
 
 
-def _gate(line: Line, key: str) -> str:
+def _gate_name(line: Line, key: str) -> str:
     """Its name in what is live; the key of one that only older versions have."""
     gate = by_id(line.live_id).gates_by_key.get(key) if line.live_id else None
     return gate.name if gate else key

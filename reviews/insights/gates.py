@@ -43,6 +43,6 @@ class Decisions:
         return self.seconds / 60 if self.seconds else None
 
 
-def of(selection: InsightsSelection) -> Groups[Decisions]:
+def decision_figures(selection: InsightsSelection) -> Groups[Decisions]:
     """Parts are the gates, by line and key."""
     return selection.groups(GATE_DECISIONS, Decisions, parts=1, quick=QUICK)

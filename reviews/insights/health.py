@@ -55,18 +55,18 @@ class MonthRow:
         return min(100, int(100 * (self.spending.cost or 0) / self.limit)) if self.limit else 100
 
 
-def of(project: Project, now: datetime, line: Line | None) -> list[FigureRow]:
+def health_figures(project: Project, now: datetime, line: Line | None) -> list[FigureRow]:
     names = query.gate_names(project)
     rows = []
     for figure in query.figures(project, now, line.key if line else ""):
         # A gate that only old versions have keeps its keys.
         of_line, gate = names.get(figure.of) or figure.of.split(" › ", 1) if figure.of else ("", "")
         name, threshold = figure_name(figure.key, of_line, gate), format_figure(figure.key, figure.threshold)
-        rows.append(FigureRow(figure, name, _value(figure), threshold))
+        rows.append(FigureRow(figure, name, _value_text(figure), threshold))
     return rows
 
 
-def _value(figure: Figure) -> str:
+def _value_text(figure: Figure) -> str:
     if figure.value is None:
         return "not enough data yet"
     text = format_figure(figure.key, figure.value)
@@ -76,7 +76,7 @@ def _value(figure: Figure) -> str:
     return f"{text} ({now}, before {before})"
 
 
-def months(project: Project, now: datetime) -> list[MonthRow]:
+def month_rows(project: Project, now: datetime) -> list[MonthRow]:
     """The newest first; with a limit also the one that runs, whatever it cost."""
     # Months are those of UTC, each by its first day.
     by_month, today = usage.by_month(project.pk), now.astimezone(UTC).date().replace(day=1)

@@ -17,51 +17,51 @@ from pipelines.models import Incident, Line, Project
 from pipelines.routing.sentences.escalations import late_words
 from pipelines.web.shell.page import (
     SignedInRequest,
-    costly,
+    costly_view,
     line_required,
     project_breadcrumb,
     project_required,
-    show,
+    render_in_shell,
     show_line,
 )
 from reviews.insights import health, rules, sampling
 from reviews.insights.figures import Insights
-from reviews.insights.selection import PRESETS, Period, period_of
+from reviews.insights.selection import PRESETS, Period, requested_period
 
 MAX_INCIDENTS = 20
 TEMPLATE = "insights/page.html"
 
 
 @project_required("view")
-@costly
+@costly_view
 @require_safe
 def project_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """`?days=7|30|90|365`, or `?since=` and `?until=`."""
-    insights = Insights(project, list(Line.objects.filter(project=project)), period_of(request), None)
+    insights = Insights(project, list(Line.objects.filter(project=project)), requested_period(request), None)
     if "csv" in request.GET:
-        return _file(insights, request.GET["csv"])
+        return _csv_response(insights, request.GET["csv"])
     now = timezone.now()
     more = {
-        "months": health.months(project, now),
-        "offers": sampling.offers(project),
-        "fallbacks": sampling.fallbacks(project),
+        "months": health.month_rows(project, now),
+        "offers": sampling.sample_offers(project),
+        "fallbacks": sampling.sampling_fallbacks(project),
         "unremarked": sampling.UNREMARKED,
     }
     trail = project_breadcrumb(project, "Insights")
-    context = {**_context(request, insights), **more}
-    return show(request, TEMPLATE, project=project, section="insights", trail=trail, **context)
+    context = {**_page_context(request, insights), **more}
+    return render_in_shell(request, TEMPLATE, project=project, section="insights", trail=trail, **context)
 
 
 @line_required("view")
-@costly
+@costly_view
 @require_safe
 def line_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """The same of one line; `?version=` narrows its rules to one version."""
-    insights = Insights(line.project, [line], period_of(request), line)
+    insights = Insights(line.project, [line], requested_period(request), line)
     if "csv" in request.GET:
-        return _file(insights, request.GET["csv"])
-    part = rules.of(line, request.GET.get("version", ""), insights.period.dates)
-    return show_line(request, TEMPLATE, line, **_context(request, insights), **part)
+        return _csv_response(insights, request.GET["csv"])
+    part = rules.rules_context(line, request.GET.get("version", ""), insights.period.dates)
+    return show_line(request, TEMPLATE, line, **_page_context(request, insights), **part)
 
 
 @line_required("design")
@@ -93,19 +93,19 @@ def sample_again(request: SignedInRequest, line: Line, gate: str) -> HttpRespons
     return redirect("insights", line.project.owner.key, line.project.key)
 
 
-def _context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
+def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
     period, project = insights.period, insights.project
     incidents = Incident.objects.filter(
         period.dates.condition_on("opened_at"), task__project=project, task__line__in=insights.selection.lines
     ).select_related("task__project", "escalation")
-    figures = health.of(project, timezone.now(), insights.line)
+    figures = health.health_figures(project, timezone.now(), insights.line)
     return {
         "insights": insights,
         "line": insights.line,
         "period": period,
         "dates": period.dates,
         "presets": [(days, name, days == period.preset) for days, name in PRESETS.items()],
-        "range": _range(period),
+        "range": _period_query(period),
         "tiles": [] if insights.empty else insights.tiles(),
         "charts": [] if insights.empty else insights.charts(),
         "time": insights.time(),
@@ -122,12 +122,12 @@ def _context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
     }
 
 
-def _range(period: Period) -> str:
+def _period_query(period: Period) -> str:
     """The period as it stands in the addresses of its files and of its lines."""
     return urlencode({"days": period.preset} if period.preset else period.dates.query)
 
 
-def _file(insights: Insights, key: str) -> HttpResponse:
+def _csv_response(insights: Insights, key: str) -> HttpResponse:
     sheet = insights.sheet(key)
     if sheet is None:
         raise Http404

@@ -43,38 +43,38 @@ class StationCard:
         return any(row.rule.last_taken for row in self.rules)
 
 
-def of(line: Line, version_number: str, dates: DateRange) -> dict[str, Any]:
+def rules_context(line: Line, version_number: str, dates: DateRange) -> dict[str, Any]:
     """Return the context of the part: of one version, or without a number of all."""
     version = access.version_in(line, version_number) if version_number else None
     active_version, number = version or line.live, version.number if version else None
     return {
         "version": version,
-        "choices": [("", "All versions"), *((str(n), f"v{n}") for n in _published(line.pk))],
-        **_context(analytics.of_line(line, number, dates), active_version),
+        "choices": [("", "All versions"), *((str(n), f"v{n}") for n in _published_numbers(line.pk))],
+        **_numbers_context(analytics.of_line(line, number, dates), active_version),
     }
 
 
-def _published(line_id: int) -> list[int]:
+def _published_numbers(line_id: int) -> list[int]:
     rows = LineVersion.objects.filter(line_id=line_id).order_by("-number")
     return list(rows.values_list("number", flat=True)[:200])
 
 
-def _context(numbers: LineInsights | None, active_version: LineVersion | None) -> dict[str, Any]:
+def _numbers_context(numbers: LineInsights | None, active_version: LineVersion | None) -> dict[str, Any]:
     if numbers is None or active_version is None:
         return {"numbers": None, "stations": []}
     parsed = versions.parsed(active_version)
-    return {"numbers": numbers, "stations": [_card(parsed, station) for station in numbers.stations]}
+    return {"numbers": numbers, "stations": [_station_card(parsed, station) for station in numbers.stations]}
 
 
-def _card(line: ParsedLine, station: StationNumbers) -> StationCard:
+def _station_card(line: ParsedLine, station: StationNumbers) -> StationCard:
     policy = [
         (knob_words(line, row.knob), row.outcomes, _percent(row.outcomes, station.outcomes))
         for row in station.policy
     ]
-    return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy)
+    return StationCard(station, [_rule_row(line, station, rule) for rule in station.rules], policy)
 
 
-def _row(line: ParsedLine, station: StationNumbers, rule: RuleNumbers) -> RuleInsightsRow:
+def _rule_row(line: ParsedLine, station: StationNumbers, rule: RuleNumbers) -> RuleInsightsRow:
     targets = ", ".join(target_name(line, key) for key in rule.to)
     words, example, tone = never_words(line, station.key, rule.never) if rule.never else ("", "", "")
     return RuleInsightsRow(rule, targets, _percent(rule.taken, station.outcomes), words, example, tone)

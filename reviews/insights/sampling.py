@@ -51,10 +51,10 @@ class SampleOffer:
     rates: Sequence[Rate]
 
 
-def offers(project: Project) -> list[SampleOffer]:
+def sample_offers(project: Project) -> list[SampleOffer]:
     """Gates to sample, of what is live: those that always ask, and were only ever approved lately. Three statements."""
     rows = fetch(UNDISPUTED_APPROVALS, {"project": project.pk, "most": UNREMARKED, "days": RECENT_DAYS})
-    lines = _lines(row[0] for row in rows)
+    lines = _lines_by_id(row[0] for row in rows)
     asks = [row for row in rows if _always_asks(lines[row[0]], row[1])]
     if not asks:
         return []
@@ -70,8 +70,10 @@ def offers(project: Project) -> list[SampleOffer]:
         about = [root for visit in newest for root in roots.get(visit, ())]
         key, name = sampling_key(), f"{line_id}/{gate}"
         draws = [(draw_number(key, name, str(root)), reverted) for root, reverted in about]
-        rates = [_rate(one_in, draws) for one_in in RATES]
-        sample_offers.append(SampleOffer(lines[line_id], gate, _name(lines[line_id], gate), approvals, rates))
+        rates = [_rate_at(one_in, draws) for one_in in RATES]
+        sample_offers.append(
+            SampleOffer(lines[line_id], gate, _gate_name(lines[line_id], gate), approvals, rates)
+        )
     return sample_offers
 
 
@@ -86,7 +88,7 @@ class Fallback:
     at: datetime
 
 
-def fallbacks(project: Project) -> list[Fallback]:
+def sampling_fallbacks(project: Project) -> list[Fallback]:
     """Gates that ask about all again, the newest first, by one statement."""
     active = SampledDraw.objects.filter(line=OuterRef("line"), gate=OuterRef("gate"), about=SampledDraw.ALL)
     rows = LineEvent.objects.filter(line__project=project, kind=LineEvent.RecordKind.ASKS_ALL)
@@ -105,7 +107,7 @@ def fallbacks(project: Project) -> list[Fallback]:
     return list(newest.values())
 
 
-def _rate(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
+def _rate_at(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
     """Return the rate as the gate would draw with its key (law §15). `draws`: of each approval, and whether
     it was reverted."""
     unseen = [reverted for draw_value, reverted in draws if not is_below(draw_value, one_in)]
@@ -114,20 +116,20 @@ def _rate(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
 
 def _always_asks(line: Line, gate: str) -> bool:
     live_gate = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
-    return live_gate is not None and live_gate.always_asks and gate not in _delivered(line)
+    return live_gate is not None and live_gate.always_asks and gate not in _delivered_gates(line)
 
 
-def _delivered(line: Line) -> set[str]:
+def _delivered_gates(line: Line) -> set[str]:
     """Return the gates whose approval is delivered: what they did not ask about could not be."""
     stations = by_id(line.live_id).stations if line.live_id else ()
     return {str(station.work.get("gate")) for station in stations if station.kind == DELIVER.key}
 
 
-def _name(line: Line, gate: str) -> str:
+def _gate_name(line: Line, gate: str) -> str:
     """Its name in what is live; the key of one that only older versions have."""
     live_gate = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
     return live_gate.name if live_gate else gate
 
 
-def _lines(ids: Any) -> dict[int, Line]:
+def _lines_by_id(ids: Any) -> dict[int, Line]:
     return Line.objects.in_bulk(set(ids))

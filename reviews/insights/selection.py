@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.dates import DateRange
-from pipelines.web.shell.page import date_range_of
+from pipelines.web.shell.page import requested_date_range
 
 Figures = TypeVar("Figures")
 PRESETS = {7: "7 days", 30: "30 days", 90: "90 days", 365: "12 months"}
@@ -109,9 +109,9 @@ class InsightsSelection:
         return Groups(figures() if total is None else total, by_line, by_bucket, by_part)
 
 
-def period_of(request: HttpRequest) -> Period:
+def requested_period(request: HttpRequest) -> Period:
     """`?days=` one of the presets, or `?since=` and `?until=`; without either the last 30 days."""
-    today, dates = timezone.localdate(), date_range_of(request)
+    today, dates = timezone.localdate(), requested_date_range(request)
     if dates:
         until = dates.until or max(today, dates.since or today)
         since = dates.since or until - timedelta(days=DEFAULT_DAYS - 1)

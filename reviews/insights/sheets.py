@@ -34,7 +34,7 @@ TEXTS: Final[dict[Unit, Callable[..., str]]] = {
 }
 
 
-def text_of(value: Value, unit: Unit) -> str:
+def value_text(value: Value, unit: Unit) -> str:
     return "–" if value is None else TEXTS[unit](value)
 
 
@@ -124,7 +124,9 @@ class Sheet:
     def _cells(self, row: SheetRow) -> list[SheetCell]:
         return [
             SheetCell(
-                row.values[place], text_of(row.values[place], self.columns[place].unit), self.columns[place]
+                row.values[place],
+                value_text(row.values[place], self.columns[place].unit),
+                self.columns[place],
             )
             for place in self._used
         ]
@@ -139,11 +141,11 @@ class Sheet:
         for row in (*self.rows, *([self.total] if self.total else [])):
             names = [row.label, *([row.note] if noted else [])]
             # A spreadsheet would take a text that begins with “=” for a formula
-            writer.writerow([_safe(value) for value in (*names, *row.values)])
+            writer.writerow([_without_formula(value) for value in (*names, *row.values)])
         return text.getvalue()
 
 
-def _safe(value: Value) -> Value:
+def _without_formula(value: Value) -> Value:
     if isinstance(value, str):
         return f"'{value}" if value.startswith(FORMULA) else value
     return round(value, 6) if isinstance(value, float) else value

@@ -54,29 +54,29 @@ def may_open(request: HttpRequest) -> bool:
     )
 
 
-def has_mail_of(visit: UUID) -> bool:
+def was_mailed(visit: UUID) -> bool:
     """Tell if anybody was mailed about this review."""
     return Mail.objects.filter(visit=visit).exclude(state=Posted.State.SKIPPED).exists()
 
 
-def _path() -> Path:
+def _folder_path() -> Path:
     # Set by config.environment only while mail goes into a folder.
     return Path(getattr(settings, "EMAIL_FILE_PATH", ""))
 
 
-def listing() -> list[Letter]:
+def list_letters() -> list[Letter]:
     """The newest first."""
-    path = _path()
+    path = _folder_path()
     files = sorted(path.glob("*.eml"), reverse=True)[:MOST] if path.is_dir() else []
-    return [letter for file in files if (letter := read(file.name)) is not None]
+    return [letter for file in files if (letter := read_letter(file.name)) is not None]
 
 
-def read(name: str) -> Letter | None:
+def read_letter(name: str) -> Letter | None:
     """Return the message of this file name; None if there is none, or if the name could lead out of the folder."""
     # The name comes from the address, and must not lead out of the folder
     if not NAME.match(name):
         return None
-    path = _path() / name
+    path = _folder_path() / name
     if not path.is_file():
         return None
     raw = path.read_bytes()
@@ -87,14 +87,14 @@ def read(name: str) -> Letter | None:
         subject=str(message["Subject"] or ""),
         sender=str(message["From"] or ""),
         to=str(message["To"] or ""),
-        date=_instant(message["Date"]),
+        date=_header_time(message["Date"]),
         text=body.get_content() if body is not None else "",
         headers=tuple((key, str(value)) for key, value in message.items()),
         source=raw.decode("utf-8", errors="replace"),
     )
 
 
-def _instant(header: Any) -> datetime | None:
+def _header_time(header: Any) -> datetime | None:
     """Return the time of a header, in UTC where it says no zone (`-0000`); None where it is none."""
     value: datetime | None = getattr(header, "datetime", None)
     return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value

@@ -13,7 +13,7 @@ from reviews.models import Mail, Notice, Posted
 from reviews.notifications.kind import ConsequenceBatch, NotificationKind
 from reviews.notifications.kinds import escalation, review
 from reviews.notifications.notification_outbox import Written, delayed_until, enqueue_mails
-from reviews.notifications.recipients import MailChoice, Recipient, members_at
+from reviews.notifications.recipients import MailChoice, Recipient, members_by_address
 
 NOTICES, MAILS = (SEND_NOTICE, "notice_id"), (SEND_MAIL, "mail_id")
 
@@ -45,7 +45,7 @@ def post_mails(batch_context: ConsequenceBatch, written: Sequence[Written]) -> N
             there.append([recipient])
     _enqueue_new(mails, there, review.KIND, *MAILS)
     closed = list(_closing_mails(batch_context))
-    members = members_at((project_id, mail.address.lower()) for project_id, mail in closed)
+    members = members_by_address((project_id, mail.address.lower()) for project_id, mail in closed)
     there = [members.get((project_id, mail.address.lower()), []) for project_id, mail in closed]
     _enqueue_new([mail for _project_id, mail in closed], there, review.KIND, *MAILS)
 
@@ -54,10 +54,10 @@ def _request_mails(batch_context: ConsequenceBatch) -> Iterable[tuple[int, Mail]
     """Yield one mail per address when the gate opens (ALP A18), one for each reminder; with the task of each."""
     for opened in batch_context.of_type(GateOpened):
         for address in dict.fromkeys(opened.notify):
-            yield opened.task_id, _mail(opened.visit_id, address, Mail.MailKind.ASKED, opened.opened_at)
+            yield opened.task_id, _new_mail(opened.visit_id, address, Mail.MailKind.ASKED, opened.opened_at)
     for overdue in batch_context.of_type(GateOverdue):
         for address in dict.fromkeys(overdue.notify):
-            yield overdue.task_id, _reminder(overdue, address)
+            yield overdue.task_id, _reminder_mail(overdue, address)
 
 
 def _subscribed_mails(written: Sequence[Written]) -> Iterable[tuple[Recipient, Mail]]:
@@ -67,15 +67,19 @@ def _subscribed_mails(written: Sequence[Written]) -> Iterable[tuple[Recipient, M
         if kind is review.KIND and recipient.mail_choice(kind.key, kind.mail) == MailChoice.NOW:
             visit, _colon, reminder = event.about.partition(":")
             if not reminder:
-                mail = _mail(uuid.UUID(visit), recipient.address, Mail.MailKind.ASKED, event.at, chosen=True)
+                mail = _new_mail(
+                    uuid.UUID(visit), recipient.address, Mail.MailKind.ASKED, event.at, chosen=True
+                )
                 yield recipient, mail
 
 
-def _mail(visit: uuid.UUID, address: str, kind: Mail.MailKind, at: datetime, *, chosen: bool = False) -> Mail:
+def _new_mail(
+    visit: uuid.UUID, address: str, kind: Mail.MailKind, at: datetime, *, chosen: bool = False
+) -> Mail:
     return Mail(visit_id=visit, address=address, kind=kind, created_at=at, chosen=chosen)
 
 
-def _reminder(overdue: GateOverdue, address: str) -> Mail:
+def _reminder_mail(overdue: GateOverdue, address: str) -> Mail:
     kind = Mail.MailKind.OVERDUE if overdue.number else Mail.MailKind.SOON
     return Mail(
         visit_id=overdue.visit_id, address=address, kind=kind, number=overdue.number, created_at=overdue.at
@@ -103,7 +107,7 @@ def _closing_mails(batch_context: ConsequenceBatch) -> Iterable[tuple[int, Mail]
     ):
         closing = closings[visit_id]
         if not (isinstance(closing, GateDecided) and closing.decided_by_email == address):
-            yield project_id, _mail(visit_id, address, Mail.MailKind.CLOSED, closing.at, chosen=chosen)
+            yield project_id, _new_mail(visit_id, address, Mail.MailKind.CLOSED, closing.at, chosen=chosen)
 
 
 def _enqueue_new(

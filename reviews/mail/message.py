@@ -16,7 +16,7 @@ from pipelines.routing.basics.hidden_characters import escape_hidden, escape_hid
 SUBJECT_LENGTH = 200
 
 
-def message(
+def multipart_message(
     template: str,
     context: Mapping[str, Any],
     *,
@@ -45,5 +45,5 @@ def message(
     return made
 
 
-def host() -> str:
+def mail_host() -> str:
     return urlsplit(settings.BASE_URL).hostname or "localhost"

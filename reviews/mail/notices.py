@@ -18,9 +18,9 @@ from pipelines.queries.versions import parsed
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.sentences.escalations import action_words, deadlock_words, role_words, trigger_words
 from pipelines.routing.sentences.names import station_name
-from pipelines.web.shell.middleware import time_zone_of
+from pipelines.web.shell.middleware import zone_or_utc
 from pipelines.web.tasks.escalation_cards import escalation_card
-from reviews.mail.message import host, message
+from reviews.mail.message import mail_host, multipart_message
 from reviews.models import Digest, Notice, Notification, Posted
 from reviews.notifications.kinds import ended, waiting
 from reviews.notifications.notification_queries import NotificationView, visible_notifications, with_related
@@ -36,35 +36,46 @@ def notice_mail(notice: Notice) -> EmailMultiAlternatives | None:
         return None
     task = notice.task
     owner = task.project.owner
-    context = {"task": task, "line_name": parsed(task.pinned).name, **_about(notice)}
+    context = {"task": task, "line_name": parsed(task.pinned).name, **_notice_context(notice)}
     page = absolute("task", owner.key, task.project.key, task.name)
     context["link"] = f"{page}#{context['anchor']}-{notice.about}"
     text = f"[{task.line.name}] {context['subject']}: {task} {task.title}"
     late = f"Overdue: {text}" if notice.kind == Notice.NoticeKind.BREACHED else text
-    return message(
-        "notice", context, subject=late, to=notice.address, unique=_id(notice), headers=_headers(notice)
+    return multipart_message(
+        "notice",
+        context,
+        subject=late,
+        to=notice.address,
+        unique=_message_id(notice),
+        headers=_notice_headers(notice),
     )
 
 
-def _headers(notice: Notice) -> dict[str, str]:
-    made = {"List-Id": f"Line <{notice.task.line.key}.{host()}>"}
+def _notice_headers(notice: Notice) -> dict[str, str]:
+    made = {"List-Id": f"Line <{notice.task.line.key}.{mail_host()}>"}
     earlier = Notice.objects.filter(about=notice.about, address=notice.address, pk__lt=notice.pk)
     first = earlier.order_by("pk").first()
     return (
-        made if first is None else made | {"In-Reply-To": f"<{_id(first)}>", "References": f"<{_id(first)}>"}
+        made
+        if first is None
+        else made | {"In-Reply-To": f"<{_message_id(first)}>", "References": f"<{_message_id(first)}>"}
     )
 
 
-def _id(notice: Notice) -> str:
-    return f"{notice.token}@{host()}"
+def _message_id(notice: Notice) -> str:
+    return f"{notice.token}@{mail_host()}"
 
 
-def _about(notice: Notice) -> dict[str, Any]:
-    context = _deadlock(notice) if notice.kind == Notice.NoticeKind.DEADLOCK else _escalation(notice)
+def _notice_context(notice: Notice) -> dict[str, Any]:
+    context = (
+        _deadlock_context(notice)
+        if notice.kind == Notice.NoticeKind.DEADLOCK
+        else _escalation_context(notice)
+    )
     return {**context, "facts": [(name, value) for name, value in context["facts"] if value]}
 
 
-def _deadlock(notice: Notice) -> dict[str, Any]:
+def _deadlock_context(notice: Notice) -> dict[str, Any]:
     deadlock = Deadlock.objects.get(pk=notice.about)
     return {
         "anchor": "deadlock",
@@ -74,13 +85,13 @@ def _deadlock(notice: Notice) -> dict[str, Any]:
         "facts": [
             ("Kind", deadlock_words(deadlock.kind)),
             ("For", role_words(deadlock.role)),
-            *_parties(deadlock),
+            *_party_facts(deadlock),
         ],
         "verb": "Resolve it",
     }
 
 
-def _escalation(notice: Notice) -> dict[str, Any]:
+def _escalation_context(notice: Notice) -> dict[str, Any]:
     escalation = Escalation.objects.select_related("deadlock").get(pk=notice.about)
     conflict = getattr(escalation, "deadlock", None)
     late = notice.kind == Notice.NoticeKind.BREACHED
@@ -96,7 +107,7 @@ def _escalation(notice: Notice) -> dict[str, Any]:
             ("For", role_words(escalation.role)),
             ("Station", station_name(parsed(notice.task.pinned), escalation.station)),
             ("Reason", escalation.reason),
-            *(_parties(conflict) if conflict else ()),
+            *(_party_facts(conflict) if conflict else ()),
             ("Answer by", f"{escalation.due_at:%Y-%m-%d %H:%M} UTC" if escalation.due_at else ""),
             ("Done because of it", "\n".join(map(action_words, escalation.on_breach)) if late else ""),
             (
@@ -108,19 +119,19 @@ def _escalation(notice: Notice) -> dict[str, Any]:
     }
 
 
-def _parties(deadlock: Deadlock) -> list[tuple[str, str]]:
+def _party_facts(deadlock: Deadlock) -> list[tuple[str, str]]:
     handoffs = [
         f"{handoff['task']} · {handoff['station']}: {handoff['result']} {handoff['summary']}"
         for handoff in deadlock.handoffs
     ]
     return [
-        ("Parties", "\n".join(map(_party, deadlock.parties))),
+        ("Parties", "\n".join(map(_party_text, deadlock.parties))),
         ("Handed over last", "\n".join(handoffs)),
         ("Suggestion", deadlock.suggestion),
     ]
 
 
-def _party(party: Mapping[str, Any]) -> str:
+def _party_text(party: Mapping[str, Any]) -> str:
     """Return the text of one party of a deadlock, as it was when that was detected."""
     status = dict(Status.choices).get(party["status"], party["status"])
     agent = [party["agent"]] if party.get("agent") else []
@@ -148,13 +159,13 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
         "all": absolute("notifications"),
         "settings": absolute("account-notifications"),
     }
-    with timezone.override(time_zone_of(digest.user.time_zone)):
-        return message(
+    with timezone.override(zone_or_utc(digest.user.time_zone)):
+        return multipart_message(
             "digest",
             context,
             subject=f"Gateline digest: {subject}",
             to=digest.user.email,
-            unique=f"{digest.token}@{host()}",
+            unique=f"{digest.token}@{mail_host()}",
         )
 
 
@@ -194,8 +205,8 @@ def invitation_mail(invitation: Invitation) -> EmailMultiAlternatives:
     }
     text = f"{invitation.created_by} invited you to {project_name}"
     # The key changes when it is renewed: that is another mail.
-    unique = f"invitation-{invitation.pk}-{invitation.expires_at.timestamp():.0f}@{host()}"
-    return message("invitation", context, subject=text, to=invitation.email, unique=unique)
+    unique = f"invitation-{invitation.pk}-{invitation.expires_at.timestamp():.0f}@{mail_host()}"
+    return multipart_message("invitation", context, subject=text, to=invitation.email, unique=unique)
 
 
 # The mail of one notification, composed at the moment of sending from what its kind says.
@@ -223,10 +234,10 @@ def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
         "settings": absolute("account-notifications"),
         "cause": last_cause(Job.objects.filter(task=row.task_id)) if row.kind in FAILURES else None,
     }
-    return message(
+    return multipart_message(
         "notification",
         context,
         subject=notification.wording.text,
         to=row.user.email,
-        unique=f"{row.token}@{host()}",
+        unique=f"{row.token}@{mail_host()}",
     )

@@ -9,12 +9,12 @@ from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import parsed
 from pipelines.routing.sentences.names import by_rule_phrase
 from reviews.decision import mail_link
-from reviews.decision.consequences import VoteOption, options
-from reviews.mail.message import host, message
+from reviews.decision.consequences import VoteOption, vote_options
+from reviews.mail.message import mail_host, multipart_message
 from reviews.models import Mail
 
 
-def compose(mail: Mail) -> EmailMultiAlternatives:
+def compose_mail(mail: Mail) -> EmailMultiAlternatives:
     """The mail as it is sent: text complete by itself, HTML beside it, headers that let clients thread it."""
     visit = mail.visit
     line = parsed(visit.asked_by.pinned)
@@ -28,26 +28,26 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
         "station_name": line.station(visit.token.station).name,
         "rule": by_rule_phrase(line, visit.evidence["rule"]["id"]) if visit.evidence.get("rule") else "",
         "outcome": visit.evidence.get("outcome", {}),
-        "options": _options(mail),
-        "confirm": _confirm(mail),
+        "options": _vote_options(mail),
+        "confirm": _confirm_url(mail),
         "link": absolute("gate-visit", visit.pk),
     }
-    return message(
+    return multipart_message(
         str(mail.kind),
         context,
-        subject=subject(line.name, visit.task, gate.name),
+        subject=mail_subject(line.name, visit.task, gate.name),
         to=mail.address,
         unique=message_id(mail),
-        headers=headers(mail, line.key),
+        headers=thread_headers(mail, line.key),
     )
 
 
-def subject(line_name: str, task: object, gate_name: str) -> str:
+def mail_subject(line_name: str, task: object, gate_name: str) -> str:
     """Stable per task and gate, so that clients thread it: `[Line] Review: WI-app-42 Add login · Security gate`."""
     return f"[{line_name}] Review: {task} {getattr(task, 'title', '')} · {gate_name}"
 
 
-def headers(mail: Mail, line_key: str) -> dict[str, str]:
+def thread_headers(mail: Mail, line_key: str) -> dict[str, str]:
     """Later mails point to the first of this task, gate and address."""
     first = (
         Mail.objects.filter(
@@ -59,23 +59,27 @@ def headers(mail: Mail, line_key: str) -> dict[str, str]:
         .order_by("pk")
         .first()
     )
-    made = {"List-Id": f"Line <{line_key}.{host()}>"}
+    made = {"List-Id": f"Line <{line_key}.{mail_host()}>"}
     if first is not None:
         made |= {"In-Reply-To": f"<{message_id(first)}>", "References": f"<{message_id(first)}>"}
     return made
 
 
 def message_id(mail: Mail) -> str:
-    return f"{mail.token}@{host()}"
+    return f"{mail.token}@{mail_host()}"
 
 
-def _confirm(mail: Mail) -> str:
+def _confirm_url(mail: Mail) -> str:
     """The address of the page where this person approves without a session, where the gate allows that."""
     token = (
-        mail_link.issue(mail.visit, mail.address, timezone.now()) if mail.kind != Mail.MailKind.CLOSED else ""
+        mail_link.issue_token(mail.visit, mail.address, timezone.now())
+        if mail.kind != Mail.MailKind.CLOSED
+        else ""
     )
     return absolute("mail-link-arrive", token) if token else ""
 
 
-def _options(mail: Mail) -> list[VoteOption]:
-    return options(mail.visit) if mail.kind != Mail.MailKind.CLOSED and mail.visit.state == "open" else []
+def _vote_options(mail: Mail) -> list[VoteOption]:
+    return (
+        vote_options(mail.visit) if mail.kind != Mail.MailKind.CLOSED and mail.visit.state == "open" else []
+    )

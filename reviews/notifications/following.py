@@ -21,7 +21,7 @@ from reviews.models import Follow
 
 @project_required("view")
 @require_POST
-def follow(request: SignedInRequest, project: Project) -> HttpResponse:
+def start_or_end_follow(request: SignedInRequest, project: Project) -> HttpResponse:
     """`task`, or `line` with or without `station`; `follow`: yes to begin, anything else to end."""
     what = _followed_object(request, project)
     if request.POST.get("follow") == "yes":
@@ -30,10 +30,12 @@ def follow(request: SignedInRequest, project: Project) -> HttpResponse:
     else:
         Follow.objects.filter(user=request.user, project=project, **what).delete()
         messages.success(request, "You no longer follow it.")
-    return _back(project, **what)
+    return _redirect_to_followed(project, **what)
 
 
-def _back(project: Project, task: Task | None, line: Line | None, station: str) -> HttpResponse:
+def _redirect_to_followed(
+    project: Project, task: Task | None, line: Line | None, station: str
+) -> HttpResponse:
     here = (project.owner.key, project.key)
     if task is not None:
         return redirect("task", *here, task.name)

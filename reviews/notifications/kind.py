@@ -27,7 +27,7 @@ from pipelines.ports.observers import (
     TaskWaits,
 )
 from reviews.models.statements import KNOWN_FOLLOWERS
-from reviews.notifications.recipients import MailChoice, Recipient, members_at
+from reviews.notifications.recipients import MailChoice, Recipient, members_by_address
 
 if TYPE_CHECKING:
     from reviews.models import Notification
@@ -56,7 +56,7 @@ class Lookups:
         projects = list({event.project_id for event in opened})
         questions: list[BoundQuery[Any]] = [BoundQuery(KNOWN_FOLLOWERS, [tasks, tasks, projects, over, over])]
         if opened:
-            visits = _visits.bind(visits=[event.visit_id for event in opened])
+            visits = _visit_query.bind(visits=[event.visit_id for event in opened])
             questions += [visits, people_query(projects), absences_query(projects)]
         [(self.followed, self.connected, self.messaged, mailed)], *rest = fetch_bound(*questions)
         # Of what opened just now a mail is written after this was asked.
@@ -69,7 +69,7 @@ class Lookups:
 
 
 @server_prepared(visits=array_field(UUIDField()))
-def _visits(visits: Any) -> QuerySet[GateVisit, GateVisit]:
+def _visit_query(visits: Any) -> QuerySet[GateVisit, GateVisit]:
     """Return the visits with no more than whom they ask depends on, and what is reported of them."""
     visit_rows = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")
     needed = (
@@ -171,7 +171,7 @@ class ConsequenceBatch:
     def tasks(self) -> dict[int, Task]:
         """The tasks of the batch by id, with only the fields that notifications need."""
         task_ids = {getattr(event, "task_id", None) for event in self.batch} - {None}
-        return {task.pk: task for task in _tasks(tasks=list(task_ids))}
+        return {task.pk: task for task in _task_query(tasks=list(task_ids))}
 
     @cached_property
     def lookups(self) -> Lookups:
@@ -181,7 +181,7 @@ class ConsequenceBatch:
     @cached_property
     def _addressed(self) -> dict[tuple[int, str], list[Recipient]]:
         """Members at the addresses that are notified, by project and address."""
-        return members_at(
+        return members_by_address(
             (self.tasks[event.task_id].project_id, address.lower())
             for event in self.batch
             if isinstance(event, GateOpened | GateOverdue | Alarm)
@@ -201,5 +201,5 @@ class ConsequenceBatch:
 
 
 @server_prepared(tasks=array_field())
-def _tasks(tasks: Any) -> QuerySet[Task, Task]:
+def _task_query(tasks: Any) -> QuerySet[Task, Task]:
     return Task.objects.filter(pk__among=tasks).only("project_id", "line_id", "requester_id", "pinned_id")

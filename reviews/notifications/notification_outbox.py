@@ -17,7 +17,7 @@ from reviews.models import Digest, Notification, Posted
 from reviews.models.statements import SETTLE_NOTIFICATIONS, SETTLE_VOTER
 from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind
 from reviews.notifications.kinds import review
-from reviews.notifications.recipients import MailChoice, Recipient, recipients
+from reviews.notifications.recipients import MailChoice, Recipient, recipients_by_id
 from reviews.notifications.table import KINDS
 
 State = Posted.State
@@ -30,27 +30,29 @@ def interested_kinds(batch_context: ConsequenceBatch) -> list[NotificationKind]:
     return [kind for kind in KINDS if batch_context.any_of(kind.hears)]
 
 
-def write(batch_context: ConsequenceBatch) -> list[Written]:
+def write_notifications(batch_context: ConsequenceBatch) -> list[Written]:
     """Notify everybody the kinds name, each once. Returns what was written, and for whom."""
     kind_events = [
         (kind, event) for kind in interested_kinds(batch_context) for event in kind.told(batch_context)
     ]
     if not kind_events:
         return []
-    people = recipients({event.user_id for _kind, event in kind_events})
+    people = recipients_by_id({event.user_id for _kind, event in kind_events})
     deliverable = [
         (kind, event, people[event.user_id]) for kind, event in kind_events if event.user_id in people
     ]
-    made = [row for entry in deliverable if (row := _row(*entry)) is not None]
+    made = [row for entry in deliverable if (row := _notification_row(*entry)) is not None]
     if made:
         # What was told before stays as it is, read or not
         bulk_rows.insert_rows(made, unless_there=True)
-        _send(made, people)
-        _hint({row.user_id for row in made if row.bell})
+        _queue_mails(made, people)
+        _hint_people({row.user_id for row in made if row.bell})
     return deliverable
 
 
-def _row(kind: NotificationKind, event: NotificationEvent, recipient: Recipient) -> Notification | None:
+def _notification_row(
+    kind: NotificationKind, event: NotificationEvent, recipient: Recipient
+) -> Notification | None:
     """None where the person wants neither. At once, what a line names addresses for has mails of its own."""
     mail = recipient.mail_choice(kind.key, kind.mail)
     if kind.named and mail != MailChoice.DIGEST:
@@ -73,9 +75,9 @@ def _row(kind: NotificationKind, event: NotificationEvent, recipient: Recipient)
     )
 
 
-def _send(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
+def _queue_mails(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
     queued = [row for row in rows if row.state == State.QUEUED]
-    enqueue_mails(queued, SEND_NOTIFICATION, "notification_id", _waits(queued, people))
+    enqueue_mails(queued, SEND_NOTIFICATION, "notification_id", _mail_times(queued, people))
     digests = {
         (row.user_id, people[row.user_id].digest_at(row.created_at)): row
         for row in rows
@@ -91,7 +93,7 @@ def _send(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
         enqueue_mails(made, SEND_DIGEST, "digest_id", [digest.due_at for digest in made])
 
 
-def _waits(rows: Iterable[Notification], people: dict[int, Recipient]) -> list[datetime | None]:
+def _mail_times(rows: Iterable[Notification], people: dict[int, Recipient]) -> list[datetime | None]:
     return [delayed_until(people[row.user_id], row.created_at) for row in rows]
 
 
@@ -128,15 +130,15 @@ def mark_settled(batch_context: ConsequenceBatch) -> None:
     ]
     decided = {event.visit_id for event in batch_context.of_type(GateDecided)}
     over += [
-        Statement(SETTLE_VOTER, [review.about(vote.visit_id), vote.user_id])
+        Statement(SETTLE_VOTER, [review.notification_keys(vote.visit_id), vote.user_id])
         for vote in batch_context.of_type(VoteCast)
         if vote.visit_id not in decided
     ]
     if over:
-        _hint({user_id for user_rows in send(over) for (user_id,) in user_rows})
+        _hint_people({user_id for user_rows in send(over) for (user_id,) in user_rows})
 
 
-def _hint(people: Iterable[int]) -> None:
+def _hint_people(people: Iterable[int]) -> None:
     hints = [PersonHint(user_id) for user_id in sorted(people)]
     if hints:
         # A push that fails must not look like a move that failed: it is only a hint.

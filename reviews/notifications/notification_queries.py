@@ -75,7 +75,7 @@ def list_notifications(user: User, *, unread: bool, most: int) -> list[Notificat
     return [NotificationView(row) for row in with_related(rows)[:most]]
 
 
-def find(user: User, pk: int) -> NotificationView | None:
+def find_notification(user: User, pk: int) -> NotificationView | None:
     """Return one notification. Mails lead here too, and a mail can exist without the bell."""
     row = with_related(visible_notifications(user)).filter(pk=pk).first()
     return NotificationView(row) if row else None

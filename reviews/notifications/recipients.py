@@ -15,7 +15,7 @@ from django.db.models.functions import Lower
 
 from pipelines.models import Membership, User
 from pipelines.models.plumbing.compiled_queries import array_field, server_prepared
-from pipelines.web.shell.middleware import time_zone_of
+from pipelines.web.shell.middleware import zone_or_utc
 
 # So much before its hour a digest is closed: what is being written now must not come after it.
 CLOSED_BEFORE = timedelta(minutes=15)
@@ -60,7 +60,7 @@ class Recipient:
         quiet = None if quiet_from is None or quiet_from == quiet_until else (quiet_from, quiet_until)
         # Without a row of settings all of these are None: the defaults count
         return cls(
-            user_id, address, time_zone_of(zone_name), choices or {}, 8 if hour is None else hour, quiet
+            user_id, address, zone_or_utc(zone_name), choices or {}, 8 if hour is None else hour, quiet
         )
 
     def wants_bell(self, kind: str) -> bool:
@@ -73,7 +73,7 @@ class Recipient:
     def after_quiet(self, at: datetime) -> datetime:
         """Return `at`, or the end of the quiet hours that it falls into."""
         local = at.astimezone(self.zone)
-        if self.quiet is None or not _within(local.hour, *self.quiet):
+        if self.quiet is None or not _is_within_quiet_hours(local.hour, *self.quiet):
             return at
         return self._next(self.quiet[1], at)
 
@@ -90,24 +90,24 @@ class Recipient:
         return moment.astimezone(zoneinfo.ZoneInfo("UTC"))
 
 
-def _within(hour: int, start: int, end: int) -> bool:
+def _is_within_quiet_hours(hour: int, start: int, end: int) -> bool:
     """Return whether the time is within the quiet hours, which may span midnight."""
     return start <= hour < end if start < end else hour >= start or hour < end
 
 
-def recipients(user_ids: Collection[int]) -> dict[int, Recipient]:
+def recipients_by_id(user_ids: Collection[int]) -> dict[int, Recipient]:
     """Recipients who can sign in, by id."""
     if not user_ids:
         return {}
-    return {row[0]: Recipient.of(row) for row in _active(users=list(user_ids))}
+    return {row[0]: Recipient.of(row) for row in _active_users(users=list(user_ids))}
 
 
 @server_prepared(users=array_field())
-def _active(users: Any) -> QuerySet[User, tuple[Any, ...]]:
+def _active_users(users: Any) -> QuerySet[User, tuple[Any, ...]]:
     return User.objects.filter(pk__among=users, is_active=True).values_list(*FIELDS)
 
 
-def members_at(places: Iterable[tuple[int, str]]) -> dict[tuple[int, str], list[Recipient]]:
+def members_by_address(places: Iterable[tuple[int, str]]) -> dict[tuple[int, str], list[Recipient]]:
     """`places`: (project, address in small letters). The members of the project whose address it is; several may share
     one, and of an address that is nobody's there is no row."""
     pairs = set(places)

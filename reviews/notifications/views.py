@@ -15,7 +15,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines.models import User
-from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, sign_in_required
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    breadcrumbs,
+    is_fragment_request,
+    render_in_shell,
+    sign_in_required,
+)
 from reviews.models import NotificationSettings
 from reviews.notifications import notification_queries
 from reviews.notifications.kind import NotificationKind
@@ -24,17 +30,17 @@ from reviews.notifications.table import KINDS
 
 @sign_in_required
 @require_safe
-def page(request: SignedInRequest) -> HttpResponse:
+def notifications_page(request: SignedInRequest) -> HttpResponse:
     if is_fragment_request(request, "count"):
         # Nothing at all for none: a badge that holds a blank is drawn.
         return HttpResponse(str(notification_queries.unread_count(request.user) or ""))
     if is_fragment_request(request, "bell"):
-        return _bell(request)
+        return _bell_fragment(request)
     unread = request.GET.get("show") == "unread"
-    return show(
+    return render_in_shell(
         request,
         "reviews/notifications/page.html",
-        trail=crumbs("Notifications"),
+        trail=breadcrumbs("Notifications"),
         rows=notification_queries.list_notifications(
             request.user, unread=unread, most=notification_queries.LISTED
         ),
@@ -44,7 +50,7 @@ def page(request: SignedInRequest) -> HttpResponse:
     )
 
 
-def _bell(request: SignedInRequest) -> HttpResponse:
+def _bell_fragment(request: SignedInRequest) -> HttpResponse:
     rows = notification_queries.list_notifications(request.user, unread=True, most=notification_queries.FIRST)
     return render(request, "reviews/notifications/bell.html", {"rows": rows})
 
@@ -54,7 +60,7 @@ def _bell(request: SignedInRequest) -> HttpResponse:
 def open_notification(request: SignedInRequest, notification: int) -> HttpResponse:
     """Redirect to the page that the notification speaks of. A GET, so that it is a link like any other: mails
     have it, and it opens in another tab; whoever follows it has read it."""
-    stored_notification = notification_queries.find(request.user, notification)
+    stored_notification = notification_queries.find_notification(request.user, notification)
     if stored_notification is None:
         raise Http404
     # A HEAD only looks whether the page is there
@@ -65,17 +71,21 @@ def open_notification(request: SignedInRequest, notification: int) -> HttpRespon
 
 @sign_in_required
 @require_POST
-def read(request: SignedInRequest) -> HttpResponse:
+def mark_read(request: SignedInRequest) -> HttpResponse:
     """Mark as read one notification (`notification`), or all that this person sees."""
     which = request.POST.get("notification", "")
     # PostgreSQL's bigint holds any number of 18 digits
     if which and not (which.isdecimal() and len(which) < 19):
         raise Http404
     notification_queries.mark_read(request.user, timezone.now(), **({"pk": int(which)} if which else {}))
-    return _changed(_bell(request)) if request.headers.get("HX-Request") else redirect("notifications")
+    return (
+        _with_count_trigger(_bell_fragment(request))
+        if request.headers.get("HX-Request")
+        else redirect("notifications")
+    )
 
 
-def _changed(response: HttpResponse) -> HttpResponse:
+def _with_count_trigger(response: HttpResponse) -> HttpResponse:
     """The count beside the bell is asked for again."""
     response["HX-Trigger"] = "gl:notified"
     return response
@@ -83,15 +93,15 @@ def _changed(response: HttpResponse) -> HttpResponse:
 
 @sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def settings(request: SignedInRequest) -> HttpResponse:
+def notification_settings_page(request: SignedInRequest) -> HttpResponse:
     form = SettingsForm(request.user, request.POST or None)
     if form.is_bound and form.is_valid():
         form.save()
         messages.success(request, "Saved")
         return redirect("account-notifications")
-    trail = crumbs(("Personal settings", reverse("account")), "Notifications")
+    trail = breadcrumbs(("Personal settings", reverse("account")), "Notifications")
     context: dict[str, Any] = {"form": form}
-    return show(
+    return render_in_shell(
         request,
         "account/notifications.html",
         section="account",

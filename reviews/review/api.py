@@ -122,10 +122,10 @@ def show(request: Request, task: Task, gate: str, visit: str = "") -> ReviewOut:
 
     403: a machine, which never decides · 404: the task was never at this gate · 409: several branches wait at it."""
     reader = person_of(request.auth)
-    return _out(_visit(task, gate, visit), reader)
+    return _review_out(_find_visit(task, gate, visit), reader)
 
 
-def _visit(task: Task, gate: str, visit_key: str) -> GateVisit:
+def _find_visit(task: Task, gate: str, visit_key: str) -> GateVisit:
     rows = task.gate_visits.filter(gate=gate).order_by("-opened_at")
     visits = list(
         rows.select_related("task__project__owner", "task__line", "task__pinned", "asked_by__pinned", "job")
@@ -141,7 +141,7 @@ def _visit(task: Task, gate: str, visit_key: str) -> GateVisit:
     return (waiting or visits)[0]
 
 
-def _out(visit: GateVisit, reader: User) -> ReviewOut:
+def _review_out(visit: GateVisit, reader: User) -> ReviewOut:
     review_detail = build_review_detail(visit, reader)
     changes = ReviewChanges(visit, reader, may_write=False)
     evidence = ReviewEvidence(review_detail, changes, QueryDict())
@@ -207,6 +207,6 @@ def _out(visit: GateVisit, reader: User) -> ReviewOut:
             for claim in evidence.claims
         ],
         claimed=ReviewClaimOut.of(current_claim) if current_claim else None,
-        questions=[QuestionOut.of(question) for question in questions.thread(visit)],
+        questions=[QuestionOut.of(question) for question in questions.question_thread(visit)],
         page=reverse("gate-visit", args=[visit.pk]),
     )

@@ -32,7 +32,7 @@ class SnoozeIn(StrictBody):
 @action_required("decide", REFUSAL)
 def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
     """Claim a review for an hour; others see it and may decide all the same. 409: claimed by somebody else."""
-    visit, user = _open(request, task, gate)
+    visit, user = _open_visit(request, task, gate)
     review_claim = attention_actions.check_and_claim(visit, user)
     return ReviewClaimOut.of(review_claim)
 
@@ -41,7 +41,7 @@ def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
 @action_required("decide", REFUSAL)
 def release(request: Request, task: Task, gate: str) -> None:
     """One's own; an administrator's anybody's."""
-    visit, user = _open(request, task, gate)
+    visit, user = _open_visit(request, task, gate)
     attention_actions.check_and_release_claim(visit, user)
 
 
@@ -53,14 +53,14 @@ def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
         task.gate_visits.filter(gate=gate).select_related("task").order_by("-opened_at"),
         "The task has not been at this gate.",
     )
-    return [QuestionOut.of(question) for question in questions.thread(visit)]
+    return [QuestionOut.of(question) for question in questions.question_thread(visit)]
 
 
 @router.post(GATE + "/questions", response={201: QuestionOut}, summary="Ask the requester")
 @action_required("decide", REFUSAL)
 def ask(request: Request, task: Task, gate: str, payload: QuestionIn) -> QuestionOut:
     """The review stays open, and its votes stay valid. 403: a person whom this gate does not ask."""
-    visit, user = _open(request, task, gate)
+    visit, user = _open_visit(request, task, gate)
     return QuestionOut.of(attention_actions.check_and_ask_question(visit, user, payload.text))
 
 
@@ -84,25 +84,25 @@ def answer(
         raise NotFound("This question does not exist.")
     row = ReviewQuestion.objects.filter(pk=question, task=stored_task, gate=gate)
     stored_question = existing(row.select_related("visit__task__project"), "This question does not exist.")
-    return QuestionOut.of(questions.answer(stored_question.visit, question, user, payload.text))
+    return QuestionOut.of(questions.answer_question(stored_question.visit, question, user, payload.text))
 
 
 @router.put(GATE + "/snooze", response={204: None}, summary="See a review later")
 @action_required("decide", REFUSAL)
 def snooze(request: Request, task: Task, gate: str, payload: SnoozeIn) -> None:
     """Only the own list leaves it out until then; it stays due."""
-    visit, user = _open(request, task, gate)
+    visit, user = _open_visit(request, task, gate)
     attention_actions.check_and_snooze(visit, user, payload.until)
 
 
 @router.delete(GATE + "/snooze", response={204: None}, summary="See a review again")
 @action_required("decide", REFUSAL)
 def wake(request: Request, task: Task, gate: str) -> None:
-    visit, user = _open(request, task, gate)
+    visit, user = _open_visit(request, task, gate)
     snoozes.end_snooze(visit, user)
 
 
-def _open(request: Request, task: Task, gate: str) -> tuple[GateVisit, User]:
+def _open_visit(request: Request, task: Task, gate: str) -> tuple[GateVisit, User]:
     """The open visit. Raises NotFound, Forbidden, Conflict (none is open, or several are)."""
     user = person_of(request.auth)
     rows = task.gate_visits.filter(gate=gate).select_related(

@@ -21,7 +21,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Role, User
 from pipelines.ports import clock
 from pipelines.templatetags.cuts import shortened
-from pipelines.web.shell.middleware import time_zone_of
+from pipelines.web.shell.middleware import zone_or_utc
 from pipelines.web.shell.page import SignedInRequest, sign_in_required
 from reviews.attention import claims, questions, snoozes
 from reviews.decision.entitlements import Entitlements
@@ -45,19 +45,19 @@ def check_and_claim(visit: GateVisit, user: User) -> ReviewClaim:
 def check_and_release_claim(visit: GateVisit, user: User) -> None:
     """Raises Forbidden."""
     role = Role.ADMIN in access.roles_in(user, visit.task.project)
-    claims.release(visit, user, owner=role)
+    claims.release_claim(visit, user, owner=role)
 
 
 def check_and_ask_question(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
     """Raises Forbidden (who may not decide here), Invalid, Conflict."""
     _check_may_decide(visit, user)
-    return questions.ask(visit, user, text)
+    return questions.ask_requester(visit, user, text)
 
 
 def check_and_snooze(visit: GateVisit, user: User, until: datetime) -> None:
     """Raises Forbidden (who may not decide here), Invalid, Conflict."""
     _check_may_decide(visit, user)
-    snoozes.snooze(visit, user, until)
+    snoozes.snooze_review(visit, user, until)
 
 
 def _check_may_decide(visit: GateVisit, user: User) -> None:
@@ -101,15 +101,15 @@ class Attention:
         return bool(self.may or self.claim or self.thread)
 
 
-def attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
+def visit_attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
     is_open = visit.state == GateVisit.State.OPEN
     current_claim = claims.claim_in_force(visit) if is_open else None
     owner = current_claim is not None and Role.ADMIN in access.roles_in(user, visit.task.project)
     return Attention(
         current_claim,
-        questions.thread(visit),
+        questions.question_thread(visit),
         snoozes.snoozed_until(visit, user) if may else None,
-        questions.requester_of(visit) if may else None,
+        questions.active_requester(visit) if may else None,
         may,
         current_claim is not None and (owner or current_claim.user_id == user.pk),
         user,
@@ -121,9 +121,9 @@ def attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
 
 @require_POST
 @sign_in_required
-def claim_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+def claim_action(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Claim it, or release the claim (`action`)."""
-    gate_visit = visit_of(request.user, visit)
+    gate_visit = get_visible_visit(request.user, visit)
     act = {"claim": check_and_claim, "release": check_and_release_claim}.get(
         request.POST.get("action", ""), _refuse_action
     )
@@ -132,8 +132,8 @@ def claim_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
 
 @require_POST
 @sign_in_required
-def ask_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
-    gate_visit = visit_of(request.user, visit)
+def ask_question_action(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+    gate_visit = get_visible_visit(request.user, visit)
     text = request.POST.get("text", "")
     return _act_and_redirect(
         request, gate_visit, lambda: check_and_ask_question(gate_visit, request.user, text), "Question sent."
@@ -143,21 +143,24 @@ def ask_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
 @require_POST
 @sign_in_required
 def answer_question_action(request: SignedInRequest, visit: uuid.UUID, question: int) -> HttpResponse:
-    gate_visit = visit_of(request.user, visit)
+    gate_visit = get_visible_visit(request.user, visit)
     text = request.POST.get("text", "")
     return _act_and_redirect(
-        request, gate_visit, lambda: questions.answer(gate_visit, question, request.user, text), "Answered"
+        request,
+        gate_visit,
+        lambda: questions.answer_question(gate_visit, question, request.user, text),
+        "Answered",
     )
 
 
 @require_POST
 @sign_in_required
-def snooze_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+def snooze_action(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """See it later; without a time (`until`) at once again."""
-    gate_visit, chosen = visit_of(request.user, visit), request.POST.get("until", "")
+    gate_visit, chosen = get_visible_visit(request.user, visit), request.POST.get("until", "")
     if not chosen:
         return _act_and_redirect(request, gate_visit, lambda: snoozes.end_snooze(gate_visit, request.user))
-    until = later(chosen, request.user, clock.now())
+    until = chosen_snooze_time(chosen, request.user, clock.now())
     if until is None:
         return _act_and_redirect(request, gate_visit, _refuse_time)
     return _act_and_redirect(request, gate_visit, lambda: check_and_snooze(gate_visit, request.user, until))
@@ -172,9 +175,9 @@ def _refuse_time() -> None:
     raise Invalid.at("until", "Choose a time within 30 days.")
 
 
-def later(chosen: str, user: User, now: datetime) -> datetime | None:
+def chosen_snooze_time(chosen: str, user: User, now: datetime) -> datetime | None:
     """The time that one of LATER means to this person now, or a time as their browser writes it; None for none."""
-    local = now.astimezone(time_zone_of(user.time_zone))
+    local = now.astimezone(zone_or_utc(user.time_zone))
     morning = local.replace(hour=MORNING, minute=0, second=0, microsecond=0, fold=0)
     if chosen == "hour":
         return now + timedelta(hours=1)
@@ -190,7 +193,7 @@ def later(chosen: str, user: User, now: datetime) -> datetime | None:
     # At either end of the calendar a time zone may lead out of it
     if moment is None or moment.year < 2 or moment.year > 9998:
         return None
-    return moment if timezone.is_aware(moment) else moment.replace(tzinfo=time_zone_of(user.time_zone))
+    return moment if timezone.is_aware(moment) else moment.replace(tzinfo=zone_or_utc(user.time_zone))
 
 
 def _act_and_redirect(
@@ -214,7 +217,7 @@ def _act_and_redirect(
     return redirect(reverse("gate-visit", args=[visit.pk]) + selection.suffix)
 
 
-def visit_of(user: User, visit: uuid.UUID) -> GateVisit:
+def get_visible_visit(user: User, visit: uuid.UUID) -> GateVisit:
     """Return a visit of a project that this person may see; any other does not exist for them."""
     rows = GateVisit.objects.select_related(
         "task__project__owner", "task__line", "task__requester", "job", "asked_by"

@@ -76,11 +76,13 @@ def decide(
     user, token = person_of(request.auth), request.auth if isinstance(request.auth, ApiToken) else None
     if token and ApiToken.Scope.DECIDE not in token.scopes:
         raise Forbidden("This token may not decide gates.")
-    _check(payload)
-    return answer_once(request, idempotency_key, partial(_decided, payload, user, InboxViewer(user, token)))
+    _check_action(payload)
+    return answer_once(
+        request, idempotency_key, partial(_decided_rows, payload, user, InboxViewer(user, token))
+    )
 
 
-def _check(payload: DecisionsIn) -> None:
+def _check_action(payload: DecisionsIn) -> None:
     if payload.action not in bulk_decisions.WORDS:
         raise Invalid.at(
             "action",
@@ -97,7 +99,7 @@ def _check(payload: DecisionsIn) -> None:
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
 
 
-def _decided(payload: DecisionsIn, user: User, viewer: InboxViewer) -> BulkDecisionsOut:
+def _decided_rows(payload: DecisionsIn, user: User, viewer: InboxViewer) -> BulkDecisionsOut:
     rows = {
         row.visit.pk: row
         for row in bulk_decisions.plan_decisions(
@@ -116,7 +118,7 @@ def _decide_one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, use
             visit=str(item.visit), task=None, state="refused", why="There is no such review."
         )
     evidence_version = f"{row.visit.token_version}:{item.evidence}"
-    done = bulk_decisions.decide(
+    done = bulk_decisions.decide_row(
         user, replace(row, seat=item.inPlaceOf), payload.action, payload.reason, evidence_version, "api"
     )
     state = "refused" if not done.done else "decided" if done.settled else "counted"

@@ -15,8 +15,8 @@ from pipelines.models import GateVisit, User, Word
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened_count
-from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
-from reviews.decision.consequences import VoteOption, options
+from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
+from reviews.decision.consequences import VoteOption, vote_options
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.review_access import decidable_among
 from reviews.inbox.item import InboxViewer
@@ -53,7 +53,7 @@ class BulkRow:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @sign_in_required
-def page(request: SignedInRequest) -> HttpResponse:
+def bulk_decision_page(request: SignedInRequest) -> HttpResponse:
     form_data = request.POST if request.method == "POST" else request.GET
     word = form_data.get("word", Word.APPROVE)
     word = word if word in WORDS else Word.APPROVE
@@ -70,7 +70,7 @@ def page(request: SignedInRequest) -> HttpResponse:
             fault, status = "Nothing can be decided here.", 422
         else:
             rows = [
-                decide(
+                decide_row(
                     request.user,
                     replace(row, seat=str(request.POST.get(f"seat-{row.visit.pk}") or "")),
                     word,
@@ -81,11 +81,11 @@ def page(request: SignedInRequest) -> HttpResponse:
             ]
             status = 409 if any(row.lost for row in rows) else 200
     back = review_list(request, NEEDS_ME).address
-    return show(
+    return render_in_shell(
         request,
         "reviews/bulk.html",
         section="needs",
-        trail=crumbs(("Inbox", back), "Several reviews"),
+        trail=breadcrumbs(("Inbox", back), "Several reviews"),
         status=status,
         rows=rows,
         word=word,
@@ -104,7 +104,7 @@ def plan_decisions(
     """Return what this word would do on each of these, in their order; at most 50, of projects that the
     person sees. `viewer`: the person with the token, where that may see less."""
     # Twice as many are looked at: some may come twice, or be no ids
-    ids = list(dict.fromkeys(filter(None, map(_uuid, list(chosen)[: MOST * 2]))))[:MOST]
+    ids = list(dict.fromkeys(filter(None, map(_uuid_or_none, list(chosen)[: MOST * 2]))))[:MOST]
     projects = [project.pk for project in (viewer or InboxViewer(user)).visible_projects]
     by_id = {
         visit.pk: visit
@@ -115,7 +115,7 @@ def plan_decisions(
     may = decidable_among(user, projects, by_id)
     visits = [by_id[visit_id] for visit_id in ids if visit_id in by_id]
     first = next((visit for visit in visits if visit.pk in may), None)
-    rows = [_row(visit, word, first, visit.pk in may) for visit in visits]
+    rows = [_bulk_row(visit, word, first, visit.pk in may) for visit in visits]
     return _with_seats(user, rows)
 
 
@@ -132,7 +132,7 @@ def _with_seats(user: User, rows: list[BulkRow]) -> list[BulkRow]:
     ]
 
 
-def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> BulkRow:
+def _bulk_row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> BulkRow:
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
     row = BulkRow(visit, gate, None)
     if visit.state != GateVisit.State.OPEN:
@@ -143,7 +143,7 @@ def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> Bul
         return replace(row, why="Another gate, or another version of the line.")
     if word == Word.APPROVE and gate.fields:
         return replace(row, why="Its approval fills in fields: open it.")
-    option = next((candidate for candidate in options(visit) if candidate.word == word), None)
+    option = next((candidate for candidate in vote_options(visit) if candidate.word == word), None)
     if option is None:
         return replace(row, why="Not offered here.")
     if option.routes:
@@ -151,7 +151,7 @@ def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> Bul
     return replace(row, option=option)
 
 
-def decide(
+def decide_row(
     user: User, row: BulkRow, word: str, reason: str, evidence_version: str, via: str = "page"
 ) -> BulkRow:
     """Cast one vote, on exactly what was visible (`evidence_version`)."""
@@ -183,7 +183,7 @@ def decide(
     return replace(row, done="Decided" if settled else "Your vote is counted", settled=settled)
 
 
-def _uuid(text: str) -> uuid.UUID | None:
+def _uuid_or_none(text: str) -> uuid.UUID | None:
     try:
         return uuid.UUID(text)
     except ValueError:

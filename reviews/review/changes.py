@@ -20,7 +20,7 @@ from pipelines.web.changes.task_changes import ranges_since_viewed
 from pipelines.web.changes.tree_comparison import CountedFile, StoredTree, compare_trees
 from pipelines.web.changes.trees import TaskTrees
 from pipelines.work.results.text import Masker
-from pipelines.work.transport.local.station_values import masker_of
+from pipelines.work.transport.local.station_values import task_masker
 from reviews.decision.remarks import Remarks
 
 BACK = (Word.SEND_BACK, Word.REJECT, Word.REWORK)
@@ -46,7 +46,7 @@ class ReviewChanges:
 
     @cached_property
     def masker(self) -> Masker:
-        return masker_of(self.visit.task)
+        return task_masker(self.visit.task)
 
     @cached_property
     def patterns(self) -> tuple[str, ...]:

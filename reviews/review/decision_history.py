@@ -21,7 +21,7 @@ KINDS = ("gate.opened", "gate.voted", "gate.overridden", "gate.overdue", "gate.d
 
 @require_safe
 @sign_in_required
-def download(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+def download_history(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Every round of the gate in the task of this visit, as JSON."""
     gate_visit = (
         GateVisit.objects.select_related("task__project__owner", "task__line").filter(pk=visit).first()
@@ -45,7 +45,7 @@ def history_document(visit: GateVisit) -> dict[str, Any]:
     by_visit: dict[uuid.UUID, list[dict[str, Any]]] = {}
     questions = ReviewQuestion.objects.filter(task=task, gate=visit.gate).select_related("asked_by", "asked")
     for question in questions.order_by("pk"):
-        by_visit.setdefault(question.visit_id, []).append(_question(question))
+        by_visit.setdefault(question.visit_id, []).append(_question_fields(question))
     review_claims = ReviewClaim.objects.filter(visit__task=task, visit__gate=visit.gate).select_related(
         "user"
     )
@@ -57,8 +57,11 @@ def history_document(visit: GateVisit) -> dict[str, Any]:
         "gate": visit.gate,
         "requested_by": task.requested_by,
         "rounds": [
-            _round(round_visit, events.get(str(round_visit.pk), []))
-            | {"claim": _claim(claims.get(round_visit.pk)), "questions": by_visit.get(round_visit.pk, [])}
+            _round_fields(round_visit, events.get(str(round_visit.pk), []))
+            | {
+                "claim": _claim_fields(claims.get(round_visit.pk)),
+                "questions": by_visit.get(round_visit.pk, []),
+            }
             for round_visit in rounds.prefetch_related("votes__user", "votes__stands_for").order_by(
                 "opened_at", "pk"
             )
@@ -66,7 +69,7 @@ def history_document(visit: GateVisit) -> dict[str, Any]:
     }
 
 
-def _round(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
+def _round_fields(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
     return {
         "visit": str(visit.pk),
         "round": visit.round,
@@ -106,7 +109,7 @@ def _round(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
     }
 
 
-def _claim(review_claim: ReviewClaim | None) -> dict[str, Any] | None:
+def _claim_fields(review_claim: ReviewClaim | None) -> dict[str, Any] | None:
     """The last claim of a round, unless it was released."""
     if review_claim is None:
         return None
@@ -117,7 +120,7 @@ def _claim(review_claim: ReviewClaim | None) -> dict[str, Any] | None:
     }
 
 
-def _question(question: ReviewQuestion) -> dict[str, Any]:
+def _question_fields(question: ReviewQuestion) -> dict[str, Any]:
     return {
         "by": question.asked_by.username,
         "asked": question.asked.username,

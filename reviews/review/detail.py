@@ -29,10 +29,10 @@ from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import question_of
 from pipelines.work import logs
-from reviews.decision.consequences import VoteOption, base_branch_of, no_send_back_reason, options
+from reviews.decision.consequences import VoteOption, base_branch, no_send_back_reason, vote_options
 from reviews.decision.entitlements import Entitlement, Entitlements
 from reviews.decision.gates import gate_of_visit
-from reviews.review.steps import PathStep, artifacts_of, steps_of
+from reviews.review.steps import PathStep, path_steps, task_artifacts
 
 LOG_LINES = 60
 # Characters
@@ -139,7 +139,7 @@ class ReviewDetail:
     @property
     def base_branch(self) -> str:
         """The branch that the task started from, "" where that is not known."""
-        return base_branch_of(self.visit)
+        return base_branch(self.visit)
 
     @property
     def unmerged(self) -> bool:
@@ -229,7 +229,7 @@ class ReviewDetail:
     @property
     def asks_for(self) -> str:
         """“Needs 2 of role reviewer. The requester may not vote.”"""
-        who = ", ".join(_requirement(self.line, requirement) for requirement in self.gate.approval.who)
+        who = ", ".join(_requirement_text(self.line, requirement) for requirement in self.gate.approval.who)
         lenient = self.gate.approval.requester_may or self.standing.alone
         barred = [] if lenient else ["The requester cannot vote."]
         return " ".join([f"Needs {who}.", *barred])
@@ -251,10 +251,12 @@ class ReviewDetail:
 
 
 def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | None = None) -> ReviewDetail:
-    set_prefetched([visit], "votes", _votes(visit=visit.pk), "visit_id")
-    set_prefetched([visit.asked_by], "gate_visits", _of_decision(decision=visit.asked_by_id), "asked_by_id")
+    set_prefetched([visit], "votes", _votes_of_visit(visit=visit.pk), "visit_id")
+    set_prefetched(
+        [visit.asked_by], "gate_visits", _visits_of_decision(decision=visit.asked_by_id), "asked_by_id"
+    )
     line = parsed(visit.asked_by.pinned)
-    earlier = _decided(task=visit.task_id, gate=visit.gate)
+    earlier = _decided_visits(task=visit.task_id, gate=visit.gate)
     entitlement = (standings or Entitlements(user)).at(visit)
     is_open = visit.state == GateVisit.State.OPEN
     return ReviewDetail(
@@ -263,35 +265,35 @@ def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | 
         gate=gate_of_visit(visit, line),
         station=line.station(visit.asked_by.station).name,
         standing=entitlement,
-        options=options(visit) if is_open else (),
+        options=vote_options(visit) if is_open else (),
         rounds=[earlier_visit for earlier_visit in earlier if earlier_visit.pk != visit.pk],
         votes=list(visit.votes.all()),
-        artifacts=artifacts_of(visit.task),
-        steps=steps_of(visit.task, line, visit.opened_at),
-        log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
-        checks=_checks(visit),
-        seats=_seats(entitlement, user),
+        artifacts=task_artifacts(visit.task),
+        steps=path_steps(visit.task, line, visit.opened_at),
+        log=logs.read_log_tail(visit.job, visit.job.attempt, LOG_LINES),
+        checks=_evaluated_checks(visit),
+        seats=_seat_choices(entitlement, user),
         missing=sorted(not_approved(visit, visit_policy(visit, line))) if is_open else (),
     )
 
 
 @compiled(visit=UUIDField())
-def _votes(visit: Any) -> QuerySet[Vote]:
+def _votes_of_visit(visit: Any) -> QuerySet[Vote]:
     return Vote.objects.filter(visit=visit).select_related("user", "stands_for").order_by("at")
 
 
 @compiled(decision=UUIDField())
-def _of_decision(decision: Any) -> QuerySet[GateVisit]:
+def _visits_of_decision(decision: Any) -> QuerySet[GateVisit]:
     return GateVisit.objects.filter(asked_by=decision)
 
 
 @compiled(task=BigIntegerField(), gate=CharField())
-def _decided(task: Any, gate: Any) -> QuerySet[GateVisit]:
+def _decided_visits(task: Any, gate: Any) -> QuerySet[GateVisit]:
     decided = GateVisit.objects.filter(task=task, gate=gate, state=GateVisit.State.DECIDED)
     return decided.select_related("decided_by").order_by("-decided_at")
 
 
-def _seats(entitlement: Entitlement, user: User) -> list[tuple[str, str]]:
+def _seat_choices(entitlement: Entitlement, user: User) -> list[tuple[str, str]]:
     if not entitlement.stands_in:
         return []
     people = User.objects.in_bulk([seat.person.user_id for seat in entitlement.seats])
@@ -309,7 +311,7 @@ def seat_choices(entitlement: Entitlement, people: Mapping[int, User]) -> list[t
     ]
 
 
-def _checks(visit: GateVisit) -> list[dict[str, Any]]:
+def _evaluated_checks(visit: GateVisit) -> list[dict[str, Any]]:
     """The checks of this gate that the decision evaluated, from its trace."""
     return [
         check
@@ -320,7 +322,7 @@ def _checks(visit: GateVisit) -> list[dict[str, Any]]:
     ]
 
 
-def _requirement(line: ParsedLine, requirement: Requirement) -> str:
+def _requirement_text(line: ParsedLine, requirement: Requirement) -> str:
     words = {"n": requirement.count, "name": requirement.name}
     if requirement.kind == OWNER and requirement.everyone:
         return f"the vote of whoever answers for {requirement.agent}"

@@ -33,7 +33,7 @@ from pipelines.web.changes.tree_comparison import StoredBytes, TreeComparison, c
 from pipelines.work.results.text import Masker
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import ReviewDetail
-from reviews.review.reports import ToolReports, facts_of
+from reviews.review.reports import ToolReports, outcome_facts
 from reviews.review.steps import PathStep
 
 # Commands that looked at the work under review, and what came out: beside the diff, before anybody decides.
@@ -87,21 +87,21 @@ class CommandRun:
 def commands_run(line: ParsedLine, steps: Sequence[PathStep]) -> list[CommandRun]:
     """The last run of each station whose work is a command, or a program in an agent's place, in the order they
     ended."""
-    return list(_runs(line, steps, _tree(step.job for step in steps)))
+    return list(_command_runs(line, steps, _last_tree(step.job for step in steps)))
 
 
-def _runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[CommandRun]:
+def _command_runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[CommandRun]:
     for step in steps:
         station = line.stations_by_key.get(step.job.station)
         if station is None or not _is_program(step.job, station):
             continue
         argv = shlex.join(str(argument) for argument in station.work.get("argv") or ())
-        tree = _tree([step.job])
+        tree = _last_tree([step.job])
         yield CommandRun(
             step.station,
             escape_hidden(shortened(argv, LONGEST)),
             step.job,
-            _facts(step.job),
+            _facts_text(step.job),
             # Where one of the trees is not known nobody can tell
             stale=bool(now and tree and tree != now),
         )
@@ -114,7 +114,7 @@ def _is_program(job: Job, station: Station) -> bool:
     return preset is not None and preset.fixed
 
 
-def _facts(job: Job) -> str:
+def _facts_text(job: Job) -> str:
     groups = groups_of(job.outcome)
     parts = [tests_words(groups["tests"])] if "tests" in groups else []
     total = groups.get("findings", {}).get("total")
@@ -125,7 +125,7 @@ def _facts(job: Job) -> str:
     return ", ".join(parts)
 
 
-def _tree(jobs: Iterable[Job]) -> str:
+def _last_tree(jobs: Iterable[Job]) -> str:
     """The one that the last of them left; "" where nobody looked."""
     trees = [str(groups_of(job.outcome).get("git", {}).get("tree") or "") for job in jobs]
     return next(filter(None, reversed(trees)), "")
@@ -269,11 +269,13 @@ class ReviewEvidence(ToolReports):
         return PageSlice(rows, len(rest))
 
     def _observed(self, job: Job | None) -> ObservedWork:
-        run = facts_of(job).get("commands", {}).get("run") if job else None
+        run = outcome_facts(job).get("commands", {}).get("run") if job else None
         # Tests that ran before the work says nothing about it.
         ended = job.ended_at if job else None
         later = [s.job for s in self.steps if ended and s.job.ended_at and s.job.ended_at >= ended]
-        counted = [facts_of(later_job).get("tests") for later_job in later if not self._is_agent(later_job)]
+        counted = [
+            outcome_facts(later_job).get("tests") for later_job in later if not self._is_agent(later_job)
+        ]
         tests = next((counts for counts in reversed(counted) if counts is not None), None)
         if not self.changes.tree.digest:
             return ObservedWork(tests=tests, commands_run=run)

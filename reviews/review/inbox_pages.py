@@ -24,24 +24,24 @@ from pipelines.web.shell.forms import first_error, posted_metadata
 from pipelines.web.shell.page import (
     REFUSALS,
     SignedInRequest,
-    crumbs,
+    breadcrumbs,
     is_fragment_request,
-    scope_of,
-    show,
+    page_scope,
+    render_in_shell,
     sign_in_required,
 )
 from pipelines.web.tasks.start import StartField, start_fields
 from pipelines.work import logs
 from pipelines.work.results.text import Masker
-from pipelines.work.transport.local.station_values import masker_of
+from pipelines.work.transport.local.station_values import task_masker
 from reviews.inbox.item import Act, InboxKind, InboxViewer
-from reviews.inbox.kinds import BY_KEY, OfferedItem, count, needs, offer
+from reviews.inbox.kinds import BY_KEY, OfferedItem, capped_need_count, needs, offer_item
 from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
 from reviews.inbox.panels import panels_of
 from reviews.review.detail import LOG_LINES, SHOWN_OUTPUT
 from reviews.review.list_pane import count_running, pane_context
 from reviews.review.reports import ToolReports
-from reviews.review.steps import PathStep, artifacts_of, steps_of
+from reviews.review.steps import PathStep, path_steps, task_artifacts
 
 WORKED = (Token, Job)
 """What belongs to whoever operates; the others ask whom they name."""
@@ -73,7 +73,7 @@ class InboxRow:
 @sign_in_required
 def home_panels(request: SignedInRequest) -> HttpResponse:
     """The panels of Home that are about people."""
-    scope = scope_of(request, "needs-me")
+    scope = page_scope(request, "needs-me")
     viewer, now = InboxViewer(request.user, of=scope.projects), timezone.now()
     offered_items = needs(viewer)
     panels = panels_of(request.user, viewer, offered_items, now)
@@ -98,10 +98,12 @@ def show_item(
     need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
     if need is None:
         return None
-    return _show(request, selection, InboxRow(offer(kind, need, viewer)), opened=opened, listed=listed)
+    return _item_page(
+        request, selection, InboxRow(offer_item(kind, need, viewer)), opened=opened, listed=listed
+    )
 
 
-def _show(
+def _item_page(
     request: SignedInRequest,
     selection: ReviewList,
     row: InboxRow,
@@ -119,11 +121,11 @@ def _show(
         "query": selection.query,
         "scope": selection.scope,
     }
-    return show(
+    return render_in_shell(
         request,
         "reviews/inbox/item.html",
         section="needs",
-        trail=crumbs(("Inbox", selection.address), need.task.name),
+        trail=breadcrumbs(("Inbox", selection.address), need.task.name),
         status=status,
         live_project=selection.scope.hint_source,
         **context,
@@ -133,40 +135,40 @@ def _show(
 
 @require_safe
 @sign_in_required
-def number(request: SignedInRequest) -> HttpResponse:
+def inbox_count(request: SignedInRequest) -> HttpResponse:
     """The number beside “Inbox”."""
-    viewer = InboxViewer(request.user, of=scope_of(request, "needs-me").projects)
-    return HttpResponse(count(viewer))
+    viewer = InboxViewer(request.user, of=page_scope(request, "needs-me").projects)
+    return HttpResponse(capped_need_count(viewer))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @sign_in_required
-def item(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
+def item_page(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
     """Show one item; a POST runs one of its verbs."""
     if request.method == "POST":
-        return _act(request, kind, key)
+        return _run_verb(request, kind, key)
     of_kind = BY_KEY.get(kind)
     if of_kind is None:
         raise Http404
     if of_kind.model is GateVisit:
-        return redirect("gate-visit", visit=_uuid(key))
+        return redirect("gate-visit", visit=_uuid_or_404(key))
     selection = review_list(request, NEEDS_ME)
     if is_fragment_request(request, "work"):
-        subject = _subject(InboxViewer(request.user, of=selection.scope.visible_projects), of_kind, key)
+        subject = _item_subject(InboxViewer(request.user, of=selection.scope.visible_projects), of_kind, key)
         return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task, request.GET)})
     return show_item(request, selection, of_kind, key) or _too_late(
         request, InboxViewer(request.user), of_kind, key
     )
 
 
-def _uuid(key: str) -> UUID:
+def _uuid_or_404(key: str) -> UUID:
     try:
         return UUID(key)
     except ValueError as error:
         raise Http404 from error
 
 
-def _act(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
+def _run_verb(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
     """Run one verb on one item. A refusal preserves what was typed, and says who was first."""
     viewer, of_kind = InboxViewer(request.user), BY_KEY.get(kind)
     if of_kind is None:
@@ -174,15 +176,15 @@ def _act(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
     need = next((candidate for candidate in of_kind.query(viewer) if candidate.key == key), None)
     if need is None:
         return _too_late(request, viewer, of_kind, key)
-    offered = offer(of_kind, need, viewer)
+    offered = offer_item(of_kind, need, viewer)
     verb = offered.act(request.POST.get("verb", ""))
     if verb is None:
-        return _refused(request, InboxRow(offered, "Choose what to do."), 422)
+        return _refused_response(request, InboxRow(offered, "Choose what to do."), 422)
     typed = {name: request.POST.get(name, "").replace("\0", "") for name in (*TYPED, *CHOSEN)}
     typed |= posted_metadata(request.POST)
     form = verb.form(request.POST)
     if not form.is_valid():
-        return _refused(request, InboxRow(offered, first_error(form), verb.key, typed), 422)
+        return _refused_response(request, InboxRow(offered, first_error(form), verb.key, typed), 422)
     try:
         done = verb.act(need, request.user, form.cleaned_data)
     except Refused as problem:
@@ -191,31 +193,31 @@ def _act(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
             return _too_late(request, viewer, of_kind, key)
         status = 409 if isinstance(problem, Conflict) else 422
         faults = problem.problems if isinstance(problem, Invalid) else ()
-        row = InboxRow(offer(of_kind, again, viewer), str(problem), verb.key, typed, faults)
-        return _refused(request, row, status)
-    return _done(request, offered, verb, done)
+        row = InboxRow(offer_item(of_kind, again, viewer), str(problem), verb.key, typed, faults)
+        return _refused_response(request, row, status)
+    return _done_response(request, offered, verb, done)
 
 
-def _done(request: SignedInRequest, offered: OfferedItem, verb: Act, words: str) -> HttpResponse:
-    if not _in_place(request):
+def _done_response(request: SignedInRequest, offered: OfferedItem, verb: Act, words: str) -> HttpResponse:
+    if not _is_htmx(request):
         messages.success(request, f"{words}: {offered.need.task.name}")
-        return redirect(_back(request))
+        return redirect(_inbox_url(request))
     response = render(request, "reviews/inbox/done.html", {"need": offered.need, "words": words})
     response["HX-Trigger"] = "gl:inbox"
     return response
 
 
-def _refused(request: SignedInRequest, row: InboxRow, status: int) -> HttpResponse:
-    if not _in_place(request):
-        return _show(request, review_list(request, NEEDS_ME), row, status=status)
-    context = {"row": row, "query": request.GET.urlencode(), "scope": scope_of(request, "needs-me")}
+def _refused_response(request: SignedInRequest, row: InboxRow, status: int) -> HttpResponse:
+    if not _is_htmx(request):
+        return _item_page(request, review_list(request, NEEDS_ME), row, status=status)
+    context = {"row": row, "query": request.GET.urlencode(), "scope": page_scope(request, "needs-me")}
     response = render(request, "reviews/inbox/row.html", context, status=status)
     # The row in place of the old one, wherever the form would have put its answer
     response["HX-Retarget"] = f"#need-{row.found.need.id}"
     return response
 
 
-def _subject(viewer: InboxViewer, kind: InboxKind, key: str) -> Any:
+def _item_subject(viewer: InboxViewer, kind: InboxKind, key: str) -> Any:
     """Return what an item of this kind is about: of a project that the person sees, and, where it is work,
     works in."""
     subject: Any
@@ -237,24 +239,24 @@ def _subject(viewer: InboxViewer, kind: InboxKind, key: str) -> Any:
 
 def _too_late(request: SignedInRequest, viewer: InboxViewer, kind: InboxKind, key: str) -> HttpResponse:
     """There is no such item for this person: never was, may not act on it, or somebody was faster."""
-    task: Task = _subject(viewer, kind, key).task
+    task: Task = _item_subject(viewer, kind, key).task
     words = "Somebody was faster: this no longer needs you."
     words_of = [request.POST.get(name, "") for name in TYPED] + [*posted_metadata(request.POST).values()]
     typed = " ".join(filter(None, (text.strip() for text in words_of)))
-    if not _in_place(request):
+    if not _is_htmx(request):
         messages.warning(request, f"{task.name}: {words} {typed}".strip())
-        return redirect(_back(request))
+        return redirect(_inbox_url(request))
     context = {"task": task, "id": f"{kind.key}-{key}", "words": words, "typed": typed}
     response = render(request, "reviews/inbox/gone.html", context, status=409)
     response["HX-Retarget"] = f"#need-{kind.key}-{key}"
     return response
 
 
-def _in_place(request: SignedInRequest) -> bool:
+def _is_htmx(request: SignedInRequest) -> bool:
     return request.headers.get("HX-Request") == "true"
 
 
-def _back(request: SignedInRequest) -> str:
+def _inbox_url(request: SignedInRequest) -> str:
     query = request.GET.urlencode()
     return reverse("needs-me") + (f"?{query}" if query else "")
 
@@ -267,12 +269,12 @@ class TaskWork(ToolReports):
 
     def __init__(self, task: Task, query: QueryDict | None = None) -> None:
         line = versions.by_id(task.pinned_id)
-        super().__init__(line, steps_of(task, line), artifacts_of(task), query)
+        super().__init__(line, path_steps(task, line), task_artifacts(task), query)
         self.task = task
 
     @property
     def _masker(self) -> Masker:
-        return masker_of(self.task)
+        return task_masker(self.task)
 
     @property
     def last(self) -> PathStep | None:
@@ -302,4 +304,4 @@ class TaskWork(ToolReports):
 
     @cached_property
     def log(self) -> logs.LogPart | None:
-        return logs.tail(self.job, self.job.attempt, LOG_LINES) if self.job else None
+        return logs.read_log_tail(self.job, self.job.attempt, LOG_LINES) if self.job else None

@@ -19,7 +19,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate, Problem
-from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
+from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
 from pipelines.web.tasks.start import StartField, input_values, start_fields
 from reviews.decision.forms import FIELDS
 from reviews.decision.gates import gate_of_visit
@@ -36,7 +36,7 @@ class OverrideForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @sign_in_required
-def page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+def override_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     gate_visit = get_object_or_404(
         GateVisit.objects.select_related(
             "task__project__owner", "task__line", "job", "asked_by", "decided_by"
@@ -83,7 +83,7 @@ def _override_page(
     typed = request.POST if request.method == "POST" else None
     fields: list[StartField] = start_fields(gate.fields, typed, problems, FIELDS)
     back = reverse("gate-visit", args=[visit.pk])
-    trail = crumbs(("Inbox", reverse("needs-me")), (visit.task.name, back), "Override")
+    trail = breadcrumbs(("Inbox", reverse("needs-me")), (visit.task.name, back), "Override")
     context: dict[str, Any] = {
         "visit": visit,
         "task": visit.task,
@@ -96,7 +96,7 @@ def _override_page(
         "needed": gate.approval.min_votes,
         "back": back,
     }
-    return show(
+    return render_in_shell(
         request, "reviews/override.html", project=visit.task.project, section="needs", trail=trail,
         status=status, **context,
     )  # fmt: skip

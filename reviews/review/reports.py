@@ -110,12 +110,12 @@ class PlacedFinding:
         )
 
 
-def facts_of(job: Job) -> dict[str, Mapping[str, Any]]:
+def outcome_facts(job: Job) -> dict[str, Mapping[str, Any]]:
     return groups_of(job.outcome)
 
 
 @lru_cache(CACHED_REPORTS)
-def _read(name: str, kind: str) -> ReadReport | str:
+def _read_report(name: str, kind: str) -> ReadReport | str:
     """Stored bytes never change: a report is read once per process."""
     try:
         with storages["artifacts"].open(name, "rb") as file:
@@ -189,7 +189,7 @@ class ToolReports:
             kind = declared.get(artifact.name) or kind_by_name(artifact.name)
             if artifact.job_id not in last or kind not in READERS:
                 continue
-            read = _read(artifact.blob.name, kind)
+            read = _read_report(artifact.blob.name, kind)
             tool_reports.append(
                 ReportView(
                     artifact,
@@ -305,7 +305,9 @@ class ToolReports:
         latest: dict[str, Mapping[str, Any]] = {}
         for step in self.steps:
             if not self._is_agent(step.job):
-                latest |= {group: counts for group, counts in facts_of(step.job).items() if group in GROUPS}
+                latest |= {
+                    group: counts for group, counts in outcome_facts(step.job).items() if group in GROUPS
+                }
         return latest
 
     @property

@@ -29,7 +29,7 @@ def record_look(visit: GateVisit, sitting: str) -> str:
 
     Returns the id for the next call, "" where no more are counted.
     """
-    known = _id(sitting)
+    known = _uuid_or_none(sitting)
     if known and fetch(CONTINUE_SITTING, [SILENCE, known, visit.pk]):
         return str(known)
     made = uuid.uuid4()
@@ -39,12 +39,12 @@ def record_look(visit: GateVisit, sitting: str) -> str:
 def record_leave(visit: GateVisit, sitting: str) -> None:
     """Record the end of looking at a review, with the decision: before the vote, so that the visit is still
     open."""
-    known = _id(sitting)
+    known = _uuid_or_none(sitting)
     if known and visit.state == GateVisit.State.OPEN:
         execute(CONTINUE_SITTING, [SILENCE, known, visit.pk])
 
 
-def _id(text: str) -> uuid.UUID | None:
+def _uuid_or_none(text: str) -> uuid.UUID | None:
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -53,7 +53,7 @@ def _id(text: str) -> uuid.UUID | None:
 
 @sign_in_required
 @require_POST
-def attend(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+def record_attention(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Record the attention of whoever may decide an open review; 204 for everybody else, which ends the
     page's calls."""
     gate_visit = GateVisit.objects.select_related("task__project", "job", "asked_by").filter(pk=visit).first()

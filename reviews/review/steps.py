@@ -27,9 +27,9 @@ class PathStep:
         return self.job.visit
 
 
-def steps_of(task: Task, line: ParsedLine, before: datetime | None = None) -> list[PathStep]:
+def path_steps(task: Task, line: ParsedLine, before: datetime | None = None) -> list[PathStep]:
     """The last run of each station, or the last that ended until `before`, in the order they ended."""
-    done = [(job.ended_at, job) for job in _done(task=task.pk)]
+    done = [(job.ended_at, job) for job in _finished_jobs(task=task.pk)]
     # In the order they ended, so that the last one of a station stays
     last = {job.station: job for at, job in done if before is None or (at and at <= before)}
     known = line.stations_by_key
@@ -43,17 +43,17 @@ def steps_of(task: Task, line: ParsedLine, before: datetime | None = None) -> li
     ]
 
 
-def artifacts_of(task: Task) -> list[Artifact]:
+def task_artifacts(task: Task) -> list[Artifact]:
     """Return the artifacts of all stations so far, in the order in which they came."""
-    return _artifacts(task=task.pk)
+    return _artifact_query(task=task.pk)
 
 
 @compiled(task=BigIntegerField())
-def _done(task: Any) -> QuerySet[Job]:
+def _finished_jobs(task: Any) -> QuerySet[Job]:
     done = Job.objects.filter(task=task, purpose=Purpose.STATION, state=Job.State.DONE)
     return done.order_by("ended_at", "pk")
 
 
 @compiled(task=BigIntegerField())
-def _artifacts(task: Any) -> QuerySet[Artifact]:
+def _artifact_query(task: Any) -> QuerySet[Artifact]:
     return Artifact.objects.filter(task=task).select_related("blob", "job").order_by("job_id", "name")

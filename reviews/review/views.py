@@ -32,47 +32,53 @@ from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
 from pipelines.web.changes.task_changes import record_opened_file
 from pipelines.web.changes.trees import unopened_count
-from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, sign_in_required
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    breadcrumbs,
+    is_fragment_request,
+    render_in_shell,
+    sign_in_required,
+)
 from pipelines.web.tasks.changed_files import redirect_back
 from reviews.decision import choice_paths, remarks
 from reviews.decision.consequences import done_words
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.forms import DecisionForm
-from reviews.decision.review_access import decidable_visits, order_at
+from reviews.decision.review_access import decidable_visits, order_time
 from reviews.inbox.kinds import BY_KEY
 from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
 from reviews.mail import folder
 from reviews.models import Remark
 from reviews.review import inbox_pages
-from reviews.review.attention_actions import attention
+from reviews.review.attention_actions import visit_attention
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import build_review_detail
 from reviews.review.evidence import ReviewEvidence
 from reviews.review.list_pane import pane_context, pane_fragment
 from reviews.review.review_sessions import record_leave
-from reviews.review.tabs import tabs
+from reviews.review.tabs import review_tabs
 
 
 @require_GET
 @sign_in_required
-def needs(request: SignedInRequest) -> HttpResponse:
+def needs_page(request: SignedInRequest) -> HttpResponse:
     """Everything that needs this person, next to the first of it."""
     if is_fragment_request(request, "first"):
         return inbox_pages.home_panels(request)
-    return _inbox(request, review_list(request, NEEDS_ME))
+    return _inbox_page(request, review_list(request, NEEDS_ME))
 
 
 @require_GET
 @sign_in_required
-def reviews(request: SignedInRequest) -> HttpResponse:
+def reviews_page(request: SignedInRequest) -> HttpResponse:
     """A list of reviews next to the first one; on a phone the list alone."""
     selection = review_list(request)
     if selection.tab == NEEDS_ME and not request.GET.get("fragment"):
         return redirect(selection.address)
-    return _inbox(request, selection)
+    return _inbox_page(request, selection)
 
 
-def _inbox(request: SignedInRequest, selection: ReviewList) -> HttpResponse:
+def _inbox_page(request: SignedInRequest, selection: ReviewList) -> HttpResponse:
     partial_response = pane_fragment(request, selection)
     if partial_response is not None:
         return partial_response
@@ -96,9 +102,9 @@ def _inbox(request: SignedInRequest, selection: ReviewList) -> HttpResponse:
         if page is not None:
             return page
     listed["selected"] = ""
-    trail = crumbs("Inbox")
+    trail = breadcrumbs("Inbox")
     live = selection.scope.hint_source
-    return show(
+    return render_in_shell(
         request,
         "reviews/inbox.html",
         scope=selection.scope,
@@ -121,7 +127,7 @@ def gate_visit(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         return render(request, "reviews/_news.html", context)
     if request.GET.get("fragment") == "attention":
         may = Entitlements(request.user).at(stored_visit).may
-        context = {"attention": attention(stored_visit, request.user, may=may), "visit": stored_visit}
+        context = {"attention": visit_attention(stored_visit, request.user, may=may), "visit": stored_visit}
         return render(
             request, "reviews/gate_visit/attention.html", {**context, "listed": review_list(request)}
         )
@@ -133,7 +139,7 @@ def gate_visit(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
 
 @require_POST
 @sign_in_required
-def decide(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+def cast_vote(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Cast one vote. A refusal preserves what was typed and says who was first."""
     stored_visit = _get_visible_visit(request, visit)
     form = DecisionForm(request.POST)
@@ -149,7 +155,7 @@ def decide(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     try:
         fields = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
         if vars(stored_visit)["remarked"]:
-            fields["reason"] = remarks.with_remarks(stored_visit, request.user, fields["reason"])
+            fields["reason"] = remarks.reason_with_remarks(stored_visit, request.user, fields["reason"])
         gate = versions.by_id(stored_visit.asked_by.pinned_id).gate(stored_visit.gate)
         result = engine.vote(
             stored_visit, user=request.user, via="page", fields=form.filled(gate), unopened=count, **fields
@@ -170,7 +176,7 @@ def decide(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
 
 @require_POST
 @sign_in_required
-def remark(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+def save_remark_draft(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Keep a draft on a line, to be sent with the decision."""
     stored_visit = _get_visible_visit(request, visit)
     may = build_review_detail(stored_visit, request.user).may_decide
@@ -182,7 +188,7 @@ def remark(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     # Its length before its number: int() raises for a text of more than 4,300 digits
     number = int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0
     try:
-        remarks.write(
+        remarks.save_draft(
             stored_visit,
             request.user,
             comparison,
@@ -204,9 +210,9 @@ def remark_act(request: SignedInRequest, visit: uuid.UUID, remark: int) -> HttpR
     action = request.POST.get("action", "")
     try:
         if action == "discard":
-            remarks.discard(stored_visit, request.user, remark)
+            remarks.discard_draft(stored_visit, request.user, remark)
         else:
-            remarks.resolve(stored_visit, request.user, remark, action)
+            remarks.record_resolution(stored_visit, request.user, remark, action)
     except NotFound as problem:
         raise Http404(str(problem)) from problem
     except Forbidden as problem:
@@ -220,7 +226,7 @@ def _redirect_to_next(request: SignedInRequest, visit: GateVisit) -> HttpRespons
     """Go to the review after this one in the list of what asks this person, else to the first of what is left, else to
     the task, which moves."""
     selection = review_list(request, NEEDS_ME)
-    at = visit.opened_at if selection.sort else order_at(visit.running_due_at, visit.opened_at)
+    at = visit.opened_at if selection.sort else order_time(visit.running_due_at, visit.opened_at)
     within, places = replace(selection.to_filter, reader=request.user.pk), seats_across_projects(request.user)
     left = decidable_visits(request.user, within, 1, (at, visit.pk), places) or decidable_visits(
         request.user, within, 1, None, places
@@ -248,8 +254,10 @@ def _review_page(
     review_detail = build_review_detail(visit, request.user, standings)
     changes = ReviewChanges(visit, request.user, review_detail.may_decide)
     evidence = ReviewEvidence(review_detail, changes, request.GET)
-    offered = tabs(request.GET, visit, changes, evidence)
-    trail = crumbs(("Inbox", reverse("needs-me")), (review_detail.line.name, _line(visit)), visit.task.name)
+    offered = review_tabs(request.GET, visit, changes, evidence)
+    trail = breadcrumbs(
+        ("Inbox", reverse("needs-me")), (review_detail.line.name, _line_url(visit)), visit.task.name
+    )
     tab = next(candidate.key for candidate in offered if candidate.current)
     panel = changes.panel(request.GET) if changes.has_files else None
     if panel and tab == "changes" and request.method == "GET":
@@ -265,9 +273,9 @@ def _review_page(
         "evidence": evidence,
         "dossier": review_detail,
         "paths": choice_paths.draw_choices(visit, review_detail.options),
-        "attention": attention(visit, request.user, may=review_detail.may_decide),
+        "attention": visit_attention(visit, request.user, may=review_detail.may_decide),
         "visit": visit,
-        "saved_mail": folder.may_open(request) and folder.has_mail_of(visit.pk),
+        "saved_mail": folder.may_open(request) and folder.was_mailed(visit.pk),
         "task": visit.task,
         "form": form,
         "gate_fields": form.gate_fields(review_detail.gate) if review_detail.may_decide else [],
@@ -276,7 +284,7 @@ def _review_page(
         "live_project": "*" if selection.scope.has_several_projects else str(visit.task.project),
         **(listed or pane_context(request, selection, str(visit.pk), standings)),
     }
-    response = show(
+    response = render_in_shell(
         request,
         "reviews/gate_visit.html",
         scope=selection.scope,
@@ -290,21 +298,21 @@ def _review_page(
     return response
 
 
-def _line(visit: GateVisit) -> str:
+def _line_url(visit: GateVisit) -> str:
     project = visit.task.project
     return reverse("line", args=[project.owner.key, project.key, visit.task.line.key])
 
 
 def _get_visible_visit(request: SignedInRequest, visit: uuid.UUID) -> GateVisit:
     """A gate visit of a project that this person may see; any other does not exist for them."""
-    stored_visit = _read.first(visit=visit, user=request.user.pk)
+    stored_visit = _visible_visit_query.first(visit=visit, user=request.user.pk)
     if stored_visit is None:
         raise Http404
     return stored_visit
 
 
 @compiled(visit=UUIDField(), user=BigIntegerField())
-def _read(visit: Any, user: Any) -> QuerySet[GateVisit]:
+def _visible_visit_query(visit: Any, user: Any) -> QuerySet[GateVisit]:
     """The visit, of a project that the person may see. `remarked`: whether they have drafts of remarks on it;
     `has_files`: whether its task may have any; `base_branch`: that its task started from."""
     with_all = GateVisit.objects.select_related(
@@ -337,10 +345,15 @@ def _read(visit: Any, user: Any) -> QuerySet[GateVisit]:
 
 @require_GET
 @sign_in_required
-def mail(request: SignedInRequest) -> HttpResponse:
+def mail_folder_page(request: SignedInRequest) -> HttpResponse:
     if not folder.may_open(request):
         raise Http404
-    return show(request, "reviews/mail_folder.html", trail=crumbs("Development mail"), mails=folder.listing())
+    return render_in_shell(
+        request,
+        "reviews/mail_folder.html",
+        trail=breadcrumbs("Development mail"),
+        mails=folder.list_letters(),
+    )
 
 
 @require_GET
@@ -348,10 +361,10 @@ def mail(request: SignedInRequest) -> HttpResponse:
 def mail_message(request: SignedInRequest, name: str) -> HttpResponse:
     if not folder.may_open(request):
         raise Http404
-    message = folder.read(name)
+    message = folder.read_letter(name)
     if message is None:
         raise Http404
     if request.GET.get("part") == "source":
         return HttpResponse(message.source, content_type="text/plain; charset=utf-8")
-    trail = crumbs(("Development mail", reverse("mail-dev")), message.subject)
-    return show(request, "reviews/mail_message.html", trail=trail, mail=message)
+    trail = breadcrumbs(("Development mail", reverse("mail-dev")), message.subject)
+    return render_in_shell(request, "reviews/mail_message.html", trail=trail, mail=message)

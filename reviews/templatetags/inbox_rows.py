@@ -56,10 +56,10 @@ def inbox_rows(context: Context) -> SafeString:
     rows: Iterable[ListRow] = context["items"]
     by_many = context.get("tab") == "needs-me"
     selected, now = str(context.get("selected", "")), context["now"]
-    return mark_safe("".join(_line(row, now, by_many and row.kind == "gate", selected) for row in rows))
+    return mark_safe("".join(_row_html(row, now, by_many and row.kind == "gate", selected) for row in rows))
 
 
-def _line(row: ListRow, now: datetime, choose: bool, selected: str) -> SafeString:
+def _row_html(row: ListRow, now: datetime, choose: bool, selected: str) -> SafeString:
     return format_html(
         LINE,
         heading=format_html('<h2 class="inbox-heading small">{}</h2>', row.heading)
@@ -70,45 +70,45 @@ def _line(row: ListRow, now: datetime, choose: bool, selected: str) -> SafeStrin
         key=row.key,
         url=row.url,
         current=mark_safe('aria-current="true"') if row.key == selected else NOTHING,
-        sign=_sign(row),
+        sign=_sign_html(row),
         line=f"{row.line} › {row.place}" if row.place else row.line,
-        due=_due(row, now),
+        due=_due_html(row, now),
         title=row.title,
         verb_css=row.tone if row.is_over else "inbox-verb",
         verb=row.verb,
         number=row.number,
-        about=_about(row),
-        more=format_html("{}{}{}", _note(row), _size(row), _marks(row)),
+        about=_about_html(row),
+        more=format_html("{}{}{}", _note_html(row), _size_html(row), _marks_html(row)),
     )
 
 
-def _sign(row: ListRow) -> SafeString:
+def _sign_html(row: ListRow) -> SafeString:
     if not row.is_over:
         return kind_sign(row.shape, row.icon, row.tone)
     css = f"kind kind-ok {row.tone}" if row.state == "approve" else f"kind {row.tone}"
     return format_html('<span class="{}">{}</span>', css, icon(row.icon, 20))
 
 
-def _due(row: ListRow, now: datetime) -> SafeString:
+def _due_html(row: ListRow, now: datetime) -> SafeString:
     if row.due_at:
         return time_left(row.due_at, "overdue" if row.due_at < now else "")
     return moment(row.since) if row.is_over else format_html('<span class="muted">{}</span>', "No due time")
 
 
-def _about(row: ListRow) -> SafeString:
+def _about_html(row: ListRow) -> SafeString:
     project = f" · {row.project}" if row.project else ""
     waits = NOTHING if row.is_over else format_html(" · {} {}", "waits", elapsed(row.since))
     return format_html("{} · {}{}", project, row.requester, waits)
 
 
-def _note(row: ListRow) -> SafeString:
+def _note_html(row: ListRow) -> SafeString:
     of_round = (row.kind == "gate" and row.note) or row.votes or row.round > 1
     parts = [row.round_words, row.votes, row.note] if of_round else [row.note]
     text = " · ".join(filter(None, parts))
     return format_html('<span class="inbox-wide muted small truncate">{}</span>', text) if text else NOTHING
 
 
-def _size(row: ListRow) -> SafeString:
+def _size_html(row: ListRow) -> SafeString:
     """Return how much there is to read, and how much of it is sensitive."""
     size = row.size
     if size is None:
@@ -122,7 +122,7 @@ def _size(row: ListRow) -> SafeString:
     return format_html(SIZE, icon("changed-files", 14), files, size.added, size.removed, risk)
 
 
-def _marks(row: ListRow) -> SafeString:
+def _marks_html(row: ListRow) -> SafeString:
     if not (row.claimed or row.waits_for or row.stand_in):
         return NOTHING
     marks = (

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
-from reviews.decision.consequences import VoteOption, options
+from reviews.decision.consequences import VoteOption, vote_options
 from reviews.decision.entitlements import Entitlements
 from reviews.mail import folder
 
@@ -42,7 +42,7 @@ def waiting_at(context: dict[str, Any], visits: list[GateVisit]) -> list[Waiting
     """Describe these open visits of one task."""
     prefetch_related_objects(visits, "asked_by__pinned", "votes")
     standings = Entitlements(context["request"].user)
-    letters = folder.listing() if visits and folder.may_open(context["request"]) else []
+    letters = folder.list_letters() if visits and folder.may_open(context["request"]) else []
     name = visits[0].task.name if visits else ""
     letter = next((letter.name for letter in letters if name in letter.subject), "")
     return [
@@ -61,5 +61,6 @@ def offers_at(visits: list[GateVisit]) -> list[GateChoices]:
     """Return the offers of each of these open visits, with four statements for all of them."""
     prefetch_related_objects(visits, "asked_by__pinned", "asked_by__gate_visits", "votes")
     return [
-        GateChoices(parsed(visit.asked_by.pinned).gate(visit.gate).name, options(visit)) for visit in visits
+        GateChoices(parsed(visit.asked_by.pinned).gate(visit.gate).name, vote_options(visit))
+        for visit in visits
     ]

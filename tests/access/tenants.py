@@ -91,7 +91,7 @@ def make_tenant(mark: str, says: str) -> Tenant:
     world.project.name = world.project.owner.name = says
     world.project.save()
     world.project.owner.save()
-    file = storage.upload(
+    file = storage.store_upload(
         world.project, f"{says}.txt", SimpleUploadedFile("x", says.encode()), str(world.admin), timezone.now()
     )
     asks = world.line(

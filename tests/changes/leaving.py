@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from pipelines.models import Snapshot, Task
 from pipelines.work import storage
-from pipelines.work.workspaces import digest_of
+from pipelines.work.workspaces import manifest_digest
 from tests.factories import World
 
 
@@ -22,7 +22,7 @@ def manifest_of(files: Mapping[str, bytes]) -> list[dict[str, Any]]:
         if digest not in known and digest not in stored:
             name = storage.save(storage.artifact_storage(), digest, io.BytesIO(files[path]))
             stored[digest] = (len(files[path]), name)
-    storage.record(stored, timezone.now())
+    storage.record_blobs(stored, timezone.now())
     return [
         {"path": path, "mode": 0o644, "digest": digests[path], "size": len(data)}
         for path, data in sorted(files.items())
@@ -36,7 +36,7 @@ def leave(world: World, task: Task, files: Mapping[str, bytes], **outcome: Any) 
     Snapshot.objects.create(
         task=task,
         job=job,
-        digest=digest_of(tuple(entries)),
+        digest=manifest_digest(tuple(entries)),
         manifest=entries,
         size=sum(entry["size"] for entry in entries),
         created_at=timezone.now(),

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from pipelines.models import Event, LineVersion
-from reviews.mail.review_mail import compose
+from reviews.mail.review_mail import compose_mail
 from reviews.models import Mail
 from tests.changes.leaving import leave
 from tests.changes.test_changes_pages import FIRST, page, send_back
@@ -195,6 +195,6 @@ def test_a_mail_says_how_much_of_a_summary_it_leaves_out(world: World, line: Lin
     world.report(task, {"result": "success", "summary": "s" * 700})
     mail = Mail.objects.filter(visit=world.visit(task), kind=Mail.MailKind.ASKED).first()
     assert mail is not None
-    message = compose(mail)
+    message = compose_mail(mail)
     assert "… (100 more characters)" in message.body
     assert "… (100 more characters)" in str(message.alternatives[0][0])

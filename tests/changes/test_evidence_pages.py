@@ -33,7 +33,7 @@ def hand_over(world: World, task: Task, **files: bytes) -> None:
         digest = hashlib.sha256(data).hexdigest()
         if not storage.stored_digests([digest]):
             stored = storage.save(storage.artifact_storage(), digest, io.BytesIO(data))
-            storage.record({digest: (len(data), stored)}, timezone.now())
+            storage.record_blobs({digest: (len(data), stored)}, timezone.now())
         Artifact.objects.create(
             task=task, job=world.started(task), name=name.replace("__", "."), blob_id=digest
         )

@@ -17,7 +17,7 @@ from django_cotton.compiler_regex import CottonCompiler
 from pipelines.models import DISPLAYED
 from pipelines.routing.document.kinds import TABLE
 from pipelines.templatetags import gateline, shapes
-from pipelines.web.shell.design import design
+from pipelines.web.shell.design import design_page
 from tests.design.colours import ROOT
 
 TEMPLATES = ROOT / "templates"
@@ -109,7 +109,7 @@ def test_an_unknown_icon_is_refused() -> None:
 def test_the_design_page_is_for_development_only(settings: pytest.FixtureRequest) -> None:
     settings.DEBUG = False  # type: ignore[attr-defined]
     with pytest.raises(Http404):
-        design(RequestFactory().get("/_design/"))
+        design_page(RequestFactory().get("/_design/"))
 
 
 @pytest.mark.parametrize("code", ["400", "403", "404", "409", "429", "500", "503", "offline", "expired"])

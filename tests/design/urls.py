@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.template import RequestContext, Template
 from django.urls import path
 
-from pipelines.web.shell.design import design
+from pipelines.web.shell.design import design_page
 
 RESULTS = '<a class="option" role="option" id="r1" href="/found/">Repository check</a>'
 SHELL_NAMES = ("home", "needs-me", "tasks-everywhere", "account", "preferences", "help", "notifications", "sign-out",
@@ -56,7 +56,7 @@ def error(request: HttpRequest, name: str) -> HttpResponse:
 
 
 urlpatterns = [
-    path("_design/", design, name="design"),
+    path("_design/", design_page, name="design"),
     path("needs-me/count/", count, name="needs-count"),
     path("board/", board),
     path("_design/refused/", refused),

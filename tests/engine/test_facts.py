@@ -12,7 +12,7 @@ from pipelines.models import Decision, Job
 from pipelines.people import projects
 from pipelines.queries import usage
 from pipelines.queries.why import explain_decision
-from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.local.orders import job_orders
 from tests.factories import World, station
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]
@@ -115,7 +115,7 @@ def test_a_run_is_told_what_is_left_of_its_limit_and_of_the_tasks(world: World) 
     task = world.start(world.line(stations=[station("code", again, **costs), "ship"], limits={"cost_usd": 1}))
     left = []
     for _visit in range(3):
-        left.append(orders_of(world.job(task)).station.cost_usd)
+        left.append(job_orders(world.job(task)).station.cost_usd)
         world.report(task, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.4}}})
     assert left == [0.5, 0.5, 0.2]
 
@@ -129,7 +129,7 @@ def test_a_run_is_told_what_is_left_of_the_month_of_its_project(world: World) ->
     world.report(other, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.4}}})
     task, left = world.start(line), []
     for _visit in range(3):
-        told = orders_of(world.job(task)).station
+        told = job_orders(world.job(task)).station
         left.append((told.cost_usd, told.cost_limit))
         world.report(task, {"exit_code": 0, "facts": {"usage": {"cost_usd": 0.4}}})
     assert left == [(0.5, "run"), (0.3, "month"), (0.0, "month")]

@@ -10,7 +10,7 @@ from pipelines import engine
 from pipelines.engine.commands.event_export import export_task
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Handoff, Job, Task
-from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.local.orders import job_orders
 from tests.factories import World, station
 from tests.routing.test_preconditions import HANDOFF
 
@@ -41,9 +41,9 @@ def test_the_next_station_is_given_the_document(world: World) -> None:
     task = started(world)
     world.report(task, {"result": "success", "handoff": HANDOFF})
     job = Job.objects.select_related("task__project__owner").get(pk=world.job(task).pk)
-    assert orders_of(job).handoff == HANDOFF
+    assert job_orders(job).handoff == HANDOFF
     first = Job.objects.select_related("task__project__owner").get(station="dev")
-    assert orders_of(first).handoff is None
+    assert job_orders(first).handoff is None
 
 
 def test_E14_an_invalid_one_holds_the_task_and_is_named_with_its_place(world: World) -> None:

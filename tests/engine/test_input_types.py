@@ -56,7 +56,9 @@ def test_a_file_is_bounded_by_its_ending_and_the_size_that_was_measured(world: W
 
     def upload(name: str, size: int) -> dict[str, Any]:
         content = (b"\x1f\x8b" if name.endswith(".gz") else b"").ljust(size, b"x")
-        return storage.upload(world.project, name, SimpleUploadedFile("x", content), "t", timezone.now())
+        return storage.store_upload(
+            world.project, name, SimpleUploadedFile("x", content), "t", timezone.now()
+        )
 
     for name, size, fault in (
         ("a.exe", 1, "has to be a file of the type .txt, .tar.gz"),

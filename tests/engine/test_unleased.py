@@ -58,7 +58,7 @@ def test_no_worker_ever_takes_a_wait(world: World) -> None:
     job = world.job(task)
     assert engine.start(job.pk, world.claim()) is None
     assert jobs.start_token(job.token_id, world.claim()) is None
-    assert claimable.unattended(world.claim(), {"drive": 9, "quick": 9}, 0.0) == {}
+    assert claimable.unattended_jobs(world.claim(), {"drive": 9, "quick": 9}, 0.0) == {}
     assert timers.sweep() == {}
     with pytest.raises(NotFound):
         engine.complete(job.pk, user=world.operator, token_version=0, outcome={"result": "success"})

@@ -12,8 +12,8 @@ from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.lines.starters.commands import StationCommands, report_of, with_commands
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.document.line import read_line
-from pipelines.work.spec.ecosystems import Proposal, RepositoryFiles, proposed
-from pipelines.work.spec.versions import fits
+from pipelines.work.spec.ecosystems import Proposal, RepositoryFiles, proposed_environment
+from pipelines.work.spec.versions import version_fits
 
 JUNIT = "--reporter=default --reporter=junit --outputFile=tests.xml"
 
@@ -23,7 +23,7 @@ def package(scripts: dict[str, str] | None = None, *packages: str) -> str:
 
 
 def of(found: dict[str, str]) -> Proposal:
-    return proposed(RepositoryFiles(frozenset(found), found))
+    return proposed_environment(RepositoryFiles(frozenset(found), found))
 
 
 NODE = package({}, "vitest", "eslint")
@@ -218,7 +218,7 @@ def test_hosts_are_none_where_no_file_names_where_packages_are(
     ],
 )  # fmt: skip
 def test_versions_are_compared_as_numbers(installed: str, asked: str, will_do: bool) -> None:
-    assert fits(installed, asked) is will_do
+    assert version_fits(installed, asked) is will_do
 
 
 def test_each_template_can_be_published_with_any_commands() -> None:

@@ -91,12 +91,12 @@ async def test_news_behind_the_bell_is_told_to_its_person_alone(world: World, en
     members = Membership.objects.select_related("project__owner")
     elsewhere = (await sync_to_async(members.get)(user=there[0])).project
     stranger, viewer = await enter(elsewhere, there[0]), await enter(world.project, there[1])
-    hints.push([PersonHint(there[0].pk)])
+    hints.push_hints([PersonHint(there[0].pk)])
     assert await stranger.receive_json_from(timeout=LONG) == {"notified": True}
     # What the viewer hears first is what comes after it.
-    hints.push([PersonHint(there[1].pk)])
+    hints.push_hints([PersonHint(there[1].pk)])
     assert await viewer.receive_json_from(timeout=LONG) == {"notified": True}
-    hints.push([Hint(world.project.pk, 1, "WI-app-1", 1)])
+    hints.push_hints([Hint(world.project.pk, 1, "WI-app-1", 1)])
     assert await told(viewer) == {"WI-app-1": 1}
     for socket in (stranger, viewer):
         await socket.disconnect()
@@ -210,7 +210,7 @@ async def test_healing_asks_once_for_all_sockets_of_the_process(
         with django_assert_num_queries(1):  # type: ignore[attr-defined]
             hint_repair.now_and_changed_tasks({world.project.pk}, now - hint_repair.OVERLAP)
         with django_assert_num_queries(3):  # type: ignore[attr-defined]
-            hint_repair.entitlement(subscriptions)
+            hint_repair.check_subscriptions(subscriptions)
 
     await sync_to_async(look)()
     for socket in sockets:

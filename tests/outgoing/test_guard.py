@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.work.outgoing import nat64
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
-from pipelines.work.outgoing.http_fetch import Call, fetch
+from pipelines.work.outgoing.http_fetch import Call, fetch_url
 from pipelines.work.outgoing.special_purpose import SPECIAL_PURPOSE, Network
 from pipelines.work.outgoing.transport import blocking_client
 from tests.outgoing.servers import say, serving
@@ -109,18 +109,18 @@ def test_a_listed_nat64_prefix_leads_to_public_addresses_alone(prefix: str, addr
             **dict(zip("abcd", (f"{int(part):02x}" for part in ipv4.split(".")), strict=True))
         )
 
-    guard = Guard(nat64=(nat64.prefix(prefix),))
+    guard = Guard(nat64=(nat64.parsed_prefix(prefix),))
     assert guard.allows("host.example", written("8.8.4.4"))
     for private in ("127.0.0.1", "169.254.169.254", "10.1.2.3", "192.88.99.1"):
         assert not guard.allows("host.example", written(private))
-    listed = Guard(("10.0.0.0/8",), nat64=(nat64.prefix(prefix),))
+    listed = Guard(("10.0.0.0/8",), nat64=(nat64.parsed_prefix(prefix),))
     assert listed.allows("host.example", written("10.1.2.3"))
     assert not listed.allows("host.example", written("172.16.1.1"))
 
 
 async def test_an_unlisted_nat64_address_names_its_own_setting() -> None:
     with pytest.raises(RefusedAddress, match="GATELINE_NAT64_PREFIXES"):
-        await fetch(Call("GET", "http://[64:ff9b::808:808]/", {}), Guard(), 5)
+        await fetch_url(Call("GET", "http://[64:ff9b::808:808]/", {}), Guard(), 5)
 
 
 def test_a_program_without_a_loop_goes_through_the_same_guard() -> None:
@@ -169,20 +169,20 @@ async def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
     with serving(lambda to, asked: say(to, 200)) as server:
         # Some spellings are no address or no name at all.
         with pytest.raises((httpx2.ConnectError, httpx2.InvalidURL)):
-            await fetch(Call("GET", f"http://{host}:{server.port}/", {}), Guard(), 5)
+            await fetch_url(Call("GET", f"http://{host}:{server.port}/", {}), Guard(), 5)
         assert server.asked == []
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "[::ffff:127.0.0.1]", "localhost"])
 async def test_the_refusal_names_the_address_and_the_setting(host: str) -> None:
     with pytest.raises(RefusedAddress, match=r"private address.*GATELINE_PRIVATE_HOSTS"):
-        await fetch(Call("GET", f"http://{host}/", {}), Guard(), 5)
+        await fetch_url(Call("GET", f"http://{host}/", {}), Guard(), 5)
 
 
 async def test_what_is_listed_is_reached_under_its_own_name() -> None:
     with serving(lambda to, asked: say(to, 200, b"here")) as server:
         url = f"http://localhost:{server.port}/a?b=c"
-        answer = await fetch(Call("GET", url, {"x-mine": "1"}), Guard(("127.0.0.1", "::1")), 5)
+        answer = await fetch_url(Call("GET", url, {"x-mine": "1"}), Guard(("127.0.0.1", "::1")), 5)
     (asked,) = server.asked
     assert (answer.status, answer.body, answer.url) == (200, b"here", url)
     assert (asked.path, asked.headers["host"]) == ("/a?b=c", f"localhost:{server.port}")
@@ -194,7 +194,7 @@ async def test_a_redirect_to_a_private_address_is_refused() -> None:
         away = lambda to, asked: say(to, 302, location=f"{inside.url}/latest")  # noqa: E731
         with serving(away, "127.0.0.2") as outside:
             with pytest.raises(RefusedAddress, match=r"127\.0\.0\.1"):
-                await fetch(Call("GET", outside.url, {}), Guard(("127.0.0.2",)), 5)
+                await fetch_url(Call("GET", outside.url, {}), Guard(("127.0.0.2",)), 5)
             assert len(outside.asked) == 1
         assert inside.asked == []
 
@@ -214,11 +214,11 @@ async def test_a_name_that_changes_after_the_check_leads_to_what_was_checked() -
         serving(lambda to, asked: say(to, 200, b"outside"), "127.0.0.2", inside.port) as outside,
     ):
         url = f"http://rebinding.example:{inside.port}/"
-        first = await fetch(Call("GET", url, {}), guard, 5)
+        first = await fetch_url(Call("GET", url, {}), guard, 5)
         assert (first.body, asked_for) == (b"outside", ["rebinding.example"])
         assert outside.asked[0].headers["host"] == f"rebinding.example:{inside.port}"
         with pytest.raises(RefusedAddress):
-            await fetch(Call("GET", url, {}), guard, 5)
+            await fetch_url(Call("GET", url, {}), guard, 5)
         assert inside.asked == []
 
 
@@ -228,7 +228,9 @@ async def test_a_name_with_one_private_address_among_others_is_refused() -> None
 
     with serving(lambda to, asked: say(to, 200), "127.0.0.2") as server:
         with pytest.raises(RefusedAddress):
-            await fetch(Call("GET", f"http://a.example:{server.port}/", {}), Guard(("127.0.0.2",), both), 5)
+            await fetch_url(
+                Call("GET", f"http://a.example:{server.port}/", {}), Guard(("127.0.0.2",), both), 5
+            )
         assert server.asked == []
 
 
@@ -238,7 +240,7 @@ async def test_it_goes_to_the_next_address_where_one_does_not_answer() -> None:
 
     with serving(lambda to, asked: say(to, 200, b"second"), "127.0.0.2") as server:
         guard = Guard(("127.0.0.0/8",), both)
-        answer = await fetch(Call("POST", f"http://a.example:{server.port}/", {}, b"x"), guard, 5)
+        answer = await fetch_url(Call("POST", f"http://a.example:{server.port}/", {}, b"x"), guard, 5)
     assert (answer.body, server.asked[0].body) == (b"second", b"x")
 
 
@@ -248,5 +250,5 @@ async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.Monk
             monkeypatch.setenv(name, proxy.url)
         monkeypatch.delenv("REQUEST_METHOD", raising=False)
         with serving(lambda to, asked: say(to, 200, b"direct")) as server:
-            answer = await fetch(Call("GET", server.url, {}), Guard(("127.0.0.1",)), 5)
+            answer = await fetch_url(Call("GET", server.url, {}), Guard(("127.0.0.1",)), 5)
     assert (answer.body, proxy.asked) == (b"direct", [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.web.lines.badges import badges_of
+from pipelines.web.lines.badges import line_badges
 from tests.routing.support import line
 
 AGAIN = {
@@ -19,7 +19,7 @@ ON = {"id": "on", "when": {"result": "success"}, "to": "b"}
 
 
 def signs(*stations: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return badges_of(LintSubject(line(*stations, **more)))
+    return line_badges(LintSubject(line(*stations, **more)))
 
 
 def test_a_limit_says_how_often_and_what_comes_then() -> None:

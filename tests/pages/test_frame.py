@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 ANSWERS: dict[int, Callable[..., HttpResponse]] = {
     400: errors.bad_request,
-    403: lambda request: errors.forbidden(request, PermissionDenied("Not yours.")),
+    403: lambda request: errors.forbidden_page(request, PermissionDenied("Not yours.")),
     404: errors.not_found,
     429: lambda request: errors.too_many(request, 60),
     500: errors.server_error,

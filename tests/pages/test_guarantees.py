@@ -10,7 +10,7 @@ from pipelines.formats import native
 from pipelines.lines import publish_review, publishing
 from pipelines.models import Line
 from pipelines.queries import versions
-from pipelines.web.editor.findings import findings_of
+from pipelines.web.editor.findings import draft_findings
 from pipelines.web.editor.forms.form import FormSetting, Rows
 from pipelines.web.editor.forms.form_request import Outline, PartReference
 from pipelines.web.editor.forms.guarantees import guarantees_section
@@ -67,7 +67,7 @@ def test_the_canvas_is_told_of_each_promise_and_of_problems_in_two_parts(world: 
     document = promising(KEPT, passed)
     document["gates"].append({"key": "second", "name": "Third look"})
     line = made(world, document)
-    told = findings_of(line.draft, world.project)
+    told = draft_findings(line.draft, world.project)
     kept, broken = told["guarantees"]
     assert (kept["answer"], kept["sentence"]) == ("proved", "Nothing reaches Ship without Second look")
     assert (broken["answer"], [each["edge"] for each in broken["ways"]]) == ("refuted", ["on", "done"])

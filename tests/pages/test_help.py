@@ -10,8 +10,8 @@ import pytest
 from django.urls import reverse
 
 from pipelines.models import Membership, TaskCounter
-from pipelines.web.help.pages import FOR_USERS, HelpPage, html_of, link_targets, pages, parts
-from pipelines.web.help.search import search
+from pipelines.web.help.pages import FOR_USERS, HelpPage, help_pages, link_targets, page_html, page_parts
+from pipelines.web.help.search import search_pages
 from pipelines.web.home.home import MANY
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.wide
 def test_every_page_of_the_documentation_is_shown(world: World, signed_in: As) -> None:
     client = signed_in(world.viewer)
-    assert {"drawing", "watching"} <= {page.slug for page in pages()}
-    for page in pages():
+    assert {"drawing", "watching"} <= {page.slug for page in help_pages()}
+    for page in help_pages():
         answer = client.get(reverse("help-page", args=[page.slug]))
         assert answer.status_code == 200
         assert page.title in text(answer)
@@ -46,10 +46,10 @@ def test_the_help_finds_pages_by_their_words_wherever_they_stand() -> None:
         page("ways", "Rules\nNobody has to vote."),
         page("sketch", "Approve\nHere one can vote, and approve."),
     ]
-    hits = search(there, "approve vote")
+    hits = search_pages(there, "approve vote")
     assert [hit.page.slug for hit in hits] == ["sketch", "holds"], "those with both, the title first"
     assert hits[1].found == "approve" and hits[1].before.endswith("cannot ")
-    assert search(there, "zebra vote") == [] and search(there, " ") == []
+    assert search_pages(there, "zebra vote") == [] and search_pages(there, " ") == []
 
 
 def test_pages_for_users_come_first_and_those_for_developers_apart(world: World, signed_in: As) -> None:
@@ -69,15 +69,15 @@ def test_markup_in_a_page_is_text(tmp_path: Path) -> None:
     page = HelpPage(
         "x", "X", "# X\n\n<script>alert(1)</script>\n\n[a](javascript:alert(1)) [b](watching.md#top)"
     )
-    html = html_of(page)
+    html = page_html(page)
     assert "<script" not in html
     assert "javascript:" not in html.replace("[a](javascript:alert(1))", "")
     assert reverse("help-page", args=["watching"]) + "#top" in html
 
 
 def test_links_between_pages_lead_to_headings_that_are_there() -> None:
-    there = {page.slug: {part.anchor for part in parts(page)} for page in pages()}
-    for page in pages():
+    there = {page.slug: {part.anchor for part in page_parts(page)} for page in help_pages()}
+    for page in help_pages():
         for slug, anchor in link_targets(page):
             assert anchor in there.get(slug, ()), f"docs/{page.slug}.md links to {slug}.md#{anchor}"
 
@@ -181,7 +181,7 @@ def test_a_picture_of_a_page_is_shown_and_nothing_else_of_the_folder(world: Worl
     client = signed_in(world.viewer)
     page = HelpPage("x", "X", "# X\n\n![One move](pictures/move.svg)")
     address = reverse("help-picture", args=["move"])
-    assert f'src="{address}"' in html_of(page)
+    assert f'src="{address}"' in page_html(page)
     answer = client.get(address)
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "image/svg+xml"

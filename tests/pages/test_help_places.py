@@ -20,8 +20,8 @@ from pipelines.web.editor.forms.form import FormSetting, flat_fields
 from pipelines.web.editor.forms.form_request import Outline
 from pipelines.web.editor.forms.table import FORMS
 from pipelines.web.help.help_targets import PLACES, help_target
-from pipelines.web.help.pages import pages, parts
-from pipelines.web.help.search import search
+from pipelines.web.help.pages import help_pages, page_parts
+from pipelines.web.help.search import search_pages
 from pipelines.web.help.vocabulary import WORDS
 from tests.access.place import ROUTES, Place
 from tests.access.test_matrix import PAGES
@@ -100,14 +100,16 @@ token                               api#tokens
 def headings() -> set[str]:
     """`page` and `page#heading` of all that the help has."""
     return {
-        page.slug + ("#" + part.anchor if part.anchor else "") for page in pages() for part in parts(page)
+        page.slug + ("#" + part.anchor if part.anchor else "")
+        for page in help_pages()
+        for part in page_parts(page)
     }
 
 
 @pytest.mark.parametrize("asked", ANSWERS.strip().splitlines())
 def test_a_word_leads_to_the_right_page_first(asked: str) -> None:
     words, wanted = asked.rsplit(maxsplit=1)
-    hits = search(pages(), words)
+    hits = search_pages(help_pages(), words)
     assert hits, words
     found = hits[0].page.slug + ("#" + hits[0].part.anchor if hits[0].part.anchor else "")
     assert found == wanted
@@ -115,7 +117,7 @@ def test_a_word_leads_to_the_right_page_first(asked: str) -> None:
 
 
 def test_every_place_and_every_word_is_a_heading_for_users() -> None:
-    there, users = headings(), {page.slug for page in pages() if page.is_for_users}
+    there, users = headings(), {page.slug for page in help_pages() if page.is_for_users}
     for target in {*PLACES.values(), *WORDS}:
         assert target in there
         assert target.partition("#")[0] in users

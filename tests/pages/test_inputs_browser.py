@@ -140,7 +140,7 @@ def test_what_is_no_upload_is_refused_in_the_form(world: World, signed_in: As, p
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["../../etc/passwd", "C:\\evil\\a.txt", "a\u202etxt", "", "/", "x" * 300])
 def test_a_name_is_data_and_never_a_path(world: World, name: str) -> None:
-    kept = storage.upload(world.project, name, SimpleUploadedFile("x", b"1"), "t", timezone.now())
+    kept = storage.store_upload(world.project, name, SimpleUploadedFile("x", b"1"), "t", timezone.now())
     assert kept["name"]
     assert len(kept["name"]) <= 200
     assert "/" not in kept["name"]

@@ -12,11 +12,11 @@ from django.utils import timezone
 from pipelines.models import Task
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.document.line import read_line
-from pipelines.web.editor.findings import findings_of
+from pipelines.web.editor.findings import draft_findings
 from pipelines.web.lines.drawing import canvas_details, picture_of
-from pipelines.web.tasks.task_path import endings_of, path_json
+from pipelines.web.tasks.task_path import path_json, policy_endings
 from reviews.decision import choice_paths
-from reviews.decision.consequences import options
+from reviews.decision.consequences import vote_options
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -60,7 +60,7 @@ REST = {"check": "ship", "ship": "completed"}
 def test_it_is_told_only_where_the_policy_goes_on_with_what_no_rule_takes(
     world: World, of: dict[str, Any], onward: dict[str, str]
 ) -> None:
-    assert findings_of(of, world.project)["onward"] == onward
+    assert draft_findings(of, world.project)["onward"] == onward
     told_there = canvas_details(read_line(of))
     assert told_there["onward"] == onward
     ruled = {each["key"] for each in of["stations"] if each.get("rules")}
@@ -78,7 +78,7 @@ def test_pages_say_it_in_words_and_in_the_list_for_who_has_no_script(world: Worl
 
 def path(task: Task) -> dict[str, str]:
     view = TaskView(Task.objects.get(pk=task.pk), timezone.now())
-    ways = json.loads(path_json(view, endings_of(view)))["ways"]
+    ways = json.loads(path_json(view, policy_endings(view)))["ways"]
     return {way: state for way, state in ways.items() if way.startswith("build")}
 
 
@@ -99,7 +99,7 @@ def test_a_task_that_it_ends_has_no_other_edge_to_its_end(world: World) -> None:
     bare = world.start(world.line(document(["build"], key="bare")))
     world.report(bare)
     view = TaskView(Task.objects.get(pk=bare.pk), timezone.now())
-    assert picture_of(view.line, endings_of(view)).given["onward"] == {}
+    assert picture_of(view.line, policy_endings(view)).given["onward"] == {}
 
 
 def test_a_rejection_that_leads_elsewhere_is_not_drawn_as_where_the_policy_leads(world: World) -> None:
@@ -108,7 +108,7 @@ def test_a_rejection_that_leads_elsewhere_is_not_drawn_as_where_the_policy_leads
     task = world.start(world.line(document(stations, gates=[gate])))
     world.report(task)
     visit = task.gate_visits.get()
-    drawn = choice_paths.draw_choices(visit, options(visit))
+    drawn = choice_paths.draw_choices(visit, vote_options(visit))
     assert drawn is not None
     (reject,) = [each for each in drawn.choices if each.option.word == "reject"]
     shown = json.loads(reject.told)

@@ -16,12 +16,12 @@ from pipelines.lines.version_comparison import DocumentComparison
 from pipelines.models import Task
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.document.line import read_line
-from pipelines.web.editor.findings import findings_of
+from pipelines.web.editor.findings import draft_findings
 from pipelines.web.lines.change_groups import merged_canvas_data
 from pipelines.web.lines.drawing import STOPPED, canvas_details, picture_of
-from pipelines.web.tasks.task_path import endings_of, path_json
+from pipelines.web.tasks.task_path import path_json, policy_endings
 from reviews.decision import choice_paths
-from reviews.decision.consequences import options
+from reviews.decision.consequences import vote_options
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -58,7 +58,7 @@ def line(*, gate: Mapping[str, Any] = LOOK, **more: Any) -> dict[str, Any]:
 def test_it_is_told_of_gates_whose_rejection_leads_to_a_station(
     world: World, of: dict[str, Any], rejected: dict[str, str]
 ) -> None:
-    assert findings_of(of, world.project)["rejected"] == rejected
+    assert draft_findings(of, world.project)["rejected"] == rejected
     assert canvas_details(read_line(of))["rejected"] == rejected
 
 
@@ -72,7 +72,7 @@ def test_the_list_for_who_has_no_script_says_it(world: World, signed_in: As) -> 
 
 def path(task: Task) -> dict[str, str]:
     view = TaskView(Task.objects.get(pk=task.pk), timezone.now())
-    return dict(json.loads(path_json(view, endings_of(view)))["ways"])
+    return dict(json.loads(path_json(view, policy_endings(view)))["ways"])
 
 
 def test_a_task_that_was_rejected_lights_it_up_and_no_other_does(world: World) -> None:
@@ -90,7 +90,7 @@ def test_a_review_shows_it_as_what_a_rejection_does(world: World) -> None:
     task = world.start(world.line(line()))
     world.report(task)
     visit = task.gate_visits.get()
-    drawn = choice_paths.draw_choices(visit, options(visit))
+    drawn = choice_paths.draw_choices(visit, vote_options(visit))
     assert drawn is not None
     shown = {each.option.word: json.loads(each.told)["ways"] for each in drawn.choices}
     assert (shown["reject"]["ready@rejected"], shown["reject"]["ready"]) == ("taken", "not")
@@ -102,7 +102,7 @@ def test_a_review_shows_a_rejection_that_ends_the_task_as_stopped_at_the_gate(wo
     task = world.start(world.line(line(gate={**LOOK, "on_reject": "fail"})))
     world.report(task)
     visit = task.gate_visits.get()
-    drawn = choice_paths.draw_choices(visit, options(visit))
+    drawn = choice_paths.draw_choices(visit, vote_options(visit))
     assert drawn is not None
     shown = {each.option.word: json.loads(each.told) for each in drawn.choices}["reject"]
     assert {way for way, state in shown["ways"].items() if state == "taken"} == {f"plan{STOPPED}"}
@@ -114,7 +114,7 @@ def test_a_review_shows_a_rejection_that_ends_the_task_as_stopped_at_the_gate(wo
 
 def test_the_path_that_refutes_a_promise_goes_along_it(world: World) -> None:
     promise = {"id": "never", "after": {"gate": "look", "word": "reject"}, "never": {"reach": "build"}}
-    (refuted,) = findings_of(line(guarantees=[promise]), world.project)["guarantees"]
+    (refuted,) = draft_findings(line(guarantees=[promise]), world.project)["guarantees"]
     assert [(each["source"], each["target"], each["edge"]) for each in refuted["ways"]] == [
         ("plan", "triage", "ready@rejected"),
         ("triage", "build", "fixed"),

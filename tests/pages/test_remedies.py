@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.guarantees.refutation import Refuter
-from pipelines.web.editor.findings import findings_of
+from pipelines.web.editor.findings import draft_findings
 from tests.factories import World, document, station
 from tests.pages.applying import applied
 
@@ -297,11 +297,11 @@ def test_a_remedy_takes_its_finding_away_and_makes_nothing_worse(world: World, n
     check, broken, labels = BROKEN[name]
     people = world.reviewers(2)
     assert people
-    before = findings_of(broken, world.project)
+    before = draft_findings(broken, world.project)
     finding = next(f for f in before["findings"] if f["check"] == check)
     assert [remedy["label"] for remedy in finding["remedies"]] == labels
     for remedy in finding["remedies"]:
-        after = findings_of(applied(broken, remedy["edits"]), world.project)
+        after = draft_findings(applied(broken, remedy["edits"]), world.project)
         same = [f for f in after["findings"] if (f["check"], f["path"]) == (check, finding["path"])]
         assert finding["message"] not in [f["message"] for f in after["findings"]], remedy
         assert not [f for f in same if f["rule"] == finding["rule"] and f["rule"]], remedy
@@ -311,7 +311,7 @@ def test_a_remedy_takes_its_finding_away_and_makes_nothing_worse(world: World, n
 def fixes_of_guarantees(project: Any, guarantees: list[dict[str, Any]]) -> dict[str, list[str]]:
     """By the path of each refuted guarantee: what its remedies are called."""
     broken = {**rejected(BAD, on_reject="route:repair"), "guarantees": guarantees}
-    found = findings_of(broken, project)["findings"]
+    found = draft_findings(broken, project)["findings"]
     return {
         each["path"]: [remedy["label"] for remedy in each["remedies"]]
         for each in found
@@ -351,16 +351,16 @@ def test_ending_the_task_searches_for_no_path_that_breaks_another_guarantee(
 
 def test_what_no_rule_takes_comes_with_an_example_what_happens_then_and_a_rule_for_it(world: World) -> None:
     of = line(rule("bad", "failed", {"not": OK}), rule("high", when={"all": [OK, HIGH]}))
-    told = findings_of(of, world.project)["untaken"]["build"]
+    told = draft_findings(of, world.project)["untaken"]["build"]
     passed = next(each for each in told if each["outcomes"] == "passed")
     assert passed["example"] == "{result: success}"
     assert passed["then"] == "the policy sends the task to ship"
-    after = findings_of(applied(of, passed["remedies"][0]["edits"]), world.project)
+    after = draft_findings(applied(of, passed["remedies"][0]["edits"]), world.project)
     assert "passed" not in [each["outcomes"] for each in after["untaken"].get("build", [])]
 
 
 def test_a_dead_rule_is_shown_with_an_outcome_that_it_would_take(world: World) -> None:
-    told = findings_of(BROKEN["dead, moved above the rule that takes it"][1], world.project)
+    told = draft_findings(BROKEN["dead, moved above the rule that takes it"][1], world.project)
     assert told["rules"]["high"]["example"] == "{result: success, output: {high: 1}}"
     assert "1" in told["rules"]["high"]["why"]
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from pipelines.models import Job, Task
 from pipelines.queries.usage import short
-from pipelines.web.tasks.steps import dollars, steps_view
+from pipelines.web.tasks.steps import cost_text, steps_view
 from pipelines.work.agents.steps import TextChange
 from pipelines.work.logs import Writer
 from tests.effort import calls
@@ -94,7 +94,7 @@ def test_a_task_without_an_agent_has_no_steps(world: World, signed_in: As) -> No
 
 def test_numbers_are_short() -> None:
     assert [short(n) for n in (None, 0, 999, 1200, 2_500_000)] == ["", "", "999", "1.2k", "2.5M"]
-    assert [dollars(n) for n in (None, 0.0012, 0.41, 12.5)] == ["", "$0.0012", "$0.41", "$12.50"]
+    assert [cost_text(n) for n in (None, 0.0012, 0.41, 12.5)] == ["", "$0.0012", "$0.41", "$12.50"]
 
 
 def test_the_edits_of_a_screen_are_compared_within_one_budget(world: World) -> None:

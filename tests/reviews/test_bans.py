@@ -203,7 +203,7 @@ def by_api(court: Court, visit: GateVisit, user: User) -> int:
 
 def by_mail_link(court: Court, visit: GateVisit, user: User) -> int:
     """One that they have, although none is issued to who is barred."""
-    token = mail_link.issue(visit, user.email, timezone.now())
+    token = mail_link.issue_token(visit, user.email, timezone.now())
     if not token:
         token = f"a link from before they were barred {secrets.token_hex()}"
         MailLink.objects.create(

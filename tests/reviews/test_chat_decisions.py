@@ -22,7 +22,7 @@ from pipelines import engine
 from pipelines.models import AdministrativeAct, Membership, Project, Task, User, Vote
 from pipelines.ports.vault import keys
 from reviews.channels import accounts
-from reviews.channels.message_delivery import reply
+from reviews.channels.message_delivery import reply_to_account
 from reviews.models import ChannelConnection, ChatAccount, ChatCode
 from tests.factories import World, make_member, make_project
 from tests.reviews.conftest import gated
@@ -118,7 +118,7 @@ def test_a_linked_account_approves_and_the_message_says_so(world: World, slack: 
 
 @pytest.mark.wide
 def test_an_answer_is_seen_by_whoever_pressed_alone(world: World, slack: Slack) -> None:
-    reply(slack.connection.pk, "C1", "U1", "Not you <!channel>")
+    reply_to_account(slack.connection.pk, "C1", "U1", "Not you <!channel>")
     path, said = slack.chat.calls[-1]
     assert path == "/api/chat.postEphemeral"
     assert said == {"channel": "C1", "user": "U1", "text": "Not you &lt;!channel&gt;"}
@@ -171,7 +171,7 @@ def test_another_connection_vouches_for_nobody(world: World, slack: Slack) -> No
 
 
 def _unlinked(world: World, task: Task, lead: User) -> None:
-    accounts.unlink(lead, ChatAccount.objects.get().pk)
+    accounts.unlink_chat_account(lead, ChatAccount.objects.get().pk)
 
 
 def _deactivated(world: World, task: Task, lead: User) -> None:

@@ -72,12 +72,12 @@ class Staged:
         Task.objects.filter(pk=self.task.pk).update(title=said[:200], description=said)
         self._report()
         first = world.visit(self.task)
-        question = questions.ask(first, world.reviewer, said[:9_000])
-        questions.answer(first, question.pk, world.operator, said[:9_000])
+        question = questions.ask_requester(first, world.reviewer, said[:9_000])
+        questions.answer_question(first, question.pk, world.operator, said[:9_000])
         world.vote(self.task, "send_back", reason=said[:20_000])
         self._report()
         self.visit = world.visit(self.task)
-        questions.ask(self.visit, world.reviewer, said[:9_000])
+        questions.ask_requester(self.visit, world.reviewer, said[:9_000])
 
     def _document(self, line: str) -> dict[str, Any]:
         rule = {"id": "built", "label": line, "to": "ship", "gates": ["review"]}
@@ -313,7 +313,7 @@ def test_nothing_runs_leads_away_or_hides(
         faults += [f"{address}: {answer.status_code}"] if answer.status_code != 200 else []
         faults += looked_at(answer.content.decode(), address)
     path = reverse(
-        "mail-link-arrive", args=[mail_link.issue(staged.visit, world.reviewer.email, timezone.now())]
+        "mail-link-arrive", args=[mail_link.issue_token(staged.visit, world.reviewer.email, timezone.now())]
     )
     faults += looked_at(Client().get(path, follow=True).content.decode(), "mail link")
     deliver()

@@ -15,7 +15,7 @@ from pipelines import engine
 from pipelines.engine import invariants
 from pipelines.models import Due, Task
 from pipelines.work.scheduler import timers
-from reviews.mail.review_mail import compose
+from reviews.mail.review_mail import compose_mail
 from reviews.models import Mail, Notice
 from reviews.tasks import deliver_mail, deliver_notice
 from tests.factories import World
@@ -206,7 +206,7 @@ def test_a_link_has_the_path_prefix_once(waiting: Task, settings: Any, prefix: s
     before = get_script_prefix()
     set_script_prefix(prefix)
     try:
-        body = compose(Mail.objects.get()).body
+        body = compose_mail(Mail.objects.get()).body
     finally:
         set_script_prefix(before)
     assert f"https://a.example/line/inbox/{waiting.gate_visits.get().pk}/" in body

@@ -117,7 +117,7 @@ class Arena:
         return self._post(self.bearer, f"{self._at(visit.task)}/gates/{visit.gate}", said)
 
     def mail(self, visit: GateVisit, word: str) -> Ask:
-        token = mail_link.issue(visit, self.lead.email, timezone.now())
+        token = mail_link.issue_token(visit, self.lead.email, timezone.now())
         assert token
 
         def press() -> int:

@@ -23,7 +23,7 @@ from pipelines.templatetags.mail import TONES
 from pipelines.web.account.adapter import CHANGES
 from reviews.mail import folder
 from reviews.models import Digest, Mail, Notice, Notification, NotificationSettings, Posted
-from reviews.notifications.recipients import MailChoice, recipients
+from reviews.notifications.recipients import MailChoice, recipients_by_id
 from reviews.notifications.table import KINDS
 from reviews.tasks import (
     deliver_digest,
@@ -293,7 +293,7 @@ def test_the_settings_of_a_person_are_kept(world: World, signed_in: As) -> None:
     form = {f"{kind.key}-mail": "digest" for kind in KINDS}
     form |= {"roles-bell": "on", "digest_hour": "17", "quiet": "on", "quiet_from": "22", "quiet_until": "6"}
     assert client.post(address, form).status_code == 302
-    found = recipients([world.viewer.pk])[world.viewer.pk]
+    found = recipients_by_id([world.viewer.pk])[world.viewer.pk]
     assert (found.digest_hour, found.quiet) == (17, (22, 6))
     assert (found.wants_bell("roles"), found.wants_bell("review"), found.mail_choice("review", "now")) == (
         True,
@@ -309,7 +309,7 @@ def test_the_settings_of_a_person_are_kept(world: World, signed_in: As) -> None:
         {"review-mail": "x"},
     ):
         assert client.post(address, form | wrong).status_code == 422, wrong
-    assert recipients([world.viewer.pk])[world.viewer.pk] == found
+    assert recipients_by_id([world.viewer.pk])[world.viewer.pk] == found
 
 
 # HTML

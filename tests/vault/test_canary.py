@@ -22,7 +22,7 @@ from pipelines.models import Job, StoredValue
 from pipelines.queries import unclaimable_jobs
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local import jobs
-from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.local.orders import job_orders
 from pipelines.work.transport.protocol import NO_VALUES
 from reviews.models import Mail, Remark
 from reviews.review.reports import masked_report
@@ -175,7 +175,7 @@ def test_it_comes_with_the_claim_and_is_no_part_of_the_orders(world: World, put:
     got = jobs.start_job(job.pk, world.claim())
     assert got is not None
     assert (got.values.secrets, got.values.variables) == ({"API": CANARY}, {"REGION": "eu-north"})
-    assert CANARY not in repr(got) + str(got.orders.to_json()) + str(orders_of(job))
+    assert CANARY not in repr(got) + str(got.orders.to_json()) + str(job_orders(job))
 
 
 def test_the_station_after_it_gets_the_mask_alone(world: World, put: Put) -> None:

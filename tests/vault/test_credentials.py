@@ -81,7 +81,9 @@ def test_a_runner_is_given_none(world: World, put: Put) -> None:
     assert started is not None
     sent = wire_format.started_json(started)["values"]
     assert (sent["secrets"], sent["credential"], sent["withheld"]) == ({}, "", {"GIT_TOKEN": "shop"})
-    assert wire_format.started_of(wire_format.started_json(started)).values.withheld == {"GIT_TOKEN": "shop"}
+    assert wire_format.started_from_json(wire_format.started_json(started)).values.withheld == {
+        "GIT_TOKEN": "shop"
+    }
 
 
 def test_one_of_another_project_counts_where_both_get_the_value(world: World, put: Put) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.work.language_models.answer_text import answer_in
+from pipelines.work.language_models.answer_text import parsed_verdict
 
 ANSWERS = {
     "yes": "yes",
@@ -29,9 +29,9 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("text", "word"), ANSWERS.items(), ids=[repr(text)[:40] for text in ANSWERS])
 def test_A26_the_last_yes_or_no_counts_and_nothing_else_is_an_answer(text: str, word: str) -> None:
-    assert answer_in(text).word == word
+    assert parsed_verdict(text).word == word
 
 
 def test_the_rest_of_the_text_is_the_explanation() -> None:
-    assert answer_in("Two tests fail.\nThey are old.\n\nno\n").why == "Two tests fail.\nThey are old."
-    assert answer_in('{"answer": "no", "explanation": " Two tests fail. "}').why == "Two tests fail."
+    assert parsed_verdict("Two tests fail.\nThey are old.\n\nno\n").why == "Two tests fail.\nThey are old."
+    assert parsed_verdict('{"answer": "no", "explanation": " Two tests fail. "}').why == "Two tests fail."

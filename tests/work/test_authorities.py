@@ -15,12 +15,17 @@ import pytest
 from dulwich.errors import GitProtocolError, NotGitRepository
 
 from pipelines.models import Repository
-from pipelines.work.outgoing.authorities import Authorities, WrongBundle, of_environment, trust
+from pipelines.work.outgoing.authorities import (
+    Authorities,
+    WrongBundle,
+    configured_authorities,
+    set_trusted_authorities,
+)
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.git_client import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.outgoing.http_fetch import Call, fetch
-from pipelines.work.processes.isolation import places, way_to
+from pipelines.work.outgoing.http_fetch import Call, fetch_url
+from pipelines.work.processes.isolation import isolation_places, link_folders
 from tests.factories import World
 from tests.outgoing.authority import CompanyAuthority, company_authority
 from tests.outgoing.servers import Asked, Server, say, serving
@@ -35,7 +40,7 @@ ASKS = "import urllib.request as u; print(u.urlopen('https://registry.test:{port
 @pytest.fixture
 def company(tmp_path: Path) -> Iterator[CompanyAuthority]:
     yield company_authority(tmp_path)
-    trust(Authorities())
+    set_trusted_authorities(Authorities())
 
 
 @pytest.fixture
@@ -52,11 +57,11 @@ def test_calls_trust_it_once_it_is_named_and_say_so_before(company: CompanyAutho
     with pytest.raises(
         httpx2.ConnectError, match=r"certificate of localhost is not trusted.*GATELINE_CA_BUNDLE"
     ):
-        asyncio.run(fetch(call, LISTED, 5))
+        asyncio.run(fetch_url(call, LISTED, 5))
     with pytest.raises(GitProtocolError, match="GATELINE_CA_BUNDLE"):
         refs(server)
-    trust(of_environment({"GATELINE_CA_BUNDLE": str(company.bundle)}))
-    assert asyncio.run(fetch(call, LISTED, 5)).body == b"it answers"
+    set_trusted_authorities(configured_authorities({"GATELINE_CA_BUNDLE": str(company.bundle)}))
+    assert asyncio.run(fetch_url(call, LISTED, 5)).body == b"it answers"
     with pytest.raises(NotGitRepository):  # it was asked
         refs(server)
 
@@ -80,8 +85,8 @@ def test_a_station_and_what_prepares_it_trust_it_behind_their_list_of_hosts(
     name: str, world: World, bench: Bench, company: CompanyAuthority, server: Server, tmp_path: Path
 ) -> None:
     bench.base.mkdir(parents=True, exist_ok=True)
-    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
-    isolation = asyncio.run(isolation_or_skip(name, places(readable, [], tmp_path), bench.base))
+    readable = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(PYTHON))]
+    isolation = asyncio.run(isolation_or_skip(name, isolation_places(readable, [], tmp_path), bench.base))
     assert isolation.limits_hosts
     connect(world.project, remote(tmp_path / "origin.git", {"app.py": b"x = 1\n"}))
     asks, listed = [PYTHON, "-c", ASKS.format(port=server.port)], {"egress": [f"registry.test:{server.port}"]}
@@ -98,7 +103,7 @@ def test_a_station_and_what_prepares_it_trust_it_behind_their_list_of_hosts(
     refused = world.start(version)
     drive(bench, refused, **told)
     assert "Prepare failed" in text_of(done(refused, "look")) and not server.asked
-    trust(of_environment({"GATELINE_CA_BUNDLE": str(company.bundle)}))
+    set_trusted_authorities(configured_authorities({"GATELINE_CA_BUNDLE": str(company.bundle)}))
     task = world.start(version)
     drive(bench, task, **told)
     assert world.status(task) == "completed", text_of(done(task, "look"))
@@ -118,12 +123,12 @@ def test_a_file_without_certificates_is_refused_and_what_a_shell_has_is_taken(
         (tmp_path / "no", "No such"),
     ):
         with pytest.raises(WrongBundle, match=why):
-            of_environment({"GATELINE_CA_BUNDLE": str(place)})
-        assert of_environment({"SSL_CERT_FILE": str(place)}) == Authorities()
-    usual = of_environment({"NODE_EXTRA_CA_CERTS": str(company.bundle), "SSL_CERT_FILE": str(wrong)})
+            configured_authorities({"GATELINE_CA_BUNDLE": str(place)})
+        assert configured_authorities({"SSL_CERT_FILE": str(place)}) == Authorities()
+    usual = configured_authorities({"NODE_EXTRA_CA_CERTS": str(company.bundle), "SSL_CERT_FILE": str(wrong)})
     assert len(usual.own) == 1 and usual.source == f"NODE_EXTRA_CA_CERTS={company.bundle}"
     assert (
-        of_environment({"GATELINE_CA_BUNDLE": str(company.bundle), "SSL_CERT_FILE": str(wrong)}).own
+        configured_authorities({"GATELINE_CA_BUNDLE": str(company.bundle), "SSL_CERT_FILE": str(wrong)}).own
         == usual.own
     )
     assert usual.bundle.count("BEGIN CERTIFICATE") > 50, (
@@ -131,4 +136,4 @@ def test_a_file_without_certificates_is_refused_and_what_a_shell_has_is_taken(
     )
     public = tmp_path / "public.pem"
     public.write_text("\n".join(map(ssl.DER_cert_to_PEM_cert, Authorities().context.get_ca_certs(True))))
-    assert of_environment({"SSL_CERT_FILE": str(public)}) == Authorities(), "nothing that is new"
+    assert configured_authorities({"SSL_CERT_FILE": str(public)}) == Authorities(), "nothing that is new"

@@ -160,7 +160,7 @@ def test_what_was_cleared_and_nothing_else_is_pushed(
     [
         ({"Task": "WI-1", commits.DELIVERY: "7"}, commits.COMMITTER, True),
         ({"Task": "WI-1", commits.DELIVERY: "8"}, commits.COMMITTER, False),
-        ({commits.DELIVERY: "7"}, commits.author_of("Fix", "fix"), False),
+        ({commits.DELIVERY: "7"}, commits.station_author("Fix", "fix"), False),
     ],
 )
 def test_what_landed_before_a_crash_is_found_by_the_job_that_it_names(
@@ -168,8 +168,8 @@ def test_what_landed_before_a_crash_is_found_by_the_job_that_it_names(
 ) -> None:
     """Whatever the attempt that pushed it said of it besides, and below what others pushed since."""
     base, tree = access.state.base, ObjectID(access.state.tree.encode())
-    text = commits.message("An earlier title", "", said)
-    landed = commits.commit(tree, [base], text, 1_700_000_500, author)
+    text = commits.commit_message("An earlier title", "", said)
+    landed = commits.new_commit(tree, [base], text, 1_700_000_500, author)
     with closing(Repo(str(origin.path))) as repo:
         repo.object_store.add_object(landed)
         repo.refs[Ref(b"refs/heads/main")] = landed.id

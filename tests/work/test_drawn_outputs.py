@@ -17,7 +17,7 @@ from pipelines.work.handlers.chat import reply_output
 from pipelines.work.language_models.completion import StreamedAnswer
 from pipelines.work.results.lines import LineCutter
 from pipelines.work.results.output import TextOutput, from_text
-from pipelines.work.results.text import Masker, escaped
+from pipelines.work.results.text import Masker, escaped_for_storage
 
 KEYS = ("plan", "risk")
 FEW, MANY = 400, 10_000
@@ -280,7 +280,7 @@ def logs(seeds: range) -> Counter[str]:
         found += cutter.feed(b"", final=True)
         # A line on which nothing acts keeps its tabs and the blanks at its end.
         shown = [line.expandtabs().rstrip() for line in found]
-        assert shown == [escaped(line).expandtabs().rstrip() for line in wanted], (seed, data)
+        assert shown == [escaped_for_storage(line).expandtabs().rstrip() for line in wanted], (seed, data)
         # What was written over is lost to the log, as to whoever looks at a terminal: a word says so.
         assert cutter.overwritten == overwritten, (seed, data)
         counted["lines"] += len(found)

@@ -14,7 +14,7 @@ from django.db import connection
 
 from pipelines.models import Artifact, Blob, Job, Lease, LogChunk, Snapshot, Token
 from pipelines.ports import leases
-from pipelines.work.transport.local.claimable import unattended
+from pipelines.work.transport.local.claimable import unattended_jobs
 from tests.factories import World, station
 from tests.work.driving import PYTHON, Bench, command, done, drive, text_of, tickets
 
@@ -155,9 +155,9 @@ def test_what_nobody_has_a_ticket_for_is_found_by_who_serves_it(world: World) ->
             "DELETE FROM procrastinate_jobs WHERE (args->>'token_id')::bigint = %s", [world.token(lost).pk]
         )
     claim = leases.Claim(uuid.uuid4(), frozenset({"gpu"}))
-    assert unattended(claim, ROOM, 0) == {world.job(lost).pk: "quick"}
-    assert unattended(claim, ROOM, 60) == {}
-    assert unattended(leases.Claim(uuid.uuid4()), ROOM, 0) == {}
+    assert unattended_jobs(claim, ROOM, 0) == {world.job(lost).pk: "quick"}
+    assert unattended_jobs(claim, ROOM, 60) == {}
+    assert unattended_jobs(leases.Claim(uuid.uuid4()), ROOM, 0) == {}
     assert world.status(waiting) == "queued"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.models import Artifact
-from pipelines.work.worker.attempt_io import with_claims
+from pipelines.work.worker.attempt_io import outcome_with_claims
 from pipelines.work.workspaces import Picture
 from tests.factories import World
 from tests.work.driving import Bench, command, done, drive, outcome_of
@@ -97,8 +97,8 @@ def test_a_report_of_an_earlier_visit_counts_nothing(world: World, bench: Bench)
 def test_what_an_agent_claims_is_held_against_the_files_of_its_visit() -> None:
     entry = {"path": "app.py", "mode": 0o644, "digest": "0" * 64, "size": 1}
     said = {"summary": "I made made.txt. I updated app.py. It looks nice.", "facts": {"commands": {"run": 1}}}
-    found = with_claims(said, None, Picture((entry,), {}))["facts"]["claims"]
+    found = outcome_with_claims(said, None, Picture((entry,), {}))["facts"]["claims"]
     assert [each["kind"] for each in found["made"]] == ["files", "files"]
     assert found["contradicted"] == [{"kind": "files", "text": "I made made.txt.", "why": "not_there"}]
-    nothing = with_claims({"summary": "Done."}, None, Picture((), {}))
+    nothing = outcome_with_claims({"summary": "Done."}, None, Picture((), {}))
     assert nothing["facts"]["claims"] == {"contradicted": []}, "who claimed nothing contradicts nothing"

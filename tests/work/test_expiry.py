@@ -28,7 +28,7 @@ LATER = NOW + timedelta(days=91)
 
 
 def upload(world: World, content: bytes = b"patch") -> dict[str, Any]:
-    return storage.upload(world.project, "fix.patch", SimpleUploadedFile("x", content), "t", NOW)
+    return storage.store_upload(world.project, "fix.patch", SimpleUploadedFile("x", content), "t", NOW)
 
 
 def stored() -> int:
@@ -41,19 +41,19 @@ def stored() -> int:
 def test_a_file_that_nothing_uses_goes_with_its_bytes(world: World) -> None:
     upload(world)
     name = Blob.objects.get().name
-    assert expiry.expire(NOW + timedelta(days=89)) == 0
-    assert expiry.expire(LATER) == 1
+    assert expiry.delete_expired_uploads(NOW + timedelta(days=89)) == 0
+    assert expiry.delete_expired_uploads(LATER) == 1
     assert (Upload.objects.count(), stored(), storages["artifacts"].exists(name)) == (0, 0, False)
 
 
 def test_a_file_stays_while_a_task_uses_it_and_as_long_after_its_end(world: World) -> None:
     version = world.line(inputs=[{"key": "patch", "type": "file"}])
     task = world.start(version, inputs={"patch": upload(world)})
-    assert expiry.expire(LATER) == 0
+    assert expiry.delete_expired_uploads(LATER) == 0
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Enough")
     Upload.objects.update(at=NOW - timedelta(days=60))
-    assert expiry.expire(NOW + timedelta(days=85)) == 0
-    assert expiry.expire(LATER) == 1
+    assert expiry.delete_expired_uploads(NOW + timedelta(days=85)) == 0
+    assert expiry.delete_expired_uploads(LATER) == 1
     assert Task.objects.get().inputs["patch"]["name"] == "fix.patch"
     with pytest.raises(Conflict, match=r"fix\.patch has expired"):
         engine.retry_ended(task.pk, station="", actor=engine.Actor.person(world.operator))
@@ -65,15 +65,15 @@ def test_a_file_stays_while_a_trigger_starts_tasks_with_it(world: World) -> None
     trigger = triggers.add(
         version.line, "schedule", TriggerRequest(options, inputs={"patch": upload(world)}), by=world.operator
     )
-    assert expiry.expire(LATER) == 0
+    assert expiry.delete_expired_uploads(LATER) == 0
     triggers.delete(trigger, by=world.operator)
-    assert expiry.expire(LATER) == 1
+    assert expiry.delete_expired_uploads(LATER) == 1
 
 
 def test_a_file_that_is_uploaded_again_stays(world: World) -> None:
     upload(world)
-    storage.upload(world.project, "fix.patch", SimpleUploadedFile("x", b"patch"), "t", LATER)
-    assert expiry.expire(LATER) == 0
+    storage.store_upload(world.project, "fix.patch", SimpleUploadedFile("x", b"patch"), "t", LATER)
+    assert expiry.delete_expired_uploads(LATER) == 0
 
 
 @pytest.mark.parametrize("other", ["upload", "artifact", "snapshot"])
@@ -89,14 +89,14 @@ def test_bytes_stay_that_something_else_has(world: World, other: str) -> None:
         Snapshot.objects.create(
             task=task, job=world.job(task), digest="0" * 64, manifest=manifest, size=5, created_at=NOW
         )
-    assert expiry.expire(LATER) == 1
+    assert expiry.delete_expired_uploads(LATER) == 1
     assert stored() == 1
 
 
 def test_they_are_kept_where_the_setting_says_so(world: World, settings: Any) -> None:
     upload(world)
     settings.UPLOAD_DAYS = 0
-    assert expiry.expire(LATER) == 0
+    assert expiry.delete_expired_uploads(LATER) == 0
 
 
 def test_the_command_says_how_many(world: World) -> None:
@@ -105,5 +105,5 @@ def test_the_command_says_how_many(world: World) -> None:
     out = io.StringIO()
     call_command("expire_files", stdout=out)
     assert out.getvalue() == "1 files deleted.\n"
-    assert storage.upload(world.project, "a", SimpleUploadedFile("x", b"patch"), "t", NOW)["size"] == 5
+    assert storage.store_upload(world.project, "a", SimpleUploadedFile("x", b"patch"), "t", NOW)["size"] == 5
     assert stored() == 1

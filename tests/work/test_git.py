@@ -58,7 +58,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.moves]
     ],
 )
 def test_trailers_are_the_last_paragraph(message: str, found: dict[str, list[str]]) -> None:
-    assert git_changes.trailers(message) == found
+    assert git_changes.message_trailers(message) == found
 
 
 def test_C31_files_and_commits_of_a_station_are_found(world: World, bench: Bench) -> None:
@@ -140,20 +140,20 @@ SHA = "a" * 40
 
 def test_where_a_repository_stands(attempt: Attempt) -> None:
     git = make(attempt.workspace)
-    assert repositories.heads(attempt.workspace) == {"repo": ""}, "no commit yet"
+    assert repositories.repository_heads(attempt.workspace) == {"repo": ""}, "no commit yet"
     (git / "packed-refs").write_text(f"# pack-refs\n{'b' * 40} refs/heads/other\n{SHA} refs/heads/main\n")
-    assert repositories.heads(attempt.workspace) == {"repo": SHA}
+    assert repositories.repository_heads(attempt.workspace) == {"repo": SHA}
     (git / "refs" / "heads" / "main").write_text("c" * 40 + "\n")
-    assert repositories.heads(attempt.workspace) == {"repo": "c" * 40}
+    assert repositories.repository_heads(attempt.workspace) == {"repo": "c" * 40}
     (git / "HEAD").write_text(SHA)
-    assert repositories.heads(attempt.workspace) == {"repo": SHA}, "a detached one"
+    assert repositories.repository_heads(attempt.workspace) == {"repo": SHA}, "a detached one"
 
 
 @pytest.mark.parametrize("head", ["ref: ../../../secret", "ref: refs/heads/../../../secret", "nonsense", ""])
 def test_a_head_that_leads_elsewhere_is_none(attempt: Attempt, head: str) -> None:
     make(attempt.workspace, head)
     (attempt.workspace / "secret").write_text(SHA)
-    assert repositories.heads(attempt.workspace) == {"repo": ""}
+    assert repositories.repository_heads(attempt.workspace) == {"repo": ""}
 
 
 def test_links_are_not_followed(attempt: Attempt, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_links_are_not_followed(attempt: Attempt, tmp_path: Path) -> None:
     (attempt.workspace / "link").symlink_to(outside / "repo")
     (attempt.workspace / "other").mkdir()
     (attempt.workspace / "other" / ".git").symlink_to(outside / "repo" / ".git")
-    assert repositories.heads(attempt.workspace) == {}
+    assert repositories.repository_heads(attempt.workspace) == {}
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ async def test_a_broken_repository_takes_nothing_from_the_outcome(
     spec: Make, attempt: Attempt, spoil: Callable[[Path], Any]
 ) -> None:
     spoil(make(attempt.workspace))
-    assert await repositories.changes(spec("pass"), {}) == {}
+    assert await repositories.station_changes(spec("pass"), {}) == {}
 
 
 def test_what_is_told_is_json_that_can_be_stored() -> None:
-    assert json.loads(json.dumps(git_changes.text(b"\xff\x00x"))) == "\ufffd\\x00x"
+    assert json.loads(json.dumps(git_changes.storable_text(b"\xff\x00x"))) == "\ufffd\\x00x"

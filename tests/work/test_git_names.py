@@ -12,8 +12,8 @@ from pipelines.work.git import commits
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.results.git_changes import trailers
-from pipelines.work.worker.repository import slug_of
+from pipelines.work.results.git_changes import message_trailers
+from pipelines.work.worker.repository import title_slug
 from tests.work.remotes import folders
 
 
@@ -63,18 +63,18 @@ def test_a_branch_is_no_option(name: str, is_one: bool) -> None:
 
 
 def test_a_title_is_no_trailer() -> None:
-    text = commits.message("Fix\n\nGateline-Delivery: 1", "", {"Task": "a\nDecision: b", "Empty": ""})
+    text = commits.commit_message("Fix\n\nGateline-Delivery: 1", "", {"Task": "a\nDecision: b", "Empty": ""})
     assert text == "Fix Gateline-Delivery: 1\n\nTask: a Decision: b\n"
 
 
 def test_a_long_title_is_cut_at_a_word_and_stands_whole_below() -> None:
     """A whole request became the subject of the commit, and the name of the branch."""
     title = "Gateline-Delivery: 7 " + "make the table of prices sort by " * 4 + "name"
-    subject, whole, said = commits.message(title, "", {"Gateline-Delivery": "1"}).split("\n\n")
+    subject, whole, said = commits.commit_message(title, "", {"Gateline-Delivery": "1"}).split("\n\n")
     assert len(subject) <= 72 and subject.endswith("…") and title.startswith(f"{subject[:-1]} ")
     assert whole == f"“{title}”" and said == "Gateline-Delivery: 1\n"
-    assert trailers(f"{subject}\n\n{whole}\n\n{said}") == {"Gateline-Delivery": ["1"]}
+    assert message_trailers(f"{subject}\n\n{whole}\n\n{said}") == {"Gateline-Delivery": ["1"]}
     assert len(shorten(f"Merge {'x' * 80}: it", 72)) == 72, "of a long branch nothing but “Merge…” was left"
     assert shorten("x" * 100, 72) == "x" * 71 + "…" and shorten("x" * 72, 72) == "x" * 72
-    assert title.lower().replace(": ", "-").replace(" ", "-").startswith(f"{slug_of(title)}-")
-    assert len(slug_of(title)) <= 60 and slug_of("y" * 80) == "y" * 60
+    assert title.lower().replace(": ", "-").replace(" ", "-").startswith(f"{title_slug(title)}-")
+    assert len(title_slug(title)) <= 60 and title_slug("y" * 80) == "y" * 60

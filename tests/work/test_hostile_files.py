@@ -72,7 +72,9 @@ def handed_in(world: World, version: LineVersion, files: Sequence[tuple[str, byt
     """A task that has them as its inputs and as its artifacts, and waits at a gate."""
     given = {}
     for number, (name, content) in enumerate(files):
-        kept = storage.upload(world.project, name, SimpleUploadedFile("x", content), "t", timezone.now())
+        kept = storage.store_upload(
+            world.project, name, SimpleUploadedFile("x", content), "t", timezone.now()
+        )
         given[f"file{number}"] = kept
     task = world.start(version, inputs=given, title=None)  # type: ignore[arg-type]
     for number, (name, _content) in enumerate(files):

@@ -21,7 +21,7 @@ from dulwich.objects import Blob, Tree
 from pipelines.formats.evidence.trees.line_diff import StepBudget
 from pipelines.work.git import checkout, facts, mirror, trees
 from pipelines.work.git.addresses import parsed
-from pipelines.work.git.attempt import Prepared, Trailers, commit_attempt, prepare
+from pipelines.work.git.attempt import Prepared, Trailers, commit_attempt, prepare_workspace
 from pipelines.work.git.gitignore import IgnoreFiles
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.git.refusals import GitRefused
@@ -48,7 +48,7 @@ def attempt(tmp_path: Path, files: Files) -> tuple[Prepared, Path]:
     workspace = tmp_path / "attempt" / "workspace"
     workspace.mkdir(parents=True)
     origin = remote(tmp_path / "origin.git", files)
-    return prepare(access(tmp_path, origin), workspace, False, lambda text: None), workspace
+    return prepare_workspace(access(tmp_path, origin), workspace, False, lambda text: None), workspace
 
 
 def committed(ready: Prepared, workspace: Path) -> list[str]:
@@ -251,7 +251,7 @@ def test_what_is_not_taken_is_said(tmp_path: Path, entry: tuple[bytes, int, byte
     workspace = tmp_path / "attempt"
     workspace.mkdir()
     with pytest.raises(GitRefused, match=why):
-        prepare(access(tmp_path, origin), workspace, False, lambda text: None)
+        prepare_workspace(access(tmp_path, origin), workspace, False, lambda text: None)
     assert not (tmp_path / "b").exists()
 
 
@@ -266,15 +266,15 @@ def test_what_fails_in_the_folder_or_the_objects_is_said(
     with pytest.raises(GitRefused, match="What the station left cannot be committed: "):
         commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)
     for error in (PermissionError(errno.EACCES, "Permission denied"), zlib.error("-3"), KeyError(b"1")):
-        monkeypatch.setattr(checkout, "tree_of", Mock(side_effect=error))
+        monkeypatch.setattr(checkout, "commit_tree", Mock(side_effect=error))
         with pytest.raises(
             GitRefused, match="The files of the repository cannot be laid out here: "
         ) as refused:
-            prepare(ready.access, workspace, True, lambda text: None)
+            prepare_workspace(ready.access, workspace, True, lambda text: None)
         assert refused.value.failure_type == "prepare_failed"
-    monkeypatch.setattr(checkout, "tree_of", Mock(side_effect=OSError(errno.ENOSPC, "full")))
+    monkeypatch.setattr(checkout, "commit_tree", Mock(side_effect=OSError(errno.ENOSPC, "full")))
     with pytest.raises(OSError, match="full"):
-        prepare(ready.access, workspace, True, lambda text: None)
+        prepare_workspace(ready.access, workspace, True, lambda text: None)
 
 
 def test_a_few_trees_that_make_billions_of_files_are_refused(
@@ -289,7 +289,7 @@ def test_a_few_trees_that_make_billions_of_files_are_refused(
             outer.add(bytes([name]), FOLDER, inner.id)
         inner = outer
     store.add_object(inner)
-    for walk in (trees.leaves, partial(checkout.fill, folder=tmp_path)):
+    for walk in (trees.tree_leaves, partial(checkout.fill_folder, folder=tmp_path)):
         with pytest.raises(GitRefused, match="more than 1000 files and folders"):
             walk(store, inner.id)
 
@@ -300,7 +300,7 @@ def test_a_link_and_a_folder_of_one_name_write_nothing_elsewhere(tmp_path: Path)
     workspace = tmp_path / "attempt"
     workspace.mkdir()
     before = sorted(os.listdir(tmp_path))
-    prepare(access(tmp_path, origin), workspace, False, lambda text: None)
+    prepare_workspace(access(tmp_path, origin), workspace, False, lambda text: None)
     assert sorted(os.listdir(tmp_path)) == sorted([*before, "w"])
     assert sorted(os.listdir(workspace)) == [".git", "a"]
 

@@ -20,8 +20,8 @@ from pipelines.management.commands.worker import station_places
 from pipelines.work.handlers import command
 from pipelines.work.processes import landlock
 from pipelines.work.processes.isolation import Access, Isolation, Places
-from pipelines.work.processes.isolation_choice import choose
-from pipelines.work.processes.resources import DEFAULT, Resources, of_words
+from pipelines.work.processes.isolation_choice import choose_isolation
+from pipelines.work.processes.resources import DEFAULT, Resources, parsed_resources
 from pipelines.work.spec.handler_io import Attempt, Outcome, ProcessLimits, Spec
 from tests.work.conftest import PYTHON, Collected
 from tests.work.isolations import BOTH, isolation_or_skip
@@ -157,7 +157,7 @@ async def test_without_the_network_no_nameless_socket_is_reached(
     name: str, places: Places, inside: Attempt, sink: Collected
 ) -> None:
     isolation = await in_force(name, places, inside)
-    if name == "landlock" and landlock.abi() < 6:
+    if name == "landlock" and landlock.landlock_version() < 6:
         pytest.skip("this kernel's Landlock does not know sockets without a file")
     with socket.socket(socket.AF_UNIX) as server:
         hidden = f"gateline-{uuid.uuid4()}"
@@ -208,7 +208,7 @@ async def test_with_the_network_the_same_repository_reaches_it(
 async def test_where_nothing_isolates_the_network_is_known_to_be_open(
     places: Places, inside: Attempt
 ) -> None:
-    found = await choose("none", places, inside.root.parent, None)
+    found = await choose_isolation("none", places, inside.root.parent, None)
     assert "network" in found.open and not found.isolation.cuts_network
 
 
@@ -416,7 +416,7 @@ async def test_what_a_station_says_of_itself_does_not_outlast_its_limit(
 
 
 def test_limits_of_a_setting_are_read_and_faults_named() -> None:
-    assert of_words({"memory_mb": "64"}) == replace(DEFAULT, memory_mb=64)
+    assert parsed_resources({"memory_mb": "64"}) == replace(DEFAULT, memory_mb=64)
     for words in ({"memory": "64"}, {"memory_mb": "0"}, {"disk_mb": "lots"}, {"processes": "-1"}):
         with pytest.raises(ValueError, match=next(iter(words))):
-            of_words(words)
+            parsed_resources(words)

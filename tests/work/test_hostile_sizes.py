@@ -18,7 +18,7 @@ from dulwich.refs import Ref
 from dulwich.repo import Repo
 
 from pipelines.work.git import sizes
-from pipelines.work.git.attempt import commit_attempt, prepare
+from pipelines.work.git.attempt import commit_attempt, prepare_workspace
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.sizes import check_pack
 from pipelines.work.workspaces import take_picture
@@ -120,7 +120,7 @@ def test_a_file_that_is_too_large_is_refused_by_its_size(tmp_path: Path, packed:
         with closing(Repo(str(origin.path))) as repo:
             repo.object_store.pack_loose_objects()
     with pytest.raises(GitRefused, match="has a file of 0 MB, now or in its history"):
-        prepare(access(tmp_path, origin), tmp_path / "workspace", False, lambda text: None)
+        prepare_workspace(access(tmp_path, origin), tmp_path / "workspace", False, lambda text: None)
 
 
 @pytest.mark.wide
@@ -129,7 +129,7 @@ def test_a_gigabyte_is_refused_without_the_memory_for_it(tmp_path: Path) -> None
     commit(origin, [(b"large", FILE, zeros(origin.path, GIGABYTE))])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(GitRefused, match=r"has a file of 1,024 MB, .* and 256 MB is the most"):
-        prepare(access(tmp_path, origin), tmp_path / "workspace", False, lambda text: None)
+        prepare_workspace(access(tmp_path, origin), tmp_path / "workspace", False, lambda text: None)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
 
 
@@ -149,9 +149,9 @@ def test_a_hundred_thousand_files(tmp_path: Path, folders: int) -> None:
     workspace.mkdir(parents=True)
     if folders > 100:
         with pytest.raises(GitRefused, match="more than 100000 files"):
-            prepare(access(tmp_path, origin), workspace, False, lambda text: None)
+            prepare_workspace(access(tmp_path, origin), workspace, False, lambda text: None)
         return
-    ready = prepare(access(tmp_path, origin), workspace, False, lambda text: None)
+    ready = prepare_workspace(access(tmp_path, origin), workspace, False, lambda text: None)
     (workspace / "folder7" / "file7").write_text("2\n")
     picture = take_picture(workspace, None, (".git",))
     _left, group, _files = commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)

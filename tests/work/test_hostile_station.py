@@ -19,7 +19,7 @@ from django.utils import timezone
 from pipelines.models import GateVisit, Job, Vote, Worker
 from pipelines.queries.workers import protection_gaps
 from pipelines.work import logs
-from pipelines.work.processes.isolation import places, way_to
+from pipelines.work.processes.isolation import isolation_places, link_folders
 from tests.factories import World, document, station
 from tests.fixtures.site import Site, environment, manage, stop
 from tests.waiting import until
@@ -33,8 +33,8 @@ HOSTILE = Path(__file__).with_name("hostile.py")
 def isolated_worker(
     request: pytest.FixtureRequest, site: Site, tmp_path: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    python = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(sys.executable))]
-    asyncio.run(isolation_or_skip(request.param, places(python, [], tmp_path), tmp_path / "tried"))
+    python = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(sys.executable))]
+    asyncio.run(isolation_or_skip(request.param, isolation_places(python, [], tmp_path), tmp_path / "tried"))
     env = environment(GATELINE_ISOLATION=request.param, GATELINE_STATION_READABLE=str(HOSTILE))
     process = manage("worker", log=tmp_path / "worker.log", env=env)
     yield process

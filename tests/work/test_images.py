@@ -24,8 +24,8 @@ from pipelines.work import images
 from pipelines.work.images import Images
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.processes.isolation import Isolation, places, way_to
-from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.processes.isolation import Isolation, isolation_places, link_folders
+from pipelines.work.processes.isolation_choice import choose_isolation
 from tests.factories import World, make_worker
 from tests.work.driving import PYTHON, Bench, command, done, drive, outcome_of, text_of
 from tests.work.remotes import RemoteRepository, connect, remote
@@ -92,8 +92,10 @@ def built(engine: str) -> Iterator[tuple[str, str]]:
 def here(bench: Bench, tmp_path: Path, engine: str) -> dict[str, Any]:
     """The isolation and what brings images, as a runner finds both."""
     bench.base.mkdir(parents=True, exist_ok=True)
-    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
-    isolation = asyncio.run(choose("auto", places(readable, [], tmp_path), bench.base, None)).isolation
+    readable = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(PYTHON))]
+    isolation = asyncio.run(
+        choose_isolation("auto", isolation_places(readable, [], tmp_path), bench.base, None)
+    ).isolation
     brings = images.find_image_program(isolation, bench.base, [os.path.dirname(engine)])
     if brings is None:
         pytest.skip("bubblewrap does not work on this machine")

@@ -130,14 +130,14 @@ def test_a_batch_that_cannot_be_reported_is_reported_one_by_one(
 ) -> None:
     version = world.line(stations=["a", "b"])
     tasks = [world.start(version) for _ in range(3)]
-    deliver = reports.deliver
+    deliver = reports.deliver_reports
 
     def broken(members: list[Any]) -> Any:
         if len({each.job_id for each in members}) == 3:
             raise RuntimeError("together it does not work")
         return deliver(members)
 
-    monkeypatch.setattr(reports, "deliver", broken)
+    monkeypatch.setattr(reports, "deliver_reports", broken)
     monkeypatch.setattr(reports, "LARGEST_BATCH", 1)
     drive(bench, *tasks)
     assert states(world, tasks) == {"completed"}

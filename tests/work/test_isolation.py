@@ -19,9 +19,16 @@ import pytest
 
 from pipelines.work.handlers import command
 from pipelines.work.processes import isolation_choice, landlock
-from pipelines.work.processes.installation import notices
-from pipelines.work.processes.isolation import CannotIsolate, Isolation, Places, cut, places, way_to
-from pipelines.work.processes.isolation_choice import bubblewraps, choose, of_package
+from pipelines.work.processes.installation import unlistable_notices
+from pipelines.work.processes.isolation import (
+    CannotIsolate,
+    Isolation,
+    Places,
+    folders_without_hidden,
+    isolation_places,
+    link_folders,
+)
+from pipelines.work.processes.isolation_choice import bubblewrap_paths, choose_isolation, packaged_bubblewrap
 from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from tests.waiting import LONG, eventually
 from tests.work.conftest import PYTHON, Clock, Collected, alive
@@ -77,8 +84,8 @@ def worker() -> Iterator[subprocess.Popen[bytes]]:
 @pytest.fixture
 def around(data: Path) -> Places:
     project = data.parent
-    python = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(sys.executable))]
-    return places([*python, project, HOSTILE.parent], [data], Path.home())
+    python = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(sys.executable))]
+    return isolation_places([*python, project, HOSTILE.parent], [data], Path.home())
 
 
 @pytest.fixture
@@ -232,7 +239,7 @@ async def test_the_first_bubblewrap_that_isolates_is_taken_the_systems_before_th
     """A worker finds that of the packages on no PATH; some systems permit name spaces to their own alone."""
     folder = data.parent.parent / "system"
     folder.mkdir()
-    program, ours = folder / "bwrap", of_package()
+    program, ours = folder / "bwrap", packaged_bubblewrap()
     if not ours:
         pytest.skip("the packages of this machine bring no bubblewrap")
     if own != "absent":
@@ -250,8 +257,8 @@ async def test_every_bubblewrap_of_this_machine_isolates(
     around: Places, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The system's, where it has one, and that of the packages."""
-    for program in bubblewraps():
-        monkeypatch.setattr(isolation_choice, "bubblewraps", lambda program=program: (program,))
+    for program in bubblewrap_paths():
+        monkeypatch.setattr(isolation_choice, "bubblewrap_paths", lambda program=program: (program,))
         isolation = await in_force("bubblewrap", around, data)
         assert (isolation.program, isolation.cuts_network, isolation.limits_hosts) == (program, True, True)
 
@@ -259,31 +266,31 @@ async def test_every_bubblewrap_of_this_machine_isolates(
 async def test_where_there_is_no_bubblewrap_it_is_said(
     around: Places, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation_choice, "bubblewraps", lambda: ())
+    monkeypatch.setattr(isolation_choice, "bubblewrap_paths", lambda: ())
     with pytest.raises(CannotIsolate, match="there is no bubblewrap on this machine"):
-        await choose("bubblewrap", around, data / "workspaces", None)
+        await choose_isolation("bubblewrap", around, data / "workspaces", None)
 
 
 async def test_without_isolation_everything_is_told_to_be_open(around: Places, data: Path) -> None:
-    found = await choose("none", around, data / "workspaces", None)
+    found = await choose_isolation("none", around, data / "workspaces", None)
     assert found.name == "none"
     assert {"secret", "environment", "neighbour"} <= found.open
 
 
 async def test_a_prefix_that_does_not_isolate_is_refused(around: Places, data: Path) -> None:
     with pytest.raises(CannotIsolate, match="leaves open"):
-        await choose(["env"], around, data / "workspaces", None)
+        await choose_isolation(["env"], around, data / "workspaces", None)
 
 
 async def test_a_prefix_that_cannot_be_started_is_refused(around: Places, data: Path) -> None:
     with pytest.raises(CannotIsolate):
-        await choose(["no-such-program"], around, data / "workspaces", None)
+        await choose_isolation(["no-such-program"], around, data / "workspaces", None)
 
 
 def test_what_is_hidden_is_cut_out_of_what_is_readable(tmp_path: Path) -> None:
     for name in ("a/x/secret", "a/y", "b"):
         (tmp_path / name).mkdir(parents=True)
-    found = cut(tmp_path, [tmp_path / "a" / "x" / "secret"])
+    found = folders_without_hidden(tmp_path, [tmp_path / "a" / "x" / "secret"])
     assert found == [tmp_path / "a" / "y", tmp_path / "b"]
 
 
@@ -296,15 +303,15 @@ async def test_a_listed_folder_that_holds_something_hidden_is_named_with_its_rem
     project = data.parent
     (project / "tools").mkdir()
     (project / "tools" / "lister.py").write_text("print('found')")
-    python = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(sys.executable))]
-    isolation = await in_force(name, places([*python, project], [data], Path.home()), data)
+    python = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(sys.executable))]
+    isolation = await in_force(name, isolation_places([*python, project], [data], Path.home()), data)
     listing = spec(isolation, inside, PYTHON, "-I", "-c", f"import os; print(os.listdir({str(project)!r}))")
     tools = [f"import sys; sys.path.insert(0, {str(project / 'tools')!r}); import lister"]
     listed = (await command.run(listing, sink))["exit_code"] == 0
-    assert [str(project) in notice for notice in notices(isolation)] == ([] if listed else [True])
+    assert [str(project) in notice for notice in unlistable_notices(isolation)] == ([] if listed else [True])
     assert listed is (name == "bubblewrap")
     assert (await command.run(spec(isolation, inside, PYTHON, "-I", "-c", *tools), sink))["exit_code"] == 0
 
 
 def test_a_machine_without_landlock_says_so() -> None:
-    assert landlock.abi() >= 0
+    assert landlock.landlock_version() >= 0

@@ -25,7 +25,7 @@ from django.conf import settings
 from pipelines.models import Job
 from pipelines.work import logs
 from pipelines.work.processes import landlock
-from pipelines.work.processes.isolation import places, way_to
+from pipelines.work.processes.isolation import isolation_places, link_folders
 from tests.factories import World, document, station
 from tests.fixtures.site import ROOT, Site, environment, manage, stop
 from tests.waiting import until
@@ -154,8 +154,8 @@ def left_behind(what: Mapping[str, Any]) -> dict[str, bool]:
 @pytest.fixture(params=BOTH)
 def isolated(request: pytest.FixtureRequest, site: Site, tmp_path: Path) -> Iterator[str]:
     """The name of the isolation behind which a worker runs."""
-    python = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(sys.executable))]
-    asyncio.run(isolation_or_skip(request.param, places(python, [], tmp_path), tmp_path / "tried"))
+    python = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(sys.executable))]
+    asyncio.run(isolation_or_skip(request.param, isolation_places(python, [], tmp_path), tmp_path / "tried"))
     env = environment(GATELINE_ISOLATION=request.param, GATELINE_STATION_READABLE=str(PROGRAM))
     process = manage("worker", log=tmp_path / "worker.log", env=env)
     yield request.param
@@ -216,7 +216,7 @@ def test_every_cell_of_the_table_is_so(
     said = table()
     assert list(said) == list(ROWS)
     rows = dict(ROWS)
-    if isolated == "landlock" and landlock.abi() < SCOPES:
+    if isolated == "landlock" and landlock.landlock_version() < SCOPES:
         rows = {
             sentence: row for sentence, row in ROWS.items() if row[0] not in ("signal", "nameless_socket")
         }

@@ -16,7 +16,7 @@ from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import work
 from pipelines.web.editor.forms.form import FormSetting
 from pipelines.web.editor.forms.form_request import Outline
-from pipelines.web.lines.kinds import kinds
+from pipelines.web.lines.kinds import work_kind_fields
 from pipelines.work.handlers.table import HANDLERS
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def test_a_kind_has_one_file_that_is_named_for_it(kind: Kind) -> None:
 @all_kinds
 @each_kind
 def test_a_kind_says_in_words_what_it_is(kind: Kind) -> None:
-    told = next(each for each in kinds() if each["key"] == kind.key)
+    told = next(each for each in work_kind_fields() if each["key"] == kind.key)
     assert told["name"] and told["about"].endswith(".")
     assert bool(kind.title) == bool(kind.keys)
 

@@ -80,7 +80,7 @@ def test_a_station_reads_a_file_that_was_uploaded_for_an_input(world: World, ben
         stations=[command("read", read, {"id": "on", "to": "completed"})],
         inputs=[{"key": "patch", "type": "file"}],
     )
-    patch = storage.upload(world.project, "a.txt", io.BytesIO(b"better"), "somebody", timezone.now())
+    patch = storage.store_upload(world.project, "a.txt", io.BytesIO(b"better"), "somebody", timezone.now())
     task = world.start(version, inputs={"patch": patch})
     drive_at(bench, task, "read")
     assert text_of(done(task, "read")) == "better\n"

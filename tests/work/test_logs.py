@@ -26,26 +26,26 @@ def job(world: World) -> Job:
 
 
 def test_a_reader_gets_the_lines_and_where_to_go_on(job: Job) -> None:
-    first = logs.read(job, 1, most=2)
+    first = logs.read_log_part(job, 1, most=2)
     assert [line.text for line in first.lines] == [f"line {n}\twörter" for n in range(20)]
     assert (first.lines[10].number, first.lines[10].seconds, first.complete) == (11, 1.5, False)
-    rest = logs.read(job, 1, first.next)
+    rest = logs.read_log_part(job, 1, first.next)
     assert [line.number for line in rest.lines] == list(range(21, 31))
-    again = logs.read(job, 1, rest.next)
+    again = logs.read_log_part(job, 1, rest.next)
     assert (again.lines, again.next, again.complete) == ((), rest.next, False)
 
 
 def test_a_log_is_complete_when_its_job_is_done(world: World, job: Job) -> None:
     world.report(job.task)
     job.refresh_from_db()
-    assert logs.read(job, 1).complete
-    assert not logs.read(job, 1, most=3).complete
+    assert logs.read_log_part(job, 1).complete
+    assert not logs.read_log_part(job, 1, most=3).complete
 
 
 def test_the_tail_holds_the_last_lines(job: Job) -> None:
-    tail = logs.tail(job, 1, lines=12)
+    tail = logs.read_log_tail(job, 1, lines=12)
     assert [line.number for line in tail.lines] == list(range(19, 31))
-    assert tail.next == logs.read(job, 1).next
+    assert tail.next == logs.read_log_part(job, 1).next
 
 
 def test_the_whole_text_has_no_stamps(job: Job) -> None:
@@ -68,6 +68,6 @@ def test_chunks_are_compressed(job: Job) -> None:
 
 def test_another_run_of_the_attempt_goes_on_after_what_is_there(job: Job) -> None:
     logs.Writer(job.pk, 1).append("0.1\tonce more\n", timezone.now())
-    lines = logs.read(job, 1).lines
+    lines = logs.read_log_part(job, 1).lines
     assert [line.number for line in lines] == list(range(1, 32))
     assert lines[-1].text == "once more"

@@ -22,11 +22,11 @@ from pipelines.queries.workers import network_gaps
 from pipelines.routing.document.line import read_line
 from pipelines.web.lines.overview import station_summaries
 from pipelines.work.config import WorkerConfig
-from pipelines.work.orders.order import Orders, access, command_spec
-from pipelines.work.processes.isolation import Isolation, places, way_to
+from pipelines.work.orders.order import Orders, command_spec, station_access
+from pipelines.work.processes.isolation import Isolation, isolation_places, link_folders
 from pipelines.work.processes.resources import Resources
 from pipelines.work.spec.handler_io import Attempt
-from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.local.orders import job_orders
 from tests.factories import World, document, make_member, station
 from tests.fixtures.older import published_before
 from tests.work.driving import PYTHON, Bench, command, drive, outcome_of
@@ -51,8 +51,10 @@ def reaches(given: str, **work: Any) -> dict[str, Any]:
 @pytest.fixture(params=BOTH)
 def isolated(request: pytest.FixtureRequest, bench: Bench, tmp_path: Path) -> Isolation:
     bench.base.mkdir(parents=True, exist_ok=True)
-    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
-    found = asyncio.run(isolation_or_skip(request.param, places(readable, [], tmp_path), bench.base))
+    readable = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(PYTHON))]
+    found = asyncio.run(
+        isolation_or_skip(request.param, isolation_places(readable, [], tmp_path), bench.base)
+    )
     assert found.cuts_network
     return found
 
@@ -114,7 +116,7 @@ def test_a_list_of_hosts_is_what_its_inputs_and_its_agent_say(world: World) -> N
         task = world.start(world.line(given), inputs={"source": source})
         orders = Orders.of_json(json.loads(json.dumps(orders_for(task).to_json())))
         assert orders.station.hosts == ("api.anthropic.com", "example.com:8443", *found)
-        reached = access(orders, WorkerConfig(Path("/w"), Isolation("none")))
+        reached = station_access(orders, WorkerConfig(Path("/w"), Isolation("none")))
         assert not reached.network
         assert reached.hosts[:2] == (("api.anthropic.com", 443), ("example.com", 8443))
 
@@ -173,7 +175,7 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
 
 
 def orders_for(task: Task) -> Orders:
-    return orders_of(Job.objects.select_related("task__project__owner").get(task=task))
+    return job_orders(Job.objects.select_related("task__project__owner").get(task=task))
 
 
 def test_only_a_station_that_names_a_repository_sees_the_allowed_one(world: World, tmp_path: Path) -> None:
@@ -193,7 +195,7 @@ def test_only_a_station_that_names_a_repository_sees_the_allowed_one(world: Worl
         given = document([station("a", kind="command", work={"argv": argv})], "net", inputs=inputs)
         typed = {"source": str(one), "note": str(other)}
         task = world.start(world.line(given), inputs=typed)
-        assert access(orders_for(task), config).repositories == sees, argv
+        assert station_access(orders_for(task), config).repositories == sees, argv
 
 
 def test_a_station_sets_its_own_limits_and_has_those_of_the_worker_else(world: World, tmp_path: Path) -> None:

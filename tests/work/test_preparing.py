@@ -19,9 +19,9 @@ import pytest
 
 from pipelines.models import Repository, Token
 from pipelines.work.outgoing.endpoint import Outgoing
-from pipelines.work.outgoing.guard import Guard, Resolve, resolve
-from pipelines.work.outgoing.special_purpose import of_private_network
-from pipelines.work.processes.isolation import Isolation, places, way_to
+from pipelines.work.outgoing.guard import Guard, Resolve, resolve_addresses
+from pipelines.work.outgoing.special_purpose import is_private_network
+from pipelines.work.processes.isolation import Isolation, isolation_places, link_folders
 from pipelines.work.results import repositories
 from pipelines.work.spec.preparation import Preparation
 from pipelines.work.worker import prepared_files
@@ -110,8 +110,8 @@ def with_ports(bench: Bench, tmp_path: Path) -> Isolation:
 
 def isolation_of(name: str, bench: Bench, tmp_path: Path) -> Isolation:
     bench.base.mkdir(parents=True, exist_ok=True)
-    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON)), repositories.SCRIPT]
-    return asyncio.run(isolation_or_skip(name, places(readable, [], tmp_path), bench.base))
+    readable = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(PYTHON)), repositories.SCRIPT]
+    return asyncio.run(isolation_or_skip(name, isolation_places(readable, [], tmp_path), bench.base))
 
 
 class Lines:
@@ -120,7 +120,7 @@ class Lines:
     def __init__(self, world: World, bench: Bench, isolation: Isolation, **prepare: Any) -> None:
         self.world, self.bench, self.isolation = world, bench, isolation
         Repository.objects.update(prepare=prepare)
-        self.resolve = resolve
+        self.resolve = resolve_addresses
 
     def task(self, program: str = SUITE, first: str = "", **repository: str) -> Any:
         world = self.world
@@ -338,7 +338,7 @@ def own_private_address() -> str:
         with socket.socket(family, socket.SOCK_DGRAM) as connected, contextlib.suppress(OSError):
             connected.connect((far, 9))
             address = str(connected.getsockname()[0])
-            if of_private_network(ipaddress.ip_address(address)):
+            if is_private_network(ipaddress.ip_address(address)):
                 return address
     pytest.skip("this machine has no address in a private network")
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pipelines.models import Delivery, GateVisit, Task, User
 from pipelines.queries import versions
-from pipelines.work.transport.local.delivery_approvals import involved_in
+from pipelines.work.transport.local.delivery_approvals import involved_people
 from reviews.channels import interactions
 from tests.factories import World
 from tests.pages.conftest import client_of
@@ -104,4 +104,4 @@ def test_nobody_approves_their_own_change(
 
 def test_whoever_wrote_the_issue_counts_as_its_requester(siege: Siege) -> None:
     task = of_an_issue(siege)
-    assert siege.mallory.pk in involved_in(task, versions.by_id(task.pinned_id)).requesters
+    assert siege.mallory.pk in involved_people(task, versions.by_id(task.pinned_id)).requesters

@@ -256,7 +256,7 @@ def from_a_template(pair: Pair) -> Line:
     """As Set-up begins and publishes one."""
     line = pair.save(pair.mallory)
     with pytest.raises(Exception, match="published by four eyes"):
-        templates.publish(line, pair.mallory)
+        templates.publish_draft(line, pair.mallory)
     return line
 
 

@@ -17,7 +17,7 @@ from pipelines.models import Job, Role, Task, Worker
 from pipelines.people import projects
 from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.work.config import WorkerConfig
-from pipelines.work.processes.isolation import Isolation, places, way_to
+from pipelines.work.processes.isolation import Isolation, isolation_places, link_folders
 from pipelines.work.transport.local.worker_claim import WorkerClaim
 from tests.factories import World, make_member, make_project, station
 from tests.fixtures.site import Site, environment, manage, stop
@@ -37,8 +37,8 @@ def start(site: Site, tmp_path: Path) -> Iterator[Start]:
     log = tmp_path / "worker.log"
 
     def start_worker(*words: str, isolation: str = "landlock", **settings: str) -> subprocess.Popen[bytes]:
-        python = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(sys.executable))]
-        asyncio.run(isolation_or_skip(isolation, places(python, [], tmp_path), tmp_path / "tried"))
+        python = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(sys.executable))]
+        asyncio.run(isolation_or_skip(isolation, isolation_places(python, [], tmp_path), tmp_path / "tried"))
         environ = environment(GATELINE_ISOLATION=isolation, **settings)
         processes.append(manage("worker", *words, log=log, env=environ))
         until(lambda: Worker.objects.filter(pid=processes[-1].pid).exists(), log.read_text)

@@ -20,7 +20,7 @@ from pipelines.work.handlers import command
 from pipelines.work.handlers.network_access import CANNOT, NOT_ENFORCED
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.processes.isolation import Access, Isolation, places, way_to
+from pipelines.work.processes.isolation import Access, Isolation, isolation_places, link_folders
 from pipelines.work.spec.handler_io import Attempt, Outcome, ProcessLimits, Spec
 from tests.work.conftest import PYTHON, Collected
 from tests.work.isolations import BOTH, isolation_or_skip
@@ -80,8 +80,8 @@ print(json.dumps(found))
 
 
 async def isolated(name: str, attempt: Attempt, tmp_path: Path) -> Isolation:
-    readable = [Path(sys.prefix), Path(sys.base_prefix), *way_to(Path(PYTHON))]
-    return await isolation_or_skip(name, places(readable, [], tmp_path), attempt.root.parent)
+    readable = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(PYTHON))]
+    return await isolation_or_skip(name, isolation_places(readable, [], tmp_path), attempt.root.parent)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pipelines.work.handlers.job_log import JobLog
 from pipelines.work.results.lines import LineCutter
 from pipelines.work.results.output import besides_output
 from pipelines.work.results.secrets import SecretFinder
-from pipelines.work.results.text import LONGEST_LINE, MASK, Masker, escaped
+from pipelines.work.results.text import LONGEST_LINE, MASK, Masker, escaped_for_storage
 from tests.waiting import LONG, eventually, let_others_run
 
 SECRET = "gl_s3cr3t-value"
@@ -76,7 +76,7 @@ def test_what_a_terminal_puts_together_is_masked() -> None:
 
 
 def test_it_writes_out_lone_surrogates() -> None:
-    assert escaped("a\ud800b\x00") == "a\\ud800b\\x00"
+    assert escaped_for_storage("a\ud800b\x00") == "a\\ud800b\\x00"
 
 
 def test_it_masks_the_private_key_in_a_document_that_is_a_secret() -> None:

@@ -18,9 +18,9 @@ from pipelines.work.spec.offered_tools import (
     BadCall,
     OfferedTool,
     RequestTemplate,
-    action,
-    argv_of,
-    call_of,
+    policy_action,
+    tool_argv,
+    tool_call_request,
 )
 from tests.outgoing.servers import say, serving
 from tests.work.conftest import Collected
@@ -207,8 +207,8 @@ POLICY = {
 def test_the_first_rule_that_matches_decides_else_the_default(
     name: str, arguments: Any, expected: str
 ) -> None:
-    assert action(POLICY, name, arguments) == expected
-    assert action(None, name, arguments) == "allow"
+    assert policy_action(POLICY, name, arguments) == expected
+    assert policy_action(None, name, arguments) == "allow"
 
 
 async def test_a_denied_call_is_not_run_and_is_told(make: Any, sink: Collected) -> None:
@@ -249,10 +249,12 @@ async def test_an_approval_counts_for_the_calls_that_were_shown_only(make: Any, 
 
 def test_places_are_filled_and_never_become_options() -> None:
     tool = OfferedTool("t", argv=(("git",), ("--word=", Argument("a")), (Argument("b"),)))
-    assert argv_of(tool, {"a": "-x", "b": "c"}) == ("git", "--word=-x", "c")
+    assert tool_argv(tool, {"a": "-x", "b": "c"}) == ("git", "--word=-x", "c")
     with pytest.raises(BadCall, match="option"):
-        argv_of(tool, {"a": "", "b": "-x"})
+        tool_argv(tool, {"a": "", "b": "-x"})
     with pytest.raises(BadCall, match="missing"):
-        argv_of(tool, {"a": ""})
+        tool_argv(tool, {"a": ""})
     whole = RequestTemplate("GET", (Argument("url"), "/a/", Argument("x")))
-    assert call_of(whole, {"url": "https://a.example", "x": "b/c"}).url == "https://a.example/a/b%2Fc"
+    assert (
+        tool_call_request(whole, {"url": "https://a.example", "x": "b/c"}).url == "https://a.example/a/b%2Fc"
+    )

@@ -18,7 +18,7 @@ from pipelines.models import Artifact, Job, Snapshot, Token
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
 from pipelines.work.processes.isolation import Isolation
-from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.local.orders import job_orders
 from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.transport.protocol import (
     AttemptResults,
@@ -150,7 +150,7 @@ def test_orders_are_the_same_at_the_other_end(world: World) -> None:
         task = world.start(
             world.line(document(first, first[0]["key"], inputs=[{"key": "note"}])), inputs={"note": "n"}
         )
-        orders = orders_of(Job.objects.select_related("task__project__owner").get(task=task))
+        orders = job_orders(Job.objects.select_related("task__project__owner").get(task=task))
         assert Orders.of_json(sent(orders.to_json())) == orders
         assert "now" in Orders.of_json(sent(orders.to_json())).machine
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.work.triggers import calendar
-from pipelines.work.triggers.calendar import Cadence, CronFault, cadence_of, cron_of, slots
+from pipelines.work.triggers.calendar import Cadence, CronFault, checked_cron, plain_cadence, slots_after
 
 # Summer time begins on 2026-03-29 and ends on 2026-10-25 in Berlin, on 2026-03-08 and 2026-11-01 in New York, and on
 # 2026-10-04 (by half an hour) and 2026-04-05 on Lord Howe.
@@ -39,7 +39,7 @@ CLOCK_CHANGES = [
 def test_slots_where_clocks_change(expression: str, zone: str, after: str, expected: list[str]) -> None:
     place = ZoneInfo(zone)
     start = datetime.fromisoformat(after).replace(tzinfo=place)
-    found = islice(slots(expression, zone, start.astimezone(UTC)), len(expected))
+    found = islice(slots_after(expression, zone, start.astimezone(UTC)), len(expected))
     shown = [at.astimezone(place).isoformat(" ", "minutes")[8:] for at in found]
     assert shown == expected
 
@@ -54,12 +54,12 @@ def test_slots_asked_one_by_one_are_those_asked_together(expression: str, zone: 
         datetime(2026, 11, 1, tzinfo=UTC),
     ):
         start = day - timedelta(hours=18)
-        together = list(islice(slots(expression, zone, start), 150))
+        together = list(islice(slots_after(expression, zone, start), 150))
         assert together == sorted(set(together))
         for moment in (start + timedelta(minutes=7 * step) for step in range(300)):
             after = [at for at in together if at > moment]
             if after:
-                assert next(calendar.slots(expression, zone, moment), None) == after[0]
+                assert next(calendar.slots_after(expression, zone, moment), None) == after[0]
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,18 @@ def test_slots_asked_one_by_one_are_those_asked_together(expression: str, zone: 
 )
 def test_a_cron_expression_that_is_none_says_where(text: str, said: str) -> None:
     with pytest.raises(CronFault, match=said):
-        cron_of(text)
+        checked_cron(text)
 
 
 @given(st.text(alphabet="0123456789*/,-#LW \tMONJA", max_size=30))
 def test_any_text_is_an_expression_or_a_fault(text: str) -> None:
     try:
-        expression = cron_of(text)
+        expression = checked_cron(text)
     except CronFault as fault:
         assert str(fault)
         return
-    assert calendar.words(expression)
-    for slot in islice(slots(expression, "Europe/Berlin", datetime(2026, 1, 1, tzinfo=UTC)), 2):
+    assert calendar.schedule_sentence(expression)
+    for slot in islice(slots_after(expression, "Europe/Berlin", datetime(2026, 1, 1, tzinfo=UTC)), 2):
         assert slot.tzinfo is UTC
 
 
@@ -110,14 +110,14 @@ def test_any_text_is_an_expression_or_a_fault(text: str) -> None:
 def test_a_plain_choice_is_an_expression_and_comes_back(
     cadence: Cadence, expression: str, words: str
 ) -> None:
-    assert cadence.expression() == cron_of(expression) == expression
-    assert cadence_of(expression) == cadence
-    assert calendar.words(expression) == words
+    assert cadence.expression() == checked_cron(expression) == expression
+    assert plain_cadence(expression) == cadence
+    assert calendar.schedule_sentence(expression) == words
 
 
 @pytest.mark.parametrize(
     "expression", ["*/5 * * * *", "0 9,17 * * *", "0 9 1 1 *", "0 * 3 * *", "0 9 1 * 1", "0 9 * * 7"]
 )
 def test_another_expression_is_no_plain_choice_and_has_words(expression: str) -> None:
-    assert cadence_of(expression) is None
-    assert calendar.words(expression)[0].isupper()
+    assert plain_cadence(expression) is None
+    assert calendar.schedule_sentence(expression)[0].isupper()

@@ -13,7 +13,7 @@ import pytest
 from pipelines.routing.basics.values import MISSING
 from pipelines.work.handlers import chat, route
 from pipelines.work.handlers import command as command_handler
-from pipelines.work.language_models.completion import CompletionRequest, ask
+from pipelines.work.language_models.completion import CompletionRequest, ask_model
 from pipelines.work.results.output import from_text
 from pipelines.work.spec.handler_io import Attempt, Spec
 from tests.engine.test_jumps import as_of_before
@@ -255,7 +255,7 @@ async def test_a_route_names_a_refusal(sink: Collected, attempt: Attempt) -> Non
         spec = Spec("route", attempt, prompt="Which?", outgoing=its.outgoing(), labels=("a", "b"))
         outcome = await route.run(spec, sink)
         request = CompletionRequest([{"role": "user", "content": "?"}])
-        reply = await ask(request, its.outgoing(), chat.stream_to_log(sink, print))
+        reply = await ask_model(request, its.outgoing(), chat.stream_to_log(sink, print))
     assert outcome["facts"]["output"] == {"refused": "I cannot."}
     assert reply.refusal == "I cannot."
 

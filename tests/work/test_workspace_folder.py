@@ -16,7 +16,7 @@ import pytest
 from pipelines.models import Job, Task, Worker
 from pipelines.work import logs
 from pipelines.work.workspace_folder.choice import read_record
-from pipelines.work.workspace_folder.folders import remove
+from pipelines.work.workspace_folder.folders import remove_folder
 from tests.factories import World, document, station
 from tests.fixtures.site import ROOT, environment, manage, stop
 from tests.ops.processes import clean_environment
@@ -70,7 +70,7 @@ def worker(tmp_path: Path, home: Path, **more: str) -> Iterator[subprocess.Popen
         stop(process)
         # With such a home it lies outside the folder of this test.
         if record := read_record(tmp_path / "state"):
-            remove(record.folder)
+            remove_folder(record.folder)
 
 
 def work(world: World, tmp_path: Path, home: Path, **more: str) -> tuple[Job, str]:

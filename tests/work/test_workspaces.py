@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from pipelines.work import workspaces
-from pipelines.work.workspace_folder.folders import remove
-from pipelines.work.workspaces import Folders, ReusableFolder, WorkspaceTooLarge, restore, take_picture
+from pipelines.work.workspace_folder.folders import remove_folder
+from pipelines.work.workspaces import (
+    Folders,
+    ReusableFolder,
+    WorkspaceTooLarge,
+    restore_workspace,
+    take_picture,
+)
 
 
 @pytest.fixture
@@ -30,7 +36,9 @@ def rebuilt(source: Path, target: Path) -> Path:
     picture = take_picture(source)
     content = {entry["digest"]: source / entry["path"] for entry in picture.manifest if "digest" in entry}
     target.mkdir()
-    restore(picture.manifest, target, lambda digest, path: path.write_bytes(content[digest].read_bytes()))
+    restore_workspace(
+        picture.manifest, target, lambda digest, path: path.write_bytes(content[digest].read_bytes())
+    )
     return target
 
 
@@ -46,7 +54,7 @@ def test_a_folder_that_nobody_may_write_is_restored_too(folder: Path, tmp_path: 
     (folder / "sub").chmod(0o555)
     target = rebuilt(folder, tmp_path / "to")
     assert (target / "sub").stat().st_mode & 0o777 == 0o555
-    remove(target)
+    remove_folder(target)
     assert not target.exists()
 
 

@@ -29,6 +29,6 @@ def call(
         headers = {
             "webhook-id": message_id,
             "webhook-timestamp": str(int(moment.timestamp())),
-            "webhook-signature": standard_webhooks.sign(secret, message_id, moment, body),
+            "webhook-signature": standard_webhooks.webhook_signature(secret, message_id, moment, body),
         }
     return body, headers

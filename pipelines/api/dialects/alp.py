@@ -72,7 +72,9 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
             created_by=person_of(who),
             project=project_row,
         )
-    runner = alp_runners.register(token, payload.name, request.META.get("REMOTE_ADDR", ""), payload.labels)
+    runner = alp_runners.register_alp_runner(
+        token, payload.name, request.META.get("REMOTE_ADDR", ""), payload.labels
+    )
     return AlpRegisteredOut(id=str(runner.pk), token=secret, registeredAt=runner.started_at.isoformat())
 
 
@@ -86,7 +88,7 @@ def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut 
     """Return at most one job, the most urgent whose labels the runner has all: it is claimed with the answer.
     204: nothing waits, or the runner has one already. A runner that is silent for two minutes loses it to
     another."""
-    dispatched = alp_runners.take(runner_of(request, owner, project))
+    dispatched = alp_runners.take_job(runner_of(request, owner, project))
     return Status(204, None) if dispatched is None else Status(200, AlpJobsOut(jobs=[job_out(dispatched)]))
 
 
@@ -157,7 +159,7 @@ def ask(request: RunnerRequest, owner: str, project: str, runner: str, payload: 
     # law §5 step 3: such a signal blocks the token and shows the question; the answer reruns it.
     hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.question_text}}
     _deliver(its, job, {"result": "blocked", "signals": [hold]})
-    return ApprovalOut(id=approvals.number_of(job), jobId=str(job.pk), taskId=job.task.name)
+    return ApprovalOut(id=approvals.question_number(job), jobId=str(job.pk), taskId=job.task.name)
 
 
 @router.get(
@@ -170,7 +172,7 @@ def question_of(
     request: RunnerRequest, owner: str, project: str, runner: str, asked: str
 ) -> ApprovalStateOut:
     """`asked`: the id that the request was given. The answer also stands in the prompt of the next run."""
-    approval = approvals.of_number(runner_of(request, owner, project, runner), asked)
+    approval = approvals.question_by_number(runner_of(request, owner, project, runner), asked)
     return ApprovalStateOut(
         id=asked,
         status=approval.status,
@@ -237,7 +239,7 @@ def _get_job(runner: Worker, job_id: str | int | None) -> Job:
         if not NUMBER.fullmatch(str(job_id)):
             raise NotFound
         return alp_runners.find_job(runner, int(job_id))
-    job = alp_runners.current(runner)
+    job = alp_runners.current_job(runner)
     if job is None:
         raise Conflict("This runner has no job.")
     return job
@@ -254,13 +256,13 @@ def _outcome(success: bool, exit_code: int | None, summary: str | None) -> dict[
 
 def _renew(runner: Worker, job: Job) -> None:
     with translating_errors():
-        alp_runners.renew(runner, job)
+        alp_runners.renew_lease(runner, job)
 
 
 def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
     """Raises Conflict, Invalid."""
     with translating_errors():
-        answer = alp_runners.deliver(runner, job, outcome)
+        answer = alp_runners.deliver_report(runner, job, outcome)
     if answer.status in ("conflict", "ignored", "not_found"):
         raise Conflict(
             "This job is over, or another runner has it. Nothing was changed."
@@ -285,6 +287,6 @@ def _runner_state(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
 
 
 def _append_log(job: Job, text: str) -> None:
-    at = f"{alp_runners.age(job, timezone.now()):.3f}"
+    at = f"{alp_runners.seconds_since_start(job, timezone.now()):.3f}"
     rows = UNFIT.sub("", text).removesuffix("\n").split("\n")
-    logs.append(job, "".join(f"{at}\t{row}\n" for row in rows), again=True)
+    logs.append_to_log(job, "".join(f"{at}\t{row}\n" for row in rows), again=True)

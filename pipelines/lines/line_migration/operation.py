@@ -19,7 +19,7 @@ from pipelines.ports import clock
 from pipelines.queries import versions
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import ParsedLine, Problem
-from pipelines.work.handlers.code import code_of
+from pipelines.work.handlers.code import untrusted_code
 
 REASON = 2_000
 Result = MigrationEntry.Result
@@ -184,7 +184,7 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
         for station in line.stations
         for known in before
         # Against each version that tasks come from: what one has may be new to another.
-        if any(code not in _code_before(known, station.key) for code in code_of(line, station))
+        if any(code not in _code_before(known, station.key) for code in untrusted_code(line, station))
     ]
     if fresh and not access.can(user, "execute", of.project):
         names = ", ".join(dict.fromkeys(fresh))
@@ -195,7 +195,7 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
 
 
 def _code_before(line: ParsedLine, key: str) -> list[Any]:
-    return code_of(line, line.station(key)) if key in line.stations_by_key else []
+    return untrusted_code(line, line.station(key)) if key in line.stations_by_key else []
 
 
 def _record(impact: Impact, user: User, reason: str) -> Migration:

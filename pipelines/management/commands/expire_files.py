@@ -16,4 +16,4 @@ class Command(printing.Command):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(f"{expiry.expire(timezone.now())} files deleted.")
+        self.stdout.write(f"{expiry.delete_expired_uploads(timezone.now())} files deleted.")

@@ -13,9 +13,9 @@ from pipelines.models import Repository
 from pipelines.work.hosts.checkup import CheckupScope, check_host
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.host import Host
-from pipelines.work.hosts.table import host_at
+from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.transport.local.host_access import host_access, secret_of
+from pipelines.work.transport.local.host_access import host_access, secret_or_reason
 
 
 class Command(BaseCommand):
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         )
         if repository_row is None:
             raise CommandError(f"{project} has no repository {repository}. Name it as its settings do.")
-        credential, missing = secret_of(repository_row, repository_row.of_host)
+        credential, missing = secret_or_reason(repository_row, repository_row.of_host)
         access = host_access(repository_row, credential)
         if access is None:
             raise CommandError("No host keeps it: choose one in the settings of the repository.")
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         scope = CheckupScope(
             repository_row.default_branch, options["issue"] or 0, options["commit"] or "", settings.BASE_URL
         )
-        failed = asyncio.run(self._tried(scope, host_at(access, guard)))
+        failed = asyncio.run(self._tried(scope, open_host(access, guard)))
         self.stdout.write(
             "signature of its webhook: "
             + (

@@ -25,10 +25,10 @@ from pipelines.work.agents import sign_in
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.processes.installation import notices, of_installation
+from pipelines.work.processes.installation import installation_places, unlistable_notices
 from pipelines.work.processes.isolation import CannotIsolate, Places
-from pipelines.work.processes.isolation_choice import ChosenIsolation, choose
-from pipelines.work.processes.resources import Resources, of_words
+from pipelines.work.processes.isolation_choice import ChosenIsolation, choose_isolation
+from pipelines.work.processes.resources import Resources, parsed_resources
 from pipelines.work.scheduler.known_tasks import UnknownTask, load_tasks, refuse_strangers
 from pipelines.work.scheduler.scheduler import QUEUES, Scheduler
 from pipelines.work.transport.local.transport import LocalTransport
@@ -73,14 +73,14 @@ class Command(printing.Command):
 
     async def _run(self, options: dict[str, Any]) -> None:
         base = Path(settings.WORKSPACES_DIR)
-        in_force = await choose(settings.ISOLATION, station_places(), base, database_socket())
+        in_force = await choose_isolation(settings.ISOLATION, station_places(), base, database_socket())
         if not settings.RUN_PROGRAMS:
             self.stderr.write("This worker runs no programs (GATELINE_RUN_PROGRAMS): runners do.")
         elif in_force.name == "none":
             self.stderr.write(
                 "Nothing isolates stations on this machine: one could read keys and forge decisions."
             )
-        for notice in notices(in_force.isolation):
+        for notice in unlistable_notices(in_force.isolation):
             self.stderr.write(notice)
         if EVALUATOR_LABEL in (options["label"] or settings.WORKER_LABELS) and not settings.EVALUATOR_COMMAND:
             self.stderr.write(
@@ -150,7 +150,7 @@ def lent() -> dict[str, Path]:
 
 def station_resources() -> Resources:
     try:
-        return of_words(settings.STATION_RESOURCES)
+        return parsed_resources(settings.STATION_RESOURCES)
     except ValueError as fault:
         raise CommandError(f"GATELINE_STATION_RESOURCES: {fault}.") from fault
 
@@ -183,7 +183,7 @@ def outgoing() -> Outgoing:
 
 
 def station_places() -> Places:
-    return of_installation(
+    return installation_places(
         Path(settings.BASE_DIR),
         settings.STATION_PATH,
         settings.STATION_READABLE,

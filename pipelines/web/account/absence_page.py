@@ -16,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines.errors import Invalid, NotFound
 from pipelines.models import Absence, Project, User
 from pipelines.people import absences
-from pipelines.web.shell.middleware import time_zone_of
-from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
+from pipelines.web.shell.middleware import zone_or_utc
+from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
 
 
 class AbsenceForm(forms.Form):
@@ -44,7 +44,7 @@ class AbsenceForm(forms.Form):
         form_data = self.cleaned_data
         try:
             after = datetime.combine(
-                form_data["until"] + timedelta(days=1), time(), tzinfo=time_zone_of(self.user.time_zone)
+                form_data["until"] + timedelta(days=1), time(), tzinfo=zone_or_utc(self.user.time_zone)
             )
             # Raises for a day whose instant lies beyond the calendar.
             after.timestamp()
@@ -68,11 +68,11 @@ def absence_page(request: SignedInRequest) -> HttpResponse:
     current_absences = Absence.objects.filter(until__gt=now).select_related(
         "user", "stand_in", "project__owner"
     )
-    return show(
+    return render_in_shell(
         request,
         "account/away.html",
         section="account",
-        trail=crumbs(("Personal settings", reverse("account")), "Away"),
+        trail=breadcrumbs(("Personal settings", reverse("account")), "Away"),
         status=422 if form.is_bound else 200,
         form=form,
         absences=list(

@@ -25,7 +25,7 @@ from pipelines.models import ApiToken, User
 from pipelines.people import accounts
 from pipelines.ports import audit
 from pipelines.web.shell.forms import NewTokenForm, PersonalForm
-from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
+from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
 
 NEWEST_UNRECORDED = 2_000
 
@@ -57,21 +57,21 @@ def account_page(request: SignedInRequest, status: int = 200, **context: Any) ->
         "tokens_end": accounts.tokens_valid_until(user),
         "provider_name": settings.OIDC_NAME,
         "tokens": ApiToken.objects.filter(user=user).order_by("revoked_at", "-created_at"),
-        "sessions": sessions_of(user, request.session.session_key),
+        "sessions": list_sessions(user, request.session.session_key),
         "second_factor": is_mfa_enabled(user),
         "now": timezone.now(),
     }
-    return show(
+    return render_in_shell(
         request,
         "account/account.html",
         section="account",
-        trail=crumbs("Personal settings"),
+        trail=breadcrumbs("Personal settings"),
         status=status,
         **(defaults | context),
     )
 
 
-def sessions_of(user: User, this: str | None) -> list[dict[str, Any]]:
+def list_sessions(user: User, this: str | None) -> list[dict[str, Any]]:
     """List where one is signed in: as each sign-in was recorded, and of the newest sessions without a record those that
     are of this person, for which each has to be opened. `name` stands for a session on the page: the key itself would
     be the session."""
@@ -122,7 +122,7 @@ def end_sessions(request: SignedInRequest) -> HttpResponse:
     name, user, this = request.POST.get("session", ""), request.user, request.session.session_key
     if name:
         # By the name on the page: keys of sessions sign in, and are never shown
-        rows = [row["key"] for row in sessions_of(user, this) if row["name"] == name and not row["this"]]
+        rows = [row["key"] for row in list_sessions(user, this) if row["name"] == name and not row["this"]]
         count, _by_model = Session.objects.filter(pk__in=rows).delete()
         UserSession.objects.filter(session_key__in=rows).delete()
     else:

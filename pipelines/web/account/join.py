@@ -33,7 +33,7 @@ class JoinForm(BaseUserCreationForm):
 @sensitive_post_parameters()
 @sensitive_variables("secret")
 @require_http_methods(["GET", "HEAD", "POST"])
-def join(request: HttpRequest, secret: str) -> HttpResponse:
+def join_page(request: HttpRequest, secret: str) -> HttpResponse:
     """GET only shows what it gives: whatever looks at links ahead of people must not use one up."""
     try:
         invitation = invitations.find_invitation(secret, timezone.now())
@@ -44,10 +44,10 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         seconds = wrong_invitations.count_and_retry_after(request)
         if seconds:
             return errors.too_many(request, seconds)
-        return _page(request, "errors/invitation.html", status=410)
+        return _invitation_page(request, "errors/invitation.html", status=410)
     name = invitation.email.partition("@")[0]
     form = None if request.user.is_authenticated else JoinForm(initial={"username": name})
-    return _page(request, "account/join.html", invitation=invitation, form=form)
+    return _invitation_page(request, "account/join.html", invitation=invitation, form=form)
 
 
 def _accept_invitation(request: HttpRequest, invitation: Invitation) -> HttpResponse:
@@ -56,7 +56,9 @@ def _accept_invitation(request: HttpRequest, invitation: Invitation) -> HttpResp
         try:
             invitations.accept(invitation, request.user, timezone.now())
         except invitations.InvitedSomebodyElse as refusal:
-            return _page(request, "account/join.html", status=409, invitation=invitation, refusal=refusal)
+            return _invitation_page(
+                request, "account/join.html", status=409, invitation=invitation, refusal=refusal
+            )
     else:
         # This form is no view of allauth, so its limit of sign-ups is applied here.
         limited = ratelimit.consume_or_429(request, action="signup")
@@ -66,20 +68,24 @@ def _accept_invitation(request: HttpRequest, invitation: Invitation) -> HttpResp
         # The address is no field of the form: only the invited one counts.
         form.instance.email = invitation.email
         if not form.is_valid():
-            return _page(request, "account/join.html", status=422, invitation=invitation, form=form)
+            return _invitation_page(
+                request, "account/join.html", status=422, invitation=invitation, form=form
+            )
         try:
             # An invitation that is refused after all leaves no account behind.
             with transaction.atomic():
                 user = form.save()
                 invitations.accept(invitation, user, timezone.now())
         except invitations.InvitedSomebodyElse as refusal:
-            return _page(request, "account/join.html", status=409, invitation=invitation, refusal=refusal)
+            return _invitation_page(
+                request, "account/join.html", status=409, invitation=invitation, refusal=refusal
+            )
         begin_session(request, user)
     waits = Task.objects.filter(project=invitation.project, status__in=WAITING).exists()
     return redirect("needs-me" if waits else "home")
 
 
-def _page(request: HttpRequest, template: str, status: int = 200, **context: Any) -> HttpResponse:
+def _invitation_page(request: HttpRequest, template: str, status: int = 200, **context: Any) -> HttpResponse:
     context["next"] = f"{reverse('sign-in')}?next={request.path}"
     response = render(request, template, context, status=status)
     # The address holds the secret. Not “no-referrer”: the form would be sent with “Origin: null”.

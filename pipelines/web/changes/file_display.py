@@ -208,7 +208,7 @@ def file_view(
     stored = StoredBytes((change.old, change.new))
     old, new = file_sides(change, stored)
     # Before the size counts: a picture is not compared by lines.
-    if pictures := _pictures(counted, old, new):
+    if pictures := _labelled_pictures(counted, old, new):
         return FileView(counted, pictures=pictures)
     if old.too_large or new.too_large:
         return FileView(counted, why="Too large to compare line by line.", unreadable=True)
@@ -255,7 +255,7 @@ def _hunks_within(file_hunks: Iterable[Hunk], part: PageSlice[DiffRow]) -> Itera
         place += len(hunk.rows)
 
 
-def _pictures(counted: CountedFile, old: FileSide, new: FileSide) -> Sequence[tuple[str, str]]:
+def _labelled_pictures(counted: CountedFile, old: FileSide, new: FileSide) -> Sequence[tuple[str, str]]:
     """(label, digest) of each side that is a picture without markup."""
     labels = (("Before", old, counted.change.old), ("Now", new, counted.change.new))
     return [

@@ -11,7 +11,7 @@ from pipelines.web.changes import viewed_content
 from pipelines.web.changes.panel import ChangesPanel, Range
 from pipelines.web.changes.tree_comparison import CountedFile, compare_trees, content_mark
 from pipelines.web.changes.trees import TaskTrees
-from pipelines.work.transport.local.station_values import masker_of
+from pipelines.work.transport.local.station_values import task_masker
 
 
 def task_changes_panel(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
@@ -33,7 +33,7 @@ def task_changes_panel(task: Task, reader: User, query: QueryDict) -> ChangesPan
         ranges,
         address,
         query,
-        masker_of(task),
+        task_masker(task),
         patterns=versions.by_id(task.pinned_id).sensitive,
         viewed=files.viewed,
         opened=files.opened,

@@ -9,8 +9,8 @@ from pipelines.models import GateVisit, Job, Snapshot, Task, User
 from pipelines.web.changes import viewed_content
 from pipelines.web.changes.tree_comparison import EMPTY, StoredTree, compare_trees
 from pipelines.work.transport.local.branch_states import BranchStates
-from pipelines.work.transport.local.workspace_history import WorkspaceTrees, trees_of
-from pipelines.work.workspaces import digest_of
+from pipelines.work.transport.local.workspace_history import WorkspaceTrees, task_trees
+from pipelines.work.workspaces import manifest_digest
 
 
 class TaskTrees:
@@ -21,7 +21,7 @@ class TaskTrees:
 
     @cached_property
     def _family(self) -> WorkspaceTrees:
-        return trees_of(self.task_id)
+        return task_trees(self.task_id)
 
     def tree_at(self, token_id: int, moment: datetime) -> StoredTree:
         """The files that the branch had at that moment; the empty tree before there were any."""
@@ -39,7 +39,7 @@ class TaskTrees:
         unchanged = [entry for entry in now.manifest if str(entry["path"]) not in changed]
         # An empty entry: the file was not there at the start.
         before = (*unchanged, *(entry for entry in changed.values() if entry))
-        return StoredTree(digest_of(before), before)
+        return StoredTree(manifest_digest(before), before)
 
     def latest_change(self) -> tuple[int, datetime] | None:
         """The branch that changed files last, and when; None where none has."""

@@ -32,9 +32,9 @@ from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.values import brief_json
 from pipelines.web.editor.fixes.finding_fixes import last_rule_remedy, safe_remedies
-from pipelines.web.editor.fixes.path_fixes import place_of, remedies_of
+from pipelines.web.editor.fixes.path_fixes import document_place, path_remedies
 from pipelines.web.editor.fixes.remedies import Remedies
-from pipelines.web.lines.badges import badges_of
+from pipelines.web.lines.badges import line_badges
 from pipelines.web.lines.findings import finding_message
 from pipelines.web.lines.guarantees import guarantee_view
 from pipelines.web.lines.overview import fallback_text
@@ -47,7 +47,7 @@ MAX_NOTES = 100
 REMEMBERED = 4_000
 
 
-def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
+def draft_findings(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
     """Return the findings of a draft, which may be no line yet. Raises Invalid: content that no draft may
     hold."""
     return examination_data(examine_document(draft, project), draft)
@@ -100,7 +100,7 @@ def examination_data(examination: Examination, draft: Mapping[str, Any]) -> dict
         "onward": remedies.subject.onward_targets,
         "rejected": rejection_targets(line),
         "endless": endless_targets(remedies.subject),
-        "signs": badges_of(remedies.subject),
+        "signs": line_badges(remedies.subject),
     }
 
 
@@ -109,7 +109,7 @@ def examination_data(examination: Examination, draft: Mapping[str, Any]) -> dict
 
 def _finding_data(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> dict[str, Any]:
     # A finding about the document has no station of its own, only a path.
-    place = place_of(draft, finding.path) if finding.station is None else None
+    place = document_place(draft, finding.path) if finding.station is None else None
     message = finding_message(finding, draft)
     return {
         "check": finding.check,
@@ -132,7 +132,7 @@ def _finding_data(finding: Finding, draft: Mapping[str, Any], remedies: Remedies
 
 def _finding_remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> Sequence[Any]:
     if finding.check == not_publishable.ID:
-        return remedies_of(draft, finding)
+        return path_remedies(draft, finding)
     return safe_remedies(remedies, finding) if remedies else ()
 
 

@@ -82,20 +82,20 @@ def _part_label(document: Document, kind: str, key: str) -> str:
 
 
 def _member_name(document: Document, kind: str, key: object) -> str:
-    member = _member(document.get(kind), "key", key)
+    member = _member_by_key(document.get(kind), "key", key)
     return str((member.get("name") or member.get("label")) or key) if member else str(key)
 
 
 def _rule_name(document: Document, station: str | None, rule: object) -> str:
     """Its label, else its number."""
-    rules = (_member(document.get("stations"), "key", station) or {}).get("rules")
-    member = _member(rules, "id", rule)
+    rules = (_member_by_key(document.get("stations"), "key", station) or {}).get("rules")
+    member = _member_by_key(rules, "id", rule)
     if member is None:
         return str(rule)
     return str(member.get("label") or list(rules or ()).index(member) + 1)
 
 
-def _member(members: object, identity: str, key: object) -> Document | None:
+def _member_by_key(members: object, identity: str, key: object) -> Document | None:
     if not isinstance(members, Sequence):
         return None
     return next(
@@ -123,13 +123,13 @@ def _value_text(value: Any, field: str, document: Document) -> str:
         return ", ".join(_member_name(document, "gates", gate) for gate in value)
     if field == "" and isinstance(value, Mapping):
         return _part_text(value, document)
-    return _shorten(value if isinstance(value, str) else jsontext.dumps(value))
+    return _shortened_text(value if isinstance(value, str) else jsontext.dumps(value))
 
 
 def _condition_text(value: Any, document: Document) -> str:
     problems = Problems()
     condition = read_condition(value, "", problems, _target_keys(document))
-    return _shorten(
+    return _shortened_text(
         jsontext.dumps(value)
         if problems.found
         else describe(condition, called=partial(_member_name, document, "stations"))
@@ -153,7 +153,7 @@ def _target_text(document: Document, key: object) -> str:
     if key == "@blocked":
         return "stays here, blocked"
     return _member_name(
-        document, "stations" if _member(document.get("stations"), "key", key) else "ends", key
+        document, "stations" if _member_by_key(document.get("stations"), "key", key) else "ends", key
     )
 
 
@@ -161,7 +161,7 @@ def _ordered_name(document: Document, field: str, key: object) -> str:
     if field.startswith("stations"):
         return _member_name(document, "stations", key)
     for station in document.get("stations") or ():
-        if isinstance(station, Mapping) and _member(station.get("rules"), "id", key):
+        if isinstance(station, Mapping) and _member_by_key(station.get("rules"), "id", key):
             return _rule_name(document, str(station.get("key")), key)
     return str(key)
 
@@ -172,10 +172,10 @@ def _part_text(value: Document, document: Document) -> str:
     if "to" in value or "when" in value:
         when = _value_text(value.get("when", {"always": True}), "when", document)
         return f"{when} → {_value_text(value.get('to'), 'to', document)}"
-    return str(value.get("name") or value.get("label") or value.get("key") or "") or _shorten(
+    return str(value.get("name") or value.get("label") or value.get("key") or "") or _shortened_text(
         jsontext.dumps(value)
     )
 
 
-def _shorten(text: str) -> str:
+def _shortened_text(text: str) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"

@@ -14,11 +14,11 @@ from pipelines.lines import drafts, mentions
 from pipelines.models import Line, Project
 from pipelines.queries import rule_ranks, versions
 from pipelines.templatetags.gateline import asset
-from pipelines.web.editor.findings import findings_of
+from pipelines.web.editor.findings import draft_findings
 from pipelines.web.editor.forms import several_stations
 from pipelines.web.lines import lines
-from pipelines.web.lines.kinds import kinds
-from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
+from pipelines.web.lines.kinds import work_kind_fields
+from pipelines.web.shell.page import SignedInRequest, costly_view, line_required, show_line
 
 URLS = {
     "code": "line-edit",
@@ -31,10 +31,10 @@ URLS = {
 
 
 @line_required("view")
-@costly
+@costly_view
 @require_safe
 @ensure_csrf_cookie
-def draw(request: SignedInRequest, line: Line) -> HttpResponse:
+def editor_page(request: SignedInRequest, line: Line) -> HttpResponse:
     return show_line(
         request,
         "editor/draw.html",
@@ -68,7 +68,7 @@ def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict
         },
         "findings": _findings_with_ranks(line, project) if _is_drawable(line.draft) else None,
         "differs": lines.draft_differs(line),
-        "kinds": kinds(),
+        "kinds": work_kind_fields(),
         "common": several_stations.KEYS,
         "people": [{"handle": person.username, "name": str(person)} for person in mentions.members(project)],
         "mayEdit": access.can(request.user, "design", project),
@@ -80,7 +80,7 @@ def _findings_with_ranks(line: Line, project: Project) -> dict[str, Any]:
     """Return the findings of the draft with the ranks of the live rules by use in tasks, once: no save moves
     what is drawn for them."""
     ranks = rule_ranks.ranks(versions.by_id(line.live_id), line.pk) if line.live_id else {}
-    return {**findings_of(line.draft, project), "taken": ranks}
+    return {**draft_findings(line.draft, project), "taken": ranks}
 
 
 def _naming_url(line: Line, at: tuple[str, str, str]) -> dict[str, str]:

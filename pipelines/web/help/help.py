@@ -11,10 +11,10 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.templatetags.shell import LAST_PROJECT
-from pipelines.web.help.pages import developer_pages, html_of, pages, pages_by_shelf
+from pipelines.web.help.pages import developer_pages, help_pages, page_html, pages_by_shelf
 from pipelines.web.help.palette import ranked_commands
-from pipelines.web.help.search import search
-from pipelines.web.shell.page import SignedInRequest, crumbs, show, sign_in_required
+from pipelines.web.help.search import search_pages
+from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
 
 DONE = 4
 """Commands above what the help says."""
@@ -22,16 +22,16 @@ DONE = 4
 
 @sign_in_required
 @require_safe
-def contents(request: SignedInRequest) -> HttpResponse:
+def help_contents_page(request: SignedInRequest) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
-    hits = search(pages(), words)
+    hits = search_pages(help_pages(), words)
     projects = list(access.visible_projects(request.user))
     last = next((row for row in projects if str(row.pk) == request.COOKIES.get(LAST_PROJECT)), None)
     first, others = ranked_commands(request.user, projects, last, words) if words else ([], [])
-    return show(
+    return render_in_shell(
         request,
         "help/help.html",
-        trail=crumbs("Help"),
+        trail=breadcrumbs("Help"),
         shelves=pages_by_shelf(),
         developers=developer_pages(),
         words=words,
@@ -43,16 +43,16 @@ def contents(request: SignedInRequest) -> HttpResponse:
 
 @sign_in_required
 @require_safe
-def page(request: SignedInRequest, page: str) -> HttpResponse:
-    help_page = next((candidate for candidate in pages() if candidate.slug == page), None)
+def help_page(request: SignedInRequest, page: str) -> HttpResponse:
+    help_page = next((candidate for candidate in help_pages() if candidate.slug == page), None)
     if help_page is None:
         raise Http404
-    return show(
+    return render_in_shell(
         request,
         "help/page.html",
-        trail=crumbs(("Help", reverse("help")), help_page.title),
+        trail=breadcrumbs(("Help", reverse("help")), help_page.title),
         page=help_page,
-        html=html_of(help_page),
+        html=page_html(help_page),
         shelves=pages_by_shelf(help_page.folder),
         developers=developer_pages(help_page.folder),
     )
@@ -60,7 +60,7 @@ def page(request: SignedInRequest, page: str) -> HttpResponse:
 
 @sign_in_required
 @require_safe
-def picture(request: SignedInRequest, picture: str) -> HttpResponse:
+def picture_file(request: SignedInRequest, picture: str) -> HttpResponse:
     """A picture of `docs/pictures`. The name is a slug, so it cannot lead out of that folder."""
     path = Path(settings.BASE_DIR, "docs", "pictures", f"{picture}.svg")
     if not path.is_file():

@@ -77,7 +77,7 @@ LOOKED_FOR = 30
 """Seconds. Two hundred files are asked for their time."""
 
 
-def pages() -> list[HelpPage]:
+def help_pages() -> list[HelpPage]:
     """Return the pages of `docs/`, of one folder below, and SECURITY.md and the figures of `proof/` beside
     it."""
     # The moment is a key of the cache, which so expires after LOOKED_FOR seconds.
@@ -98,7 +98,7 @@ def _read_pages(docs: Path, _moment: int) -> tuple[HelpPage, ...]:
 
 def pages_by_shelf(folder: str = "") -> dict[str, list[HelpPage]]:
     """The pages for users by subject: the main ones, and those of this folder after its own."""
-    user_pages = [page for page in pages() if page.is_for_users and _is_listed(page, folder)]
+    user_pages = [page for page in help_pages() if page.is_for_users and _is_listed(page, folder)]
     return {
         name: [page for slug in slugs for page in user_pages if (page.folder or page.slug) == slug]
         for name, slugs in SHELVES.items()
@@ -106,7 +106,7 @@ def pages_by_shelf(folder: str = "") -> dict[str, list[HelpPage]]:
 
 
 def developer_pages(folder: str = "") -> list[HelpPage]:
-    return [page for page in pages() if not page.is_for_users and _is_listed(page, folder)]
+    return [page for page in help_pages() if not page.is_for_users and _is_listed(page, folder)]
 
 
 def _is_listed(page: HelpPage, folder: str) -> bool:
@@ -131,16 +131,16 @@ def _markdown_parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def _anchor(heading: str) -> str:
+def _heading_anchor(heading: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")
 
 
 @lru_cache(maxsize=200)
-def parts(page: HelpPage) -> tuple[HelpPart, ...]:
+def page_parts(page: HelpPage) -> tuple[HelpPart, ...]:
     sections = [("", page.title, list[str]())]
     for before, token in pairwise([Token("", "", 0), *_markdown_tokens(page)]):
         if before.type == "heading_open" and before.tag != "h1":
-            sections.append((_anchor(token.content), _plain_text(token), []))
+            sections.append((_heading_anchor(token.content), _plain_text(token), []))
         elif token.type == "inline" and before.type != "heading_open":
             sections[-1][2].append(_plain_text(token))
         elif token.type == "fence":
@@ -153,7 +153,7 @@ def _plain_text(inline: Token) -> str:
 
 
 @lru_cache(maxsize=200)
-def html_of(page: HelpPage) -> SafeString:
+def page_html(page: HelpPage) -> SafeString:
     """Markdown without raw HTML, cleaned once more; links between pages stay inside the product."""
     markdown, tokens = _markdown_parser(), _markdown_tokens(page)
     for token in _tokens_of_kind(tokens, "link_open"):
@@ -162,7 +162,7 @@ def html_of(page: HelpPage) -> SafeString:
         token.attrs["src"] = _picture_url(str(token.attrs.get("src", "")))
     for opening, inside in pairwise(tokens):
         if opening.type == "heading_open":
-            opening.attrs["id"] = _anchor(inside.content)
+            opening.attrs["id"] = _heading_anchor(inside.content)
     html = markdown.renderer.render(tokens, markdown.options, {})
     # Safe: of TAGS and ATTRIBUTES nothing can run a script.
     return mark_safe(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, link_rel="noopener noreferrer"))

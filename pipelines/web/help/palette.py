@@ -20,8 +20,8 @@ from pipelines.models import Line, Membership, Project, Role, Task, User
 from pipelines.queries.task_search import NEWEST, search_ids
 from pipelines.templatetags.gateline import status
 from pipelines.web.help.help_targets import help_target
-from pipelines.web.help.pages import pages
-from pipelines.web.help.search import search, significant_words, stem
+from pipelines.web.help.pages import help_pages
+from pipelines.web.help.search import search_pages, significant_words, word_stem
 from pipelines.web.help.vocabulary import WORDS
 from pipelines.web.shell.page import Permissions, SignedInRequest, sign_in_required
 
@@ -45,7 +45,7 @@ class PaletteOption:
 
     def match_count(self, stems: Sequence[str]) -> int:
         """Count the stems that its own words say or begin; none counts where fewer than half of them do."""
-        vocabulary = {stem(word) for word in re.findall(r"\w+", f"{self.label} {self.also}".lower())}
+        vocabulary = {word_stem(word) for word in re.findall(r"\w+", f"{self.label} {self.also}".lower())}
         number = sum(any(word.startswith(typed) for word in vocabulary) for typed in stems)
         return number if 2 * number > len(stems) else 0
 
@@ -127,7 +127,7 @@ OF_NONE = (
 
 @sign_in_required
 @require_safe
-def palette(request: SignedInRequest) -> HttpResponse:
+def palette_results(request: SignedInRequest) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     projects = list(access.visible_projects(request.user))
     here = next((p for p in projects if str(p) == request.GET.get("project")), None)
@@ -147,7 +147,7 @@ def ranked_commands(
     user: User, projects: Sequence[Project], here: Project | None, words: str
 ) -> tuple[list[PaletteOption], list[PaletteOption]]:
     """Rank the commands of a person: those that have all of several words, and the others that fit, the best first."""
-    stems = [stem(word) for word in significant_words(words.lower().strip(" ?!."))]
+    stems = [word_stem(word) for word in significant_words(words.lower().strip(" ?!."))]
     offered = [*_command_options(user, projects, here), *(_project_options(projects) if words else ())]
     if not stems:
         return offered[:BEGIN], offered[BEGIN:]
@@ -166,7 +166,7 @@ def ranked_commands(
 
 def _help_options(words: str) -> Iterator[PaletteOption]:
     """Search the help, in the pages for users."""
-    for hit in [hit for hit in search(pages(), words) if hit.page.is_for_users][:HELP]:
+    for hit in [hit for hit in search_pages(help_pages(), words) if hit.page.is_for_users][:HELP]:
         anchor = f"#{hit.part.anchor}" if hit.part.anchor else ""
         yield PaletteOption(
             f"{hit.page.title} › {hit.part.title}" if anchor else hit.page.title,

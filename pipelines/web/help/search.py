@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipelines.web.help.pages import HelpPage, HelpPart, parts
+from pipelines.web.help.pages import HelpPage, HelpPart, page_parts
 from pipelines.web.help.vocabulary import UNSAID, WORDS
 
 # Characters that are shown before and after a match
@@ -33,23 +33,25 @@ class _Query:
     def vocabulary_matches(self, page: HelpPage, part: HelpPart) -> int:
         """Return how many of the words people use for this part of the page."""
         known = WORDS.get(f"{page.slug}#{part.anchor}" if part.anchor else page.slug, "").split()
-        return sum(stem(word) in map(stem, known) for word in self.words)
+        return sum(word_stem(word) in map(word_stem, known) for word in self.words)
 
     def rank(self, page: HelpPage) -> tuple[int, int, bool, int]:
         """Return the rank of a page: people's names for it, then the title, then the whole phrase, then the
         number of occurrences."""
         title, text = page.title.lower(), page.text.lower()
-        known = max(self.vocabulary_matches(page, part) for part in parts(page))
+        known = max(self.vocabulary_matches(page, part) for part in page_parts(page))
         times = sum(map(text.count, self.words))
         return known, sum(word in title for word in self.words), self.phrase in text, times
 
 
-def search(candidates: Iterable[HelpPage], text: str) -> list[Hit]:
+def search_pages(candidates: Iterable[HelpPage], text: str) -> list[Hit]:
     """Pages with all of the words, on them or among the words for them, wherever they stand; the best first, each with
     the place that fits best."""
     phrase = " ".join(text.lower().strip(" ?!.").split())
     query = _Query(phrase, significant_words(phrase))
-    hits = [page for page in candidates if query.words and all(_mentions(page, word) for word in query.words)]
+    hits = [
+        page for page in candidates if query.words and all(_page_mentions(page, word) for word in query.words)
+    ]
     hits.sort(key=query.rank, reverse=True)
     return [_best_hit(page, query) for page in hits]
 
@@ -61,14 +63,16 @@ def significant_words(phrase: str) -> list[str]:
     return significant or words
 
 
-def _mentions(page: HelpPage, word: str) -> bool:
+def _page_mentions(page: HelpPage, word: str) -> bool:
     known = (
-        WORDS.get(f"{page.slug}#{part.anchor}" if part.anchor else page.slug, "") for part in parts(page)
+        WORDS.get(f"{page.slug}#{part.anchor}" if part.anchor else page.slug, "") for part in page_parts(page)
     )
-    return stem(word) in page.text.lower() or any(stem(word) in map(stem, words.split()) for words in known)
+    return word_stem(word) in page.text.lower() or any(
+        word_stem(word) in map(word_stem, words.split()) for words in known
+    )
 
 
-def stem(word: str) -> str:
+def word_stem(word: str) -> str:
     """`invite` of invites, inviting and invited: crude, and the same for what is typed and what is known."""
     # The longer endings first; “seed” keeps its own, as too little would be left of it.
     for end in ("ations", "ation", "ings", "ing", "ers", "ed", "es", "s", "e"):
@@ -86,13 +90,13 @@ def _best_hit(page: HelpPage, query: _Query) -> Hit:
         return (
             query.vocabulary_matches(page, part),
             query.phrase in text,
-            sum(stem(word) in text for word in query.words),
+            sum(word_stem(word) in text for word in query.words),
         )
 
-    part = max(parts(page), key=part_rank)
+    part = max(page_parts(page), key=part_rank)
     low = part.text.lower()
     matched = next(
-        (term for term in (query.phrase, *query.words, *map(stem, query.words)) if term in low), ""
+        (term for term in (query.phrase, *query.words, *map(word_stem, query.words)) if term in low), ""
     )
     # The empty text is found at the beginning: nothing of it stands in this part.
     place = low.index(matched)

@@ -9,7 +9,7 @@ from django.template import Context
 from django.urls import reverse
 
 from pipelines.web.help.help_targets import help_target
-from pipelines.web.help.pages import pages
+from pipelines.web.help.pages import help_pages
 
 register = template.Library()
 
@@ -31,7 +31,7 @@ def help_place(context: Context, field: str = "") -> str:
 def help_of_page(context: Context) -> PageHelp | None:
     topic = _current_target(context, "")
     slug = topic.partition("#")[0]
-    title = next((page.title for page in pages() if page.slug == slug), "")
+    title = next((page.title for page in help_pages() if page.slug == slug), "")
     return PageHelp(_help_url(topic), title) if title else None
 
 

@@ -39,14 +39,14 @@ from pipelines.queries.task_view import TaskView
 from pipelines.web.lines.drawing import LineDrawing, drawing_of_version
 from pipelines.web.shell.page import (
     SignedInRequest,
-    crumbs,
+    breadcrumbs,
     is_fragment_request,
-    scope_of,
-    show,
+    page_scope,
+    render_in_shell,
     sign_in_required,
 )
 from pipelines.web.tasks.task import delivery_receipts
-from pipelines.web.tasks.task_path import endings_of, path_json
+from pipelines.web.tasks.task_path import path_json, policy_endings
 
 # The first task of a newcomer, on Home: its line drawn, one button, and then the task as it moves on that
 # drawing.
@@ -103,7 +103,7 @@ def first_task(line: Line, user: User) -> FirstTask:
         # Nothing runs then: the last words of the job under review are shown.
         working = view.jobs[-1:]
     last = log_tails.last_lines(job.pk for job in working)
-    endings = endings_of(view)
+    endings = policy_endings(view)
     return FirstTask(
         line,
         drawing_of_version(task.pinned, line.project_id, endings),
@@ -145,21 +145,21 @@ class FirstSteps:
 
 @sign_in_required
 @require_safe
-def home(request: SignedInRequest) -> HttpResponse:
-    scope = scope_of(request, "home")
+def home_page(request: SignedInRequest) -> HttpResponse:
+    scope = page_scope(request, "home")
     steps = first_steps(request.user, scope.projects) if request.COOKIES.get(COOKIE) != "off" else None
     context: dict[str, Any] = {"scope": scope, "steps": steps, "first": steps and steps.first}
     if is_fragment_request(request, "first"):
-        return show(request, "home/first_task.html#live", **context)
+        return render_in_shell(request, "home/first_task.html#live", **context)
     context["to_connect"] = project_to_connect(request.user, scope.projects)
     overview = read_home(scope.projects, access.ids_where(request.user, "design"), timezone.now())
     if is_fragment_request(request, "live"):
-        return show(request, "home/live.html", home=overview, again=True, **context)
-    return show(
+        return render_in_shell(request, "home/live.html", home=overview, again=True, **context)
+    return render_in_shell(
         request,
         "home/page.html",
         section="home",
-        trail=crumbs("Home"),
+        trail=breadcrumbs("Home"),
         home=overview,
         to_set_up=projects_to_set_up(request.user, scope.projects),
         live_project=scope.hint_source,

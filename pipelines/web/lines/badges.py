@@ -20,7 +20,7 @@ KNOBS = {"passed": ("no_match", "no_match"), "failed": ("on_failure", "on_failur
 """Of outcomes that no rule takes: the policy, and the word with which it escalates."""
 
 
-def badges_of(subject: LintSubject) -> dict[str, Any]:
+def line_badges(subject: LintSubject) -> dict[str, Any]:
     """`stations`: of each that has any, lists of sentences `limits`, `escalates`, `needs`. `rules`: by id the least
     number of takings that binds, and the sentences. `line`: what binds wherever a task is."""
     line = subject.line

@@ -23,7 +23,7 @@ from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.changes import change_sentence, condition_text, field_change, is_field_change
 from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.drawing import canvas_details, still_of
-from pipelines.web.lines.kinds import kinds
+from pipelines.web.lines.kinds import work_kind_fields
 
 MAX_WHOLE = 20_000
 """Characters of a long value that a page shows when it is asked for the whole."""
@@ -124,13 +124,13 @@ def place_letters(apart: DocumentComparison) -> dict[PicturePlace, str]:
     """A, B, … of the places on the drawing at which something else than the picture changed, the gravest first."""
     ordered = sorted(apart.changes, key=lambda change: AFFECTS.index(change.affects))
     places = (place_of(change, apart.picture.document) for change in ordered if change.affects != "layout")
-    return {place: _letter(at) for at, place in enumerate(dict.fromkeys(p for p in places if p.node))}
+    return {place: _group_letter(at) for at, place in enumerate(dict.fromkeys(p for p in places if p.node))}
 
 
-def _letter(index: int) -> str:
+def _group_letter(index: int) -> str:
     """Return the letter of a place: after Z comes AA."""
     more, at = divmod(index, len(ascii_uppercase))
-    return (_letter(more - 1) if more else "") + ascii_uppercase[at]
+    return (_group_letter(more - 1) if more else "") + ascii_uppercase[at]
 
 
 def _place_mark(apart: DocumentComparison, place: PicturePlace) -> str:
@@ -204,7 +204,7 @@ def merged_canvas_data(apart: DocumentComparison, line_id: int) -> dict[str, Any
         ],
         **details,
         "icons": asset("static/icons.json"),
-        "kinds": kinds(),
+        "kinds": work_kind_fields(),
     }
 
 
@@ -231,7 +231,7 @@ def _canvas_details(apart: DocumentComparison, line_id: int) -> dict[str, Any]:
     }
 
 
-def legend() -> list[dict[str, str]]:
+def change_legend() -> list[dict[str, str]]:
     return [{"mark": mark, "icon": icon, "word": word} for mark, icon, word in LEGEND]
 
 

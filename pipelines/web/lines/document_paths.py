@@ -36,14 +36,14 @@ def path_parts(document: object, path: str) -> PathParts:
     if match is None:
         return PathParts(rest=path)
     what, index, rule = match.groups()
-    member = member_of(document, what, int(index))
+    member = list_member(document, what, int(index))
     rest = path[match.end() :]
     if rule is None:
         return PathParts(what, member, rest=rest)
-    return PathParts(what, member, int(rule) + 1, member_of(member, "rules", int(rule)), rest)
+    return PathParts(what, member, int(rule) + 1, list_member(member, "rules", int(rule)), rest)
 
 
-def member_of(of: object, name: str, index: int) -> Mapping[str, Any]:
+def list_member(of: object, name: str, index: int) -> Mapping[str, Any]:
     """Return the member of a list; an empty object where there is none."""
     members = of.get(name) if isinstance(of, Mapping) else None
     member = members[index] if isinstance(members, list) and index < len(members) else None
@@ -64,7 +64,7 @@ def path_text(document: object, path: str) -> str:
                 # The name of the member takes the place of that of the list.
                 parts[-1:] = [name]
             elif last:
-                parts[-1:] = [f"{_singular(last)} {index + 1}"]
+                parts[-1:] = [f"{_singular_name(last)} {index + 1}"]
             else:
                 parts.append(str(index + 1))
             continue
@@ -84,6 +84,6 @@ def _member_name(member: object) -> str:
     return next((name for name in names if isinstance(name, str) and name.strip()), "")
 
 
-def _singular(many: str) -> str:
+def _singular_name(many: str) -> str:
     """A list is called by many of its members."""
     return f"{many[:-3]}y" if many.endswith("ies") else many.removesuffix("s")

@@ -20,7 +20,7 @@ from pipelines.routing.sentences.changes import condition_text
 from pipelines.routing.sentences.names import gate_name, target_name
 from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.badges import rule_limits
-from pipelines.web.lines.kinds import kinds
+from pipelines.web.lines.kinds import work_kind_fields
 from pipelines.web.lines.overview import fallback_text
 
 STOPPED = " (stopped)"
@@ -84,7 +84,7 @@ def picture_of(
         **details,
         "onward": drawn,
         "icons": asset("static/icons.json"),
-        "kinds": [kind for kind in kinds() if kind["key"] in used],
+        "kinds": [kind for kind in work_kind_fields() if kind["key"] in used],
     }
     return LineDrawing(canvas_data, tuple(_listed_stations(line, details["onward"])), {})
 

@@ -21,7 +21,7 @@ from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines import lines
 from pipelines.web.lines.findings import MOST, finding_views
 from pipelines.web.shell.forms import DraftTextForm
-from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
+from pipelines.web.shell.page import SignedInRequest, costly_view, line_required, show_line
 
 
 def draft_text(line: Line) -> str:
@@ -30,9 +30,9 @@ def draft_text(line: Line) -> str:
 
 
 @line_required("design")
-@costly
+@costly_view
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: SignedInRequest, line: Line) -> HttpResponse:
+def edit_text_page(request: SignedInRequest, line: Line) -> HttpResponse:
     if request.method != "POST":
         return _stored_draft_page(request, line)
     form = DraftTextForm(request.POST)

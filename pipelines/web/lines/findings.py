@@ -18,7 +18,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.changes import FIELDS
 from pipelines.routing.sentences.fields import INDEX, field_label, field_of
-from pipelines.web.lines.document_paths import PathParts, member_of, path_parts
+from pipelines.web.lines.document_paths import PathParts, list_member, path_parts
 
 MOST = 200
 """Findings on a page; the tool and the API give all."""
@@ -88,7 +88,7 @@ def _place_names(document: object, path: str) -> tuple[str, str, str]:
     """The names of the part, of the rule and of the field, each "" where the path leads through none."""
     parts = path_parts(document, path)
     listed = None if parts.what else LISTED.match(path)
-    member = member_of(document, listed[1], int(listed[2])) if listed else parts.member
+    member = list_member(document, listed[1], int(listed[2])) if listed else parts.member
     names = (member.get(key) for key in ("name", "label", "key"))
     name = next((candidate for candidate in names if isinstance(candidate, str) and candidate), "")
     number = f"rule {parts.number}" if parts.number else ""

@@ -39,7 +39,7 @@ class GuaranteeView:
     tried: str
 
 
-def guarantees_of(line: ParsedLine, version: int | None, project: Project) -> list[GuaranteeView]:
+def guarantee_views(line: ParsedLine, version: int | None, project: Project) -> list[GuaranteeView]:
     """`version`: the id of the one that it is; None for a draft. Behind its own stand those that its repository asks
     for."""
     own = () if not line.guarantees else _prove_version(version) if version is not None else prove(line)

@@ -8,7 +8,7 @@ from pipelines.routing.document.kinds import TABLE
 from pipelines.routing.document.work.keys import GateKey, StationKey
 
 
-def kinds() -> list[dict[str, Any]]:
+def work_kind_fields() -> list[dict[str, Any]]:
     return [
         {
             "key": kind.key,

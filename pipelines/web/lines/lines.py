@@ -38,17 +38,17 @@ from pipelines.routing.document.networks import document_to_publish, published_d
 from pipelines.web.lines.document_paths import path_text
 from pipelines.web.lines.drawing import LineDrawing, drawing_of_version, picture_of, with_still
 from pipelines.web.lines.findings import place_text, readable_problems
-from pipelines.web.lines.guarantees import first_gate_guarantee, guarantees_of, proved_count
+from pipelines.web.lines.guarantees import first_gate_guarantee, guarantee_views, proved_count
 from pipelines.web.lines.marks import marked_paused
 from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries
 from pipelines.web.shell.forms import EmptyLineForm, ImportForm
 from pipelines.web.shell.page import (
     SignedInRequest,
-    costly,
+    costly_view,
     line_required,
     project_breadcrumb,
     project_required,
-    show,
+    render_in_shell,
     show_line,
 )
 
@@ -69,9 +69,9 @@ MEDIA = {"yaml": "application/yaml", "json": "application/json"}
 
 @project_required("view")
 @require_safe
-def lines(request: SignedInRequest, project: Project) -> HttpResponse:
+def lines_page(request: SignedInRequest, project: Project) -> HttpResponse:
     project_lines = task_queries.lines_with_counts(project)
-    return show(
+    return render_in_shell(
         request,
         "lines/lines.html",
         project=project,
@@ -95,7 +95,7 @@ def _has_merged_change(project: Project) -> bool:
 
 
 @project_required("design")
-@costly
+@costly_view
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_line(request: SignedInRequest, project: Project) -> HttpResponse:
     """A new line: an empty one, one like a template, or one from a document, pasted or as a file."""
@@ -117,7 +117,7 @@ def new_line(request: SignedInRequest, project: Project) -> HttpResponse:
         made, problems, converted = _import_line(request, project, form)
         if made:
             return redirect("line-draw", project.owner.key, project.key, made.key)
-    return show(
+    return render_in_shell(
         request,
         "lines/new.html",
         project=project,
@@ -221,11 +221,11 @@ def _create_empty_line(request: SignedInRequest, project: Project, name: str) ->
 
 def starter_drawings() -> tuple[tuple[Starter, LineDrawing], ...]:
     """The templates, each with the line drawn."""
-    return tuple((starter, with_still(drawing, None)) for starter, drawing in _pictures())
+    return tuple((starter, with_still(drawing, None)) for starter, drawing in _starter_drawings())
 
 
 @cache
-def _pictures() -> tuple[tuple[Starter, LineDrawing], ...]:
+def _starter_drawings() -> tuple[tuple[Starter, LineDrawing], ...]:
     return tuple((starter, picture_of(starter.line)) for starter in STARTERS)
 
 
@@ -277,12 +277,12 @@ def parsed_line(line: Line) -> tuple[ParsedLine | None, list[Problem]]:
 
 @line_required("view")
 @require_safe
-def overview(request: SignedInRequest, line: Line) -> HttpResponse:
+def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?part=draft`: how many problems the draft has, which comes after the page."""
     if request.GET.get("part") == "draft":
         return _draft_problems(request, line)
     parsed, problems = parsed_line(line)
-    guarantees = guarantees_of(parsed, line.live_id, line.project) if parsed else []
+    guarantees = guarantee_views(parsed, line.live_id, line.project) if parsed else []
     pauses = list(Pause.in_force_on(line)) if line.live_id else []
     return show_line(
         request,
@@ -307,7 +307,7 @@ def overview(request: SignedInRequest, line: Line) -> HttpResponse:
     )
 
 
-@costly
+@costly_view
 def _draft_problems(request: SignedInRequest, line: Line) -> HttpResponse:
     examination = publishing.check(line)
     count = len(examination.errors) + len(publish_review.warnings_of(examination))
@@ -343,9 +343,9 @@ def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @line_required("view")
-@costly
+@costly_view
 @require_safe
-def export(request: SignedInRequest, line: Line) -> HttpResponse:
+def export_line(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?as=yaml|json`, `?version=n` or the live one, `?version=draft` for the draft as it was typed; `?dialect=` shows
     what the document of another system would lose."""
     kind = request.GET.get("as", "yaml")

@@ -105,7 +105,7 @@ def _target_path(
     return best.get(target)
 
 
-def path_strip_of(task: Task, tokens: Sequence[Token]) -> PathStrip:
+def task_path_strip(task: Task, tokens: Sequence[Token]) -> PathStrip:
     """`tokens`: its living positions."""
     way = _version_main_path(task.pinned_id)
     gate_keys = {key for token in tokens for key in token.wait.get("gates", ()) if _awaits_review(token)}

@@ -28,7 +28,7 @@ from pipelines.routing.sentences import part_names
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.scenario_generation import MissingScenario
 from pipelines.web.lines.findings import readable_problems
-from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line, task_required
+from pipelines.web.shell.page import SignedInRequest, costly_view, line_required, show_line, task_required
 
 MAX_ROWS = 500
 """Scenarios on the page; the file has them all."""
@@ -61,22 +61,22 @@ class RuleCoverageRow:
 
 
 @line_required("view")
-@costly
+@costly_view
 @require_safe
-def tests(request: SignedInRequest, line: Line) -> HttpResponse:
+def scenarios_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?against=live` or `draft`: of which one the coverage is shown."""
-    return _page(request, line, request.GET.get("against", ""))
+    return _scenarios_page(request, line, request.GET.get("against", ""))
 
 
 @line_required("view")
-@partial(costly, saves=False)
+@partial(costly_view, saves=False)
 @require_POST
-def run(request: SignedInRequest, line: Line) -> HttpResponse:
+def run_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     against = _requested_subject(request)
     try:
         report = scenarios.run(line, against, now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
-        return _page(request, line, against, refused=refused)
+        return _scenarios_page(request, line, against, refused=refused)
     failed = report.failed_count
     message = plural(
         "%(failed)d of %(all)d scenario failed", "%(failed)d of %(all)d scenarios failed", len(report.results)
@@ -91,9 +91,9 @@ def run(request: SignedInRequest, line: Line) -> HttpResponse:
 
 
 @line_required("design")
-@costly
+@costly_view
 @require_POST
-def generate(request: SignedInRequest, line: Line) -> HttpResponse:
+def generate_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     """Generate scenarios in place of those generated before, and run them at once. Answers the page when
     rules are left out."""
     against = _requested_subject(request)
@@ -103,10 +103,10 @@ def generate(request: SignedInRequest, line: Line) -> HttpResponse:
         rows, generated = scenarios.generate(line, request.user, timezone.now(), against, going)
         scenarios.run(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
-        return _page(request, line, against, refused=refused)
+        return _scenarios_page(request, line, against, refused=refused)
     message = plural("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
     if generated.missing:
-        return _page(
+        return _scenarios_page(
             request, line, against, missing=generated.missing, stopped=generated.stopped, message=message
         )
     messages.success(request, message)
@@ -114,7 +114,7 @@ def generate(request: SignedInRequest, line: Line) -> HttpResponse:
 
 
 @task_required("design")
-@costly
+@costly_view
 @require_POST
 def record_task(request: SignedInRequest, task: Task) -> HttpResponse:
     """Record what happened to the task as a test of its line, opened on the canvas."""
@@ -143,7 +143,7 @@ def record_task(request: SignedInRequest, task: Task) -> HttpResponse:
 def delete(request: SignedInRequest, line: Line) -> HttpResponse:
     key = request.POST.get("key", "")
     if not key:
-        return _page(request, line, refused=Invalid.at("key", "Choose a scenario."))
+        return _scenarios_page(request, line, refused=Invalid.at("key", "Choose a scenario."))
     scenarios.delete(line, key, request.user)
     messages.success(request, "Scenario deleted")
     return _redirect_to_scenarios(line, _requested_subject(request))
@@ -151,7 +151,7 @@ def delete(request: SignedInRequest, line: Line) -> HttpResponse:
 
 @line_required("view")
 @require_safe
-def export(request: SignedInRequest, line: Line) -> HttpResponse:
+def export_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     """The file that `python -m pipelines.routing simulate` reads."""
     rows = line.scenarios.order_by("key").values_list("document", flat=True)
     response = HttpResponse(
@@ -172,7 +172,7 @@ def _redirect_to_scenarios(line: Line, against: str) -> HttpResponse:
     return redirect(address + (f"?{urlencode({'against': against})}" if against else ""))
 
 
-def _page(
+def _scenarios_page(
     request: SignedInRequest,
     line: Line,
     against: str = "",

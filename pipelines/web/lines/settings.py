@@ -39,7 +39,7 @@ class TargetProjectForm(ChoiceForm):
 
 @line_required("design")
 @require_http_methods(["GET", "HEAD", "POST"])
-def settings(request: SignedInRequest, line: Line) -> HttpResponse:
+def line_settings_page(request: SignedInRequest, line: Line) -> HttpResponse:
     form = LineNameForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -51,10 +51,10 @@ def settings(request: SignedInRequest, line: Line) -> HttpResponse:
         else:
             messages.success(request, "Saved")
             return _redirect_to_settings(line)
-    return _page(request, line, form, 422 if request.method == "POST" else 200)
+    return _settings_page(request, line, form, 422 if request.method == "POST" else 200)
 
 
-def _page(request: SignedInRequest, line: Line, form: forms.Form, status: int = 200) -> HttpResponse:
+def _settings_page(request: SignedInRequest, line: Line, form: forms.Form, status: int = 200) -> HttpResponse:
     return show_line(
         request,
         "lines/settings.html",
@@ -84,10 +84,10 @@ def _redirect_to_settings(line: Line) -> HttpResponse:
 
 @line_required("publish")
 @require_POST
-def archive(request: SignedInRequest, line: Line) -> HttpResponse:
+def archive_line(request: SignedInRequest, line: Line) -> HttpResponse:
     form = ConfirmForm(request.POST)
     if not form.is_valid():
-        return _page(request, line, form, 422)
+        return _settings_page(request, line, form, 422)
     line_settings.archive(line, True, by=request.user)
     messages.success(request, f"{line.name} is archived")
     return _redirect_to_settings(line)
@@ -95,7 +95,7 @@ def archive(request: SignedInRequest, line: Line) -> HttpResponse:
 
 @line_required("publish")
 @require_POST
-def restore(request: SignedInRequest, line: Line) -> HttpResponse:
+def restore_line(request: SignedInRequest, line: Line) -> HttpResponse:
     line_settings.archive(line, False, by=request.user)
     messages.success(request, f"{line.name} is restored")
     return _redirect_to_settings(line)
@@ -103,11 +103,11 @@ def restore(request: SignedInRequest, line: Line) -> HttpResponse:
 
 @line_required("design")
 @require_POST
-def duplicate(request: SignedInRequest, line: Line) -> HttpResponse:
+def duplicate_line(request: SignedInRequest, line: Line) -> HttpResponse:
     # The choices are of this person, so nothing is copied into a project of others.
     form = TargetProjectForm(_target_projects(request), request.POST)
     if not form.is_valid():
-        return _page(request, line, form, 422)
+        return _settings_page(request, line, form, 422)
     owner, _slash, key = form.cleaned_data["to"].partition("/")
     try:
         name = f"{line.name} (copy)" if "attempt" in request.POST else ""
@@ -115,7 +115,7 @@ def duplicate(request: SignedInRequest, line: Line) -> HttpResponse:
         made = line_settings.duplicate(line, to, by=request.user, name=name)
     except Conflict as conflict:
         form.add_error("to", conflict.detail)
-        return _page(request, line, form, 422)
+        return _settings_page(request, line, form, 422)
     messages.success(request, f"{line.name} is copied")
     return HttpResponseRedirect(
         reverse("line-draw", args=[owner, key, made.key]) + _attempt_fragment(request, made)

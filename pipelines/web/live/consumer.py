@@ -13,7 +13,7 @@ from pipelines.ports.bus import bus_errors
 from pipelines.web.live.hint_repair import healer
 from pipelines.web.live.hints import Row, line_group_name, person_group_name, project_group_name
 from pipelines.web.live.presence import Presence
-from pipelines.web.live.subscriptions import Subscription, subscription_for
+from pipelines.web.live.subscriptions import Subscription, requested_subscription
 
 TRY_AGAIN = 1013  # closing code of RFC 6455: the client comes back
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await send({"type": "websocket.close", "code": TRY_AGAIN})
 
     async def connect(self) -> None:
-        subscription = await database_sync_to_async(subscription_for)(
+        subscription = await database_sync_to_async(requested_subscription)(
             self.scope["user"], self.scope["session"], self.scope["query_string"]
         )
         if subscription is None:

@@ -21,7 +21,7 @@ from django.db import DatabaseError
 
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.web.live.hints import Row
-from pipelines.web.live.subscriptions import Subscription, entitlement
+from pipelines.web.live.subscriptions import Subscription, check_subscriptions
 from pipelines.web.statements import CHANGED_TASKS, LINE_NUMBERS
 
 log = logging.getLogger(__name__)
@@ -202,7 +202,7 @@ class HintRepair:
     async def check_subscriptions(self) -> None:
         """Dismiss the sockets of people who signed out, lost or got a membership, or changed their password."""
         sockets = list(self._sockets)
-        check = await database_sync_to_async(entitlement)({socket.subscription for socket in sockets})
+        check = await database_sync_to_async(check_subscriptions)({socket.subscription for socket in sockets})
         await asyncio.gather(
             *(
                 socket.dismiss(again=socket.subscription in check.renewed)

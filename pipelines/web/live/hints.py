@@ -67,7 +67,7 @@ class HintSender:
             for hint in hints:
                 key = _merge_key(hint)
                 known = self._pending.get(key)
-                if known is None or _number(known) < _number(hint):
+                if known is None or _hint_number(known) < _hint_number(hint):
                     self._pending[key] = hint
             if self._pending and self._thread is None:
                 # A daemon: a bus that is away keeps no process from ending.
@@ -117,7 +117,7 @@ class HintSender:
 
     def _send(self, runner: asyncio.Runner, batch: list[LiveHint]) -> None:
         try:
-            runner.run(_publish(batch))
+            runner.run(_publish_hints(batch))
         except bus_errors(psycopg.Error, OSError) as error:
             log.warning("live: %d hints lost, healing will replace them: %s", len(batch), str(error).strip())
 
@@ -132,13 +132,13 @@ def _merge_key(hint: LiveHint) -> tuple[int, str]:
     return hint.project_id, hint.task
 
 
-def _number(hint: LiveHint) -> int:
+def _hint_number(hint: LiveHint) -> int:
     if isinstance(hint, PersonHint):
         return 0
     return hint.number if isinstance(hint, LineHint) else hint.seq
 
 
-async def _publish(batch: list[LiveHint]) -> None:
+async def _publish_hints(batch: list[LiveHint]) -> None:
     layer = get_channel_layer()
     rows: defaultdict[int, list[Row]] = defaultdict(list)
     for hint in batch:
@@ -159,6 +159,6 @@ async def _publish(batch: list[LiveHint]) -> None:
 sender = HintSender()
 
 
-def push(hints: Sequence[LiveHint]) -> None:
+def push_hints(hints: Sequence[LiveHint]) -> None:
     """Send the hints of a commit. Called after it, by any thread."""
     sender.put(hints)

@@ -64,7 +64,7 @@ def _merge_hints(first: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
     return {"type": HINTS, "hints": [(line, name, seq) for (line, name), seq in newest.items()]}
 
 
-def _put(mailboxes: list[Mailbox], message: dict[str, Any]) -> None:
+def _put_in_mailboxes(mailboxes: list[Mailbox], message: dict[str, Any]) -> None:
     for mailbox in mailboxes:
         mailbox.put(message)
 
@@ -170,7 +170,7 @@ class PostgresLayer(BaseChannelLayer):
         for loop, mailboxes in of_loop.items():
             # That of a command, or of a test, may have ended with its channels left behind
             if not loop.is_closed():
-                loop.call_soon_threadsafe(_put, mailboxes, parcel.message)
+                loop.call_soon_threadsafe(_put_in_mailboxes, mailboxes, parcel.message)
 
     def _mailboxes_of(self, to: str) -> list[Mailbox]:
         with self._lock:
@@ -181,7 +181,7 @@ class PostgresLayer(BaseChannelLayer):
             return [self._mailboxes[channel] for channel in channels if channel in self._mailboxes]
 
     def _receive_payload(self, payload: str) -> None:
-        parcel = decode(payload)
+        parcel = decoded_parcel(payload)
         # Messages of this process were delivered when they were sent.
         if parcel is not None and parcel.origin != self._origin:
             self._deliver(parcel)
@@ -247,7 +247,7 @@ class Parcel:
         return text
 
 
-def decode(payload: str) -> Parcel | None:
+def decoded_parcel(payload: str) -> Parcel | None:
     """None for a payload that no process of ours wrote."""
     try:
         origin, to, message = json.loads(payload)

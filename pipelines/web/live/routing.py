@@ -46,10 +46,10 @@ class SameOriginGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> Any:
         if is_same_origin(scope["headers"], self.trusted):
             return await self.app(scope, receive, send)
-        return await refuse(scope, receive, send)
+        return await refuse_handshake(scope, receive, send)
 
 
-async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse_handshake(scope: Scope, receive: Receive, send: Send) -> None:
     """Closed before accept: the handshake answers 403."""
     await send({"type": "websocket.close"})
 
@@ -57,7 +57,7 @@ async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
 urlpatterns = [path("live/", LiveConsumer.as_asgi(), name="live")]
 
 # Channels takes an ASGI application where Django wants a view.
-_routes = URLRouter([*urlpatterns, path("<path:_>", refuse)])  # type: ignore[arg-type]
+_routes = URLRouter([*urlpatterns, path("<path:_>", refuse_handshake)])  # type: ignore[arg-type]
 # The same origin first: the library's guard fails at an origin that is no address.
 sockets = SameOriginGuard(
     AllowedHostsOriginValidator(AuthMiddlewareStack(_routes)), trusted=settings.CSRF_TRUSTED_ORIGINS

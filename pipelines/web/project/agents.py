@@ -17,24 +17,30 @@ from pipelines.errors import Conflict
 from pipelines.models import Agent, Job, Project, User
 from pipelines.queries import actor_names
 from pipelines.web.shell.forms import AgentForm, NewAgentForm, ReasonForm
-from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, require, show
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    project_breadcrumb,
+    project_required,
+    render_in_shell,
+    require_permission,
+)
 
 LISTS = ("allowed_inputs", "allowed_outputs", "forbidden_actions", "required_checks")
 
 
 @project_required("view")
 @require_http_methods(["GET", "HEAD", "POST"])
-def agents(request: SignedInRequest, project: Project) -> HttpResponse:
+def agents_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """Members see who works here; only admins change it."""
     form = NewAgentForm(project, request.POST or None)
     if request.method == "POST":
-        require(request, "admin", project)
+        require_permission(request, "admin", project)
         if form.is_valid():
             actor = Actor.person(request.user)
             engine.register_agent(project, form.cleaned_data["key"], form.model_fields(), actor=actor)
             messages.success(request, "Agent added")
             return redirect("project-agents", project.owner.key, project.key)
-    return show(
+    return render_in_shell(
         request,
         "project/agents.html",
         project=project,
@@ -66,16 +72,16 @@ def _owner_choices(project: Project) -> list[tuple[str, str]]:
 
 @project_required("view")
 @require_http_methods(["GET", "HEAD", "POST"])
-def agent(request: SignedInRequest, project: Project, agent: int) -> HttpResponse:
+def agent_page(request: SignedInRequest, project: Project, agent: int) -> HttpResponse:
     project_agent = _get_agent(project, agent)
     form = AgentForm(project, request.POST or None)
     if request.method == "POST":
-        require(request, "admin", project)
+        require_permission(request, "admin", project)
         if form.is_valid():
             engine.change_agent(project_agent.pk, form.model_fields(), actor=Actor.person(request.user))
             messages.success(request, "Saved")
             return redirect("project-agents", project.owner.key, project.key)
-    return show(
+    return render_in_shell(
         request,
         "project/agent.html",
         project=project,
@@ -139,7 +145,7 @@ def _agent_values(agent: Agent) -> dict[str, str]:
 
 @project_required("admin")
 @require_POST
-def suspend(request: SignedInRequest, project: Project, agent: int) -> HttpResponse:
+def suspend_project_agent(request: SignedInRequest, project: Project, agent: int) -> HttpResponse:
     project_agent, form = _get_agent(project, agent), ReasonForm(request.POST)
     if not form.is_valid():
         messages.error(request, "Enter a reason for the suspension. It is stored and shown.")
@@ -156,7 +162,7 @@ def suspend(request: SignedInRequest, project: Project, agent: int) -> HttpRespo
 
 @project_required("admin")
 @require_POST
-def restore(request: SignedInRequest, project: Project, agent: int) -> HttpResponse:
+def restore_project_agent(request: SignedInRequest, project: Project, agent: int) -> HttpResponse:
     project_agent = _get_agent(project, agent)
     _run_and_report(
         request,

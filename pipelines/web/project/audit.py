@@ -19,10 +19,10 @@ from pipelines.queries.dates import DateRange
 from pipelines.web.shell.ndjson import ndjson_response
 from pipelines.web.shell.page import (
     SignedInRequest,
-    date_range_of,
     project_breadcrumb,
     project_required,
-    show,
+    render_in_shell,
+    requested_date_range,
 )
 
 ON_A_PAGE = 50
@@ -44,13 +44,13 @@ class AuditSearchForm(forms.Form):
 @project_required("admin")
 @require_safe
 def audit_log(request: SignedInRequest, project: Project) -> HttpResponse:
-    dates = date_range_of(request)
+    dates = requested_date_range(request)
     act_filter = AuditSearchForm(request.GET).act_filter(dates)
     page = Paginator(acts(project, act_filter), ON_A_PAGE).get_page(request.GET.get("page"))
     who = actor_names.names(act.actor for act in page)
     parameters = {name: request.GET[name] for name in AuditSearchForm.base_fields if request.GET.get(name)}
     parameters |= dates.query
-    return show(
+    return render_in_shell(
         request,
         "project/audit.html",
         project=project,
@@ -66,10 +66,10 @@ def audit_log(request: SignedInRequest, project: Project) -> HttpResponse:
 
 @project_required("admin")
 @require_safe
-def export(request: SignedInRequest, project: Project) -> StreamingHttpResponse:
+def export_audit(request: SignedInRequest, project: Project) -> StreamingHttpResponse:
     """Export all entries of the page as JSON lines."""
     return ndjson_response(
-        exported(acts(project, AuditSearchForm(request.GET).act_filter(date_range_of(request)))),
+        exported(acts(project, AuditSearchForm(request.GET).act_filter(requested_date_range(request)))),
         f"{project.key}-audit.jsonl",
     )
 

@@ -15,10 +15,10 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Project
 from pipelines.people import environment_settings
 from pipelines.web.project import repositories
-from pipelines.web.shell.page import SignedInRequest, project_required, require
+from pipelines.web.shell.page import SignedInRequest, project_required, require_permission
 
 
-def task_name_of(request: SignedInRequest) -> str:
+def originating_task_name(request: SignedInRequest) -> str:
     """Name the task from whose page it came; "" where it came from none."""
     name = request.GET.get("task", "")
     return name if re.fullmatch(r"[\w.-]+", name) else ""
@@ -28,7 +28,7 @@ def task_name_of(request: SignedInRequest) -> str:
 @require_POST
 def allow_hosts(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
     """Allow the hosts at which a task failed, and retry it. Admins who may run code."""
-    require(request, "execute", project)
+    require_permission(request, "execute", project)
     project_repository = repositories.get_repository(project, repository)
     hosts = request.POST.getlist("allow")
     inside = request.POST.getlist("inside")
@@ -42,7 +42,7 @@ def allow_hosts(request: SignedInRequest, project: Project, repository: int) -> 
     messages.success(
         request, f"Prepare of {project_repository.name} may reach {', '.join([*hosts, *inside])}"
     )
-    if not (name := task_name_of(request)):
+    if not (name := originating_task_name(request)):
         return redirect("project-repository", project.owner.key, project.key, project_repository.pk)
     task = access.task_in(project, name)
     if task.status in ENDED and access.can(request.user, "operate", project):

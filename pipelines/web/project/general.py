@@ -22,10 +22,10 @@ from pipelines.queries.value_uses import uses
 from pipelines.web.shell.forms import ChoiceForm
 from pipelines.web.shell.page import (
     SignedInRequest,
-    crumbs,
+    breadcrumbs,
     project_breadcrumb,
     project_required,
-    show,
+    render_in_shell,
     sign_in_required,
 )
 
@@ -97,11 +97,11 @@ def project_list(request: SignedInRequest) -> HttpResponse:
         messages.success(request, f"{made.name} is created")
         return redirect("project-setup", made.owner.key, made.key)
     visible_projects = access.visible_projects(request.user)
-    return show(
+    return render_in_shell(
         request,
         "project/projects.html",
         section="projects",
-        trail=crumbs("Projects"),
+        trail=breadcrumbs("Projects"),
         status=422 if request.method == "POST" else 200,
         form=form,
         owners=owners,
@@ -135,13 +135,13 @@ def _create_project(request: SignedInRequest, form: NewProjectForm) -> Project |
 
 @project_required("settings")
 @require_http_methods(["GET", "HEAD", "POST"])
-def general(request: SignedInRequest, project: Project) -> HttpResponse:
+def general_page(request: SignedInRequest, project: Project) -> HttpResponse:
     form = ProjectNameForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         projects.rename(project, form.cleaned_data["name"], by=request.user)
         messages.success(request, "Saved")
         return _redirect_to_general(project)
-    return _page(request, project, form, 422 if request.method == "POST" else 200)
+    return _general_page(request, project, form, 422 if request.method == "POST" else 200)
 
 
 @project_required("settings")
@@ -149,7 +149,7 @@ def general(request: SignedInRequest, project: Project) -> HttpResponse:
 def change_second_factor(request: SignedInRequest, project: Project) -> HttpResponse:
     form = SecondFactorForm(request.POST)
     if not form.is_valid():
-        return _page(request, project, form, 422)
+        return _general_page(request, project, form, 422)
     projects.require_second_factor(project, form.cleaned_data["second_factor"], by=request.user)
     messages.success(request, "Saved")
     return _redirect_to_general(project)
@@ -160,19 +160,21 @@ def change_second_factor(request: SignedInRequest, project: Project) -> HttpResp
 def change_cost_limit(request: SignedInRequest, project: Project) -> HttpResponse:
     form = CostLimitForm(request.POST)
     if not form.is_valid():
-        return _page(request, project, form, 422)
+        return _general_page(request, project, form, 422)
     projects.limit_cost(project, form.cleaned_data["month_cost_usd"], by=request.user)
     messages.success(request, "Saved")
     return _redirect_to_general(project)
 
 
-def _page(request: SignedInRequest, project: Project, form: forms.Form, status: int = 200) -> HttpResponse:
+def _general_page(
+    request: SignedInRequest, project: Project, form: forms.Form, status: int = 200
+) -> HttpResponse:
     """The form that was sent stands in its place with what is wrong with it; the others are fresh."""
     owners = access.owners_to_create_in(request.user).exclude(pk=project.owner_id)
     of_owner = list(StoredValue.objects.filter(owner=project.owner_id))
     usages = uses(project, of_owner) if of_owner and owners else {}
     limit = {} if project.month_cost_usd is None else {"month_cost_usd": str(project.month_cost_usd)}
-    return show(
+    return render_in_shell(
         request,
         "project/general.html",
         project=project,
@@ -198,10 +200,10 @@ def _redirect_to_general(project: Project) -> HttpResponse:
 
 @project_required("settings")
 @require_POST
-def archive(request: SignedInRequest, project: Project) -> HttpResponse:
+def archive_project(request: SignedInRequest, project: Project) -> HttpResponse:
     form = TypedKeyForm(project, request.POST)
     if not form.is_valid():
-        return _page(request, project, form, 422)
+        return _general_page(request, project, form, 422)
     projects.archive(project, True, by=request.user)
     messages.success(request, f"{project.name} is archived")
     return _redirect_to_general(project)
@@ -209,7 +211,7 @@ def archive(request: SignedInRequest, project: Project) -> HttpResponse:
 
 @project_required("settings")
 @require_POST
-def restore(request: SignedInRequest, project: Project) -> HttpResponse:
+def restore_project(request: SignedInRequest, project: Project) -> HttpResponse:
     projects.archive(project, False, by=request.user)
     messages.success(request, f"{project.name} is restored")
     return _redirect_to_general(project)
@@ -217,7 +219,7 @@ def restore(request: SignedInRequest, project: Project) -> HttpResponse:
 
 @project_required("settings")
 @require_POST
-def transfer(request: SignedInRequest, project: Project) -> HttpResponse:
+def transfer_project(request: SignedInRequest, project: Project) -> HttpResponse:
     form = TransferForm(project, request.POST)
     if form.is_valid():
         try:
@@ -229,4 +231,4 @@ def transfer(request: SignedInRequest, project: Project) -> HttpResponse:
         else:
             messages.success(request, f"The project now belongs to {project.owner.name}.")
             return _redirect_to_general(project)
-    return _page(request, project, form, 422)
+    return _general_page(request, project, form, 422)

@@ -19,7 +19,7 @@ from pipelines.web.shell.page import SignedInRequest, project_required
 
 @project_required("admin")
 @require_POST
-def invite(request: SignedInRequest, project: Project) -> HttpResponse:
+def invite_person(request: SignedInRequest, project: Project) -> HttpResponse:
     form = InviteForm(project, request.POST)
     if not form.is_valid():
         return members_page(request, project, AddMemberForm(project, request.user), status=422, invite=form)
@@ -42,7 +42,7 @@ def invite(request: SignedInRequest, project: Project) -> HttpResponse:
 
 @project_required("admin")
 @require_POST
-def change(request: SignedInRequest, project: Project, invitation: int) -> HttpResponse:
+def renew_or_revoke_invitation(request: SignedInRequest, project: Project, invitation: int) -> HttpResponse:
     """Renew it, or revoke it (`revoke` in the form)."""
     stored_invitation = get_object_or_404(Invitation.objects.filter(project=project, pk=invitation))
     revoking = "revoke" in request.POST

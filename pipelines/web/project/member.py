@@ -21,21 +21,21 @@ from pipelines.queries.addresses import absolute, is_base_url_local
 from pipelines.web.project.roles import role_boxes
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import RolesForm
-from pipelines.web.shell.page import SignedInRequest, crumbs, project_required, show
+from pipelines.web.shell.page import SignedInRequest, breadcrumbs, project_required, render_in_shell
 
 REFUSALS = (members_of.LastAdmin, departures.NeedsHeir, departures.NoHeir)
 
 
 @project_required("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
-def member(request: SignedInRequest, project: Project, member: int) -> HttpResponse:
+def member_page(request: SignedInRequest, project: Project, member: int) -> HttpResponse:
     """Change the roles, or remove somebody (`remove` in the form). A project always keeps an admin."""
-    membership = _member(project, member)
+    membership = _get_membership(project, member)
     if request.method != "POST":
-        return _page(request, membership)
+        return _member_page(request, membership)
     form = RolesForm(request.POST)
     if "remove" in request.POST:
-        return _remove(request, membership)
+        return _remove_member(request, membership)
     if not form.is_valid():
         messages.error(request, str(next(iter(form.errors.values()))[0]))
         return _redirect_to_member(membership)
@@ -51,10 +51,10 @@ def member(request: SignedInRequest, project: Project, member: int) -> HttpRespo
     return _redirect_to_member(membership)
 
 
-def _remove(request: SignedInRequest, membership: Membership) -> HttpResponse:
+def _remove_member(request: SignedInRequest, membership: Membership) -> HttpResponse:
     """Unless another heir is chosen, who removes somebody takes over their agents."""
     is_self = membership.user_id == request.user.pk
-    heir = _heir(request, membership.project) or (None if is_self else request.user)
+    heir = _chosen_heir(request, membership.project) or (None if is_self else request.user)
     try:
         departures.leave(membership.project, membership.user, heir=heir, by=request.user, now=timezone.now())
     except REFUSALS as refused:
@@ -66,12 +66,12 @@ def _remove(request: SignedInRequest, membership: Membership) -> HttpResponse:
 
 @project_required("view")
 @require_POST
-def leave(request: SignedInRequest, project: Project) -> HttpResponse:
+def leave_project(request: SignedInRequest, project: Project) -> HttpResponse:
     """Leave the project of one's own accord (`leave` in the form); whoever answers for agents names who takes
     them over."""
     if "leave" not in request.POST:
         return errors.bad_request(request)
-    heir = _heir(request, project)
+    heir = _chosen_heir(request, project)
     try:
         departures.leave(project, request.user, heir=heir, by=request.user, now=timezone.now())
     except REFUSALS as refused:
@@ -85,7 +85,7 @@ def leave(request: SignedInRequest, project: Project) -> HttpResponse:
 @require_POST
 def change_account(request: SignedInRequest, project: Project, member: int) -> HttpResponse:
     """Deactivate the account (`deactivate` in the form), or activate it again (`again`)."""
-    membership = _member(project, member)
+    membership = _get_membership(project, member)
     has_action = "again" in request.POST or "deactivate" in request.POST
     if not has_action or not members.may_manage(request.user, membership.user):
         return errors.bad_request(request)
@@ -94,7 +94,7 @@ def change_account(request: SignedInRequest, project: Project, member: int) -> H
         departures.reactivate(membership.user, by=request.user, now=now)
         messages.success(request, f"{membership.user} can sign in again.")
         return _redirect_to_member(membership)
-    heir = _heir(request, project) or request.user
+    heir = _chosen_heir(request, project) or request.user
     try:
         departures.deactivate(membership.user, heir=heir, by=request.user, now=now)
     except REFUSALS as refused:
@@ -108,14 +108,14 @@ def change_account(request: SignedInRequest, project: Project, member: int) -> H
 @require_POST
 def reset_link(request: SignedInRequest, project: Project, member: int) -> HttpResponse:
     """Shows the link (`link` in the form), once: only what it is made from is kept."""
-    membership = _member(project, member)
+    membership = _get_membership(project, member)
     if "link" not in request.POST:
         return errors.bad_request(request)
     try:
         uid, key = members.create_reset_key(membership.user, by=request.user, now=timezone.now())
     except Forbidden:
         return errors.bad_request(request)
-    return _page(request, membership, reset_link=absolute("account_reset_password_from_key", uid, key))
+    return _member_page(request, membership, reset_link=absolute("account_reset_password_from_key", uid, key))
 
 
 def leaving_context(project: Project, user: User) -> dict[str, Any]:
@@ -130,15 +130,15 @@ def leaving_context(project: Project, user: User) -> dict[str, Any]:
     }
 
 
-def _page(request: SignedInRequest, membership: Membership, **more: Any) -> HttpResponse:
+def _member_page(request: SignedInRequest, membership: Membership, **more: Any) -> HttpResponse:
     project, user = membership.project, membership.user
     settings_ = reverse("project-settings", args=[project.owner.key, project.key])
-    return show(
+    return render_in_shell(
         request,
         "project/member.html",
         project=project,
         section="settings",
-        trail=crumbs(("Members", settings_), str(user)),
+        trail=breadcrumbs(("Members", settings_), str(user)),
         member=membership,
         boxes=role_boxes(membership.roles),
         manages=members.may_manage(request.user, user),
@@ -151,7 +151,7 @@ def _page(request: SignedInRequest, membership: Membership, **more: Any) -> Http
     )
 
 
-def _member(project: Project, member: int) -> Membership:
+def _get_membership(project: Project, member: int) -> Membership:
     membership = get_object_or_404(
         Membership.objects.filter(project=project, pk=member).select_related("user")
     )
@@ -160,7 +160,7 @@ def _member(project: Project, member: int) -> Membership:
     return membership
 
 
-def _heir(request: SignedInRequest, project: Project) -> User | None:
+def _chosen_heir(request: SignedInRequest, project: Project) -> User | None:
     """Chosen in the form. A stranger to the project is nobody."""
     heir_id = request.POST.get("heir", "")
     # 18 digits fit into a bigint; more would be an error of the database.

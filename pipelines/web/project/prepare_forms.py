@@ -65,7 +65,7 @@ def private_initial(definition: Preparation) -> dict[str, Any]:
     return {"private": for_all, "allowed": "" if for_all else ", ".join(definition.private)}
 
 
-def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
+def prepare_forms(repository: Repository, posted: Any = None) -> dict[str, Any]:
     """Make both forms, with the values of the repository, or with what was typed."""
     definition = Preparation.of_dict(repository.prepare)
     values = {

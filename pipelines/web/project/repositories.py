@@ -29,16 +29,16 @@ from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import displayed_address as shown_address
 from pipelines.queries.allowed_folders import may_see_paths
 from pipelines.routing.basics.plural import plural
-from pipelines.web.project.prepare_forms import forms_of
+from pipelines.web.project.prepare_forms import prepare_forms
 from pipelines.web.project.protection_forms import protection_context
 from pipelines.web.shell.page import (
     SignedInRequest,
-    costly,
     costly_to_post,
+    costly_view,
     project_breadcrumb,
     project_required,
-    require,
-    show,
+    render_in_shell,
+    require_permission,
 )
 from pipelines.work.hosts.table import NAMES, NONE
 from pipelines.work.spec.preparation import Preparation
@@ -125,15 +125,15 @@ class RepositoryRow:
 @project_required("design")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def index(request: SignedInRequest, project: Project) -> HttpResponse:
+def repositories_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """Designers see what is connected; only admins change it."""
     form = RepositoryForm(request.POST or None, initial={"pushing": Repository.Pushing.EXECUTE})
     if request.method == "POST":
-        require(request, "repositories", project)
+        require_permission(request, "repositories", project)
         made = connect_repository(request, project, form) if form.is_valid() else None
         if made is not None:
             return redirect("project-repositories", project.owner.key, project.key)
-    return show(
+    return render_in_shell(
         request,
         "project/repositories.html",
         project=project,
@@ -161,9 +161,9 @@ def repository_page(
     defaults = {
         "form": RepositoryForm(initial=initial_values(repository, request.user)),
         "trigger_form": TriggerForm(),
-        **forms_of(repository),
+        **prepare_forms(repository),
     }
-    return show(
+    return render_in_shell(
         request,
         "project/repository.html",
         project=project,
@@ -222,9 +222,9 @@ def delete_trigger(request: SignedInRequest, project: Project, trigger: int) -> 
 
 
 @project_required("repositories")
-@costly
+@costly_view
 @require_POST
-def test(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
+def test_repository(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
     test_and_report(request, get_repository(project, repository))
     return redirect("project-repositories", project.owner.key, project.key)
 

@@ -19,17 +19,17 @@ from pipelines.people import environment_settings, protections
 from pipelines.people.environment_settings import PreparationText
 from pipelines.people.repositories import change, store_corrections
 from pipelines.web.project import repositories
-from pipelines.web.project.environment import task_name_of
-from pipelines.web.project.prepare_forms import PREFIX, PrepareForm, ServiceFormSet, add_fault, forms_of
+from pipelines.web.project.environment import originating_task_name
+from pipelines.web.project.prepare_forms import PREFIX, PrepareForm, ServiceFormSet, add_fault, prepare_forms
 from pipelines.web.project.protection_forms import ALL, ProtectionForm, protection_context
 from pipelines.web.project.repositories import RepositoryForm
-from pipelines.web.shell.page import SignedInRequest, costly_to_post, project_required, require
+from pipelines.web.shell.page import SignedInRequest, costly_to_post, project_required, require_permission
 
 
 @project_required("repositories")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
+def edit_repository_page(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
     """Setup leads here, and a task that failed; whoever came from there goes on there."""
     chosen = repositories.get_repository(project, repository)
     if request.method != "POST":
@@ -41,7 +41,7 @@ def edit(request: SignedInRequest, project: Project, repository: int) -> HttpRes
         repositories.test_and_report(request, chosen)
     else:
         store_corrections(chosen, {}, now=timezone.now())
-    if task_name := task_name_of(request):
+    if task_name := originating_task_name(request):
         return redirect("task", project.owner.key, project.key, task_name)
     page = "project-setup" if request.GET.get("from") == "setup" else "project-repositories"
     return redirect(page, project.owner.key, project.key)
@@ -54,8 +54,8 @@ def _posted_forms(request: SignedInRequest, repository: Repository) -> dict[str,
         initial = protection_context(repository, request.user)["protection_form"].initial
         page_forms["protection_form"] = ProtectionForm(posted, initial=initial)
     if f"{PREFIX}-TOTAL_FORMS" in posted:
-        require(request, "execute", repository.project)
-        page_forms |= forms_of(repository, posted)
+        require_permission(request, "execute", repository.project)
+        page_forms |= prepare_forms(repository, posted)
     if "address" in posted or not page_forms:
         page_forms["form"] = RepositoryForm(posted)
     return page_forms

@@ -22,7 +22,7 @@ from pipelines.people import runners as people_runners
 from pipelines.queries import unclaimable_jobs, workers
 from pipelines.queries.runners import runners as listed
 from pipelines.web.shell.forms import DAYS
-from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, render_in_shell
 
 LABEL = re.compile(r"[\w.:-]{1,64}")
 MOST_LABELS = 20
@@ -54,7 +54,7 @@ class NewRunnerForm(forms.Form):
 
 @project_required("view")
 @require_http_methods(["GET", "HEAD", "POST"])
-def runners(request: SignedInRequest, project: Project) -> HttpResponse:
+def runners_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """Members see where their work is done; changing it is for whoever may run programs there."""
     form, now = NewRunnerForm(request.POST or None), timezone.now()
     manages = people_runners.may_manage(request.user, project)
@@ -68,7 +68,7 @@ def runners(request: SignedInRequest, project: Project) -> HttpResponse:
             )
             return _runner_added_page(request, project, token, secret)
     rows = listed(project, now)
-    return show(
+    return render_in_shell(
         request,
         "project/runners.html",
         project=project,
@@ -89,7 +89,7 @@ def runners(request: SignedInRequest, project: Project) -> HttpResponse:
 def _runner_added_page(
     request: SignedInRequest, project: Project, token: ApiToken, secret: str
 ) -> HttpResponse:
-    return show(
+    return render_in_shell(
         request,
         "project/runner_added.html",
         project=project,
@@ -108,19 +108,19 @@ def runner_command(name: str, secret: str) -> str:
 
 @project_required("view")
 @require_POST
-def drain(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
+def drain_runner(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
     return _act_on_runner(request, project, token, people_runners.drain, "“%(name)s” gets no new work.")
 
 
 @project_required("view")
 @require_POST
-def resume(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
+def resume_runner(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
     return _act_on_runner(request, project, token, people_runners.resume, "“%(name)s” gets work again.")
 
 
 @project_required("view")
 @require_POST
-def revoke(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
+def revoke_runner(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
     return _act_on_runner(request, project, token, people_runners.revoke, "“%(name)s” is revoked.")
 
 

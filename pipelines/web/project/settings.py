@@ -19,7 +19,7 @@ from pipelines.web.project.member import leaving_context
 from pipelines.web.project.roles import role_boxes, role_table
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import AddMemberForm, GroupMembersForm, NewGroupForm
-from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, render_in_shell
 
 
 @project_required("view")
@@ -35,7 +35,7 @@ def _project_url(project: Project, name: str) -> str:
 
 @project_required("view")
 @require_safe
-def members(request: SignedInRequest, project: Project) -> HttpResponse:
+def project_members_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """Members see who else is one; only admins change it."""
     return members_page(request, project, AddMemberForm(project, request.user))
 
@@ -48,7 +48,7 @@ def members_page(
     invite: invitation_list.InviteForm | None = None,
 ) -> HttpResponse:
     listed = members_in.members(project)
-    return show(
+    return render_in_shell(
         request,
         "project/members.html",
         project=project,
@@ -91,7 +91,7 @@ def add_member(request: SignedInRequest, project: Project) -> HttpResponse:
 
 @project_required("admin")
 @require_http_methods(["GET", "HEAD", "POST"])
-def groups(request: SignedInRequest, project: Project) -> HttpResponse:
+def groups_page(request: SignedInRequest, project: Project) -> HttpResponse:
     form = NewGroupForm(project, request.POST or None)
     if request.method == "POST" and form.is_valid():
         key, name = form.cleaned_data["key"], form.cleaned_data["name"]
@@ -99,7 +99,7 @@ def groups(request: SignedInRequest, project: Project) -> HttpResponse:
         messages.success(request, "Group added")
         return redirect(_project_url(project, "project-groups"))
     project_groups = Group.objects.filter(project=project).prefetch_related("members").order_by("key")
-    return show(
+    return render_in_shell(
         request,
         "project/groups.html",
         project=project,

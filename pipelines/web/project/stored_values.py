@@ -19,7 +19,13 @@ from pipelines.ports.vault import store
 from pipelines.ports.vault.credentials import credentials_of
 from pipelines.queries.value_uses import ValueUse, uses
 from pipelines.web.shell.forms import ChoiceForm
-from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, require, show
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    project_breadcrumb,
+    project_required,
+    render_in_shell,
+    require_permission,
+)
 
 PROJECT, OWNER, LINE = "project", "owner", "line:"
 
@@ -52,16 +58,16 @@ class StoredValueRow:
 @sensitive_post_parameters("value")
 @project_required("design")
 @require_http_methods(["GET", "HEAD", "POST"])
-def index(request: SignedInRequest, project: Project) -> HttpResponse:
+def stored_values_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """Designers see which names there are; only admins change what is behind them."""
     places = place_choices(request.user, project)
     form = ValueForm(places, request.POST or None)
     if request.method == "POST":
-        require(request, "secrets", project)
+        require_permission(request, "secrets", project)
         if form.is_valid() and _store_value(request, project, form):
             messages.success(request, f"{form.cleaned_data['name']} is saved")
             return redirect("project-secrets", project.owner.key, project.key)
-    return show(
+    return render_in_shell(
         request,
         "project/secrets.html",
         project=project,
@@ -81,7 +87,7 @@ def index(request: SignedInRequest, project: Project) -> HttpResponse:
 def _store_value(request: SignedInRequest, project: Project, form: ValueForm) -> bool:
     """False where it is refused; then the form says why."""
     form_data = form.cleaned_data
-    place = _place(project, form_data["place"])
+    place = _value_place(project, form_data["place"])
     try:
         # A browser sends the ends of lines as CR LF; a key file has LF.
         value = form_data["value"].replace("\r\n", "\n")
@@ -111,7 +117,7 @@ def _may_store_in_owner(user: User, owner: Owner) -> bool:
     return access.can_in_owner(user, "secrets", owner)
 
 
-def _place(project: Project, place_key: str) -> store.ValuePlace:
+def _value_place(project: Project, place_key: str) -> store.ValuePlace:
     if place_key.startswith(LINE):
         return store.ValuePlace(project.lines.get(key=place_key.removeprefix(LINE)))
     return store.ValuePlace(project.owner if place_key == OWNER else project)

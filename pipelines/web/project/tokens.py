@@ -17,10 +17,10 @@ from pipelines.web.account import account
 from pipelines.web.shell.forms import NewMachineTokenForm, NewTokenForm
 from pipelines.web.shell.page import (
     SignedInRequest,
-    crumbs,
+    breadcrumbs,
     project_breadcrumb,
     project_required,
-    show,
+    render_in_shell,
     sign_in_required,
 )
 
@@ -46,7 +46,7 @@ def create_personal_token(request: SignedInRequest) -> HttpResponse:
 @sign_in_required
 @require_POST
 def revoke_personal_token(request: SignedInRequest, token: int) -> HttpResponse:
-    _revoke(request, ApiToken.objects.filter(pk=token, user=request.user).first())
+    _revoke_token(request, ApiToken.objects.filter(pk=token, user=request.user).first())
     return redirect("account")
 
 
@@ -70,7 +70,9 @@ def create_command_line_token(request: SignedInRequest, port: int, state: str) -
             lasts=timedelta(days=90),
         )
         answer = f"http://127.0.0.1:{port}/?{urlencode({'state': state, 'token': secret})}"
-    return show(request, "account/command_line.html", trail=crumbs("Command line"), answer=answer)
+    return render_in_shell(
+        request, "account/command_line.html", trail=breadcrumbs("Command line"), answer=answer
+    )
 
 
 @project_required("admin")
@@ -89,7 +91,7 @@ def machine_tokens(request: SignedInRequest, project: Project) -> HttpResponse:
             lasts=timedelta(days=form.cleaned_data["days"]),
         )
         return _token_page(request, token, secret, project)
-    return show(
+    return render_in_shell(
         request,
         "project/tokens.html",
         project=project,
@@ -107,13 +109,13 @@ def machine_tokens(request: SignedInRequest, project: Project) -> HttpResponse:
 @project_required("admin")
 @require_POST
 def revoke_machine_token(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
-    _revoke(
+    _revoke_token(
         request, ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.MACHINE).first()
     )
     return redirect("project-tokens", project.owner.key, project.key)
 
 
-def _revoke(request: SignedInRequest, token: ApiToken | None) -> None:
+def _revoke_token(request: SignedInRequest, token: ApiToken | None) -> None:
     if token is None:
         raise Http404
     accounts.revoke_token(token, timezone.now(), request.user)
@@ -123,12 +125,12 @@ def _revoke(request: SignedInRequest, token: ApiToken | None) -> None:
 def _token_page(
     request: SignedInRequest, token: ApiToken, secret: str, project: Project | None = None
 ) -> HttpResponse:
-    return show(
+    return render_in_shell(
         request,
         "project/token_made.html",
         project=project,
         section="settings",
-        trail=crumbs("New machine token" if project else "New personal token"),
+        trail=breadcrumbs("New machine token" if project else "New personal token"),
         token=token,
         secret=secret,
     )

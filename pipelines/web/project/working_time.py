@@ -16,7 +16,7 @@ from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.people import working_time
 from pipelines.people.working_time import WorkingHours
-from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, show
+from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, render_in_shell
 
 
 class DatesField(forms.CharField):
@@ -47,7 +47,7 @@ class WorkingTimeForm(forms.Form):
 
 @project_required("settings")
 @require_http_methods(["GET", "HEAD", "POST"])
-def page(request: SignedInRequest, project: Project) -> HttpResponse:
+def working_time_page(request: SignedInRequest, project: Project) -> HttpResponse:
     form = WorkingTimeForm(request.POST or None, initial=_initial_values(project))
     if request.method == "POST" and form.is_valid():
         try:
@@ -57,7 +57,7 @@ def page(request: SignedInRequest, project: Project) -> HttpResponse:
         else:
             messages.success(request, "Saved")
             return redirect("project-working-time", project.owner.key, project.key)
-    return show(
+    return render_in_shell(
         request,
         "project/working_time.html",
         project=project,

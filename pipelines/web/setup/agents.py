@@ -239,13 +239,13 @@ def agent_choices(
     # None: the worker serves every owner.
     serving = [worker for worker in workers if worker.owners is None or project.owner.key in worker.owners]
     stored = set(ValueScope(project.owner_id, project.pk).names(SECRET))
-    agent_choices = [_choice(preset, serving, stored, answers.get(preset.key)) for preset in TABLE]
+    agent_choices = [_agent_choice(preset, serving, stored, answers.get(preset.key)) for preset in TABLE]
     rank = {choice.key: (choice.lacks_program, not choice.preset.tried) for choice in agent_choices}
     # Within a rank the order of the table stays.
     return sorted(agent_choices, key=lambda choice: rank[choice.key])
 
 
-def _choice(
+def _agent_choice(
     preset: Preset, serving: Sequence[Worker], stored: set[str], answer: ModelAnswer | None
 ) -> AgentChoice:
     return AgentChoice(

@@ -37,8 +37,8 @@ from pipelines.web.shell.page import (
     costly_to_post,
     project_breadcrumb,
     project_required,
-    require,
-    show,
+    render_in_shell,
+    require_permission,
 )
 from pipelines.web.tasks import start
 from pipelines.web.tasks.start import StartField
@@ -118,7 +118,7 @@ class SetupState:
 
     @property
     def proposal(self) -> Proposal:
-        return proposals.proposal_of(self.repository)
+        return proposals.repository_proposal(self.repository)
 
     @cached_property
     def may_prepare(self) -> bool:
@@ -282,18 +282,18 @@ class SetupState:
 @project_required("design")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def setup(request: SignedInRequest, project: Project) -> HttpResponse:
+def setup_page(request: SignedInRequest, project: Project) -> HttpResponse:
     setup_state = SetupState(request, project)
     if request.method == "POST":
         act = ACTS.get(request.POST.get("do", ""))
         step = act(setup_state) if act else ""
         if step:
             return redirect(step)
-    return _page(setup_state)
+    return _setup_page(setup_state)
 
 
-def _page(setup_state: SetupState) -> HttpResponse:
-    return show(
+def _setup_page(setup_state: SetupState) -> HttpResponse:
+    return render_in_shell(
         setup_state.request,
         "setup/page.html",
         project=setup_state.project,
@@ -306,9 +306,9 @@ def _page(setup_state: SetupState) -> HttpResponse:
     )
 
 
-def _connect(setup_state: SetupState) -> str:
+def _connect_repository(setup_state: SetupState) -> str:
     """The address of the next step; "" where it is refused, as of the others."""
-    require(setup_state.request, "repositories", setup_state.project)
+    require_permission(setup_state.request, "repositories", setup_state.project)
     setup_state.form = RepositoryForm(setup_state.request.POST)
     if not setup_state.form.is_valid():
         return ""
@@ -322,8 +322,8 @@ def _has_failed_test(made: Repository) -> bool:
     return not all(check["ok"] for check in made.tested or ())
 
 
-def _test(setup_state: SetupState) -> str:
-    require(setup_state.request, "repositories", setup_state.project)
+def _test_repository(setup_state: SetupState) -> str:
+    require_permission(setup_state.request, "repositories", setup_state.project)
     row = next(
         (
             row
@@ -340,7 +340,7 @@ def _test(setup_state: SetupState) -> str:
 
 
 def _store_key(setup_state: SetupState) -> str:
-    require(setup_state.request, "secrets", setup_state.project)
+    require_permission(setup_state.request, "secrets", setup_state.project)
     agent = setup_state.agent
     name = setup_state.request.POST.get("name", "")
     if name not in agent.preset.secrets:
@@ -365,7 +365,7 @@ def _store_key(setup_state: SetupState) -> str:
 
 def _ask_model(setup_state: SetupState) -> str:
     """Ask the model of the chosen agent, where a key can ask it."""
-    require(setup_state.request, "secrets", setup_state.project)
+    require_permission(setup_state.request, "secrets", setup_state.project)
     agent, session = setup_state.agent, setup_state.request.session
     if agent.probe_secret:
         answer = asdict(agents.ask_model(setup_state.project, agent, timezone.now()))
@@ -378,7 +378,7 @@ def _ask_model(setup_state: SetupState) -> str:
 
 def _create_line(setup_state: SetupState) -> str:
     """A line from the template, published as it is. A draft that cannot be published stays, and is named."""
-    require(setup_state.request, "publish", setup_state.project)
+    require_permission(setup_state.request, "publish", setup_state.project)
     starter = BY_KEY.get(setup_state.request.POST.get("template", ""))
     if starter is None or starter not in templates.available_starters(setup_state.agent.key):
         setup_state.problem = "Choose one of the templates."
@@ -404,7 +404,7 @@ def _create_line(setup_state: SetupState) -> str:
         setup_state.drafted = templates.create_line(
             setup_state.project, starter, agent.key, by, commands, of, on_runner=lent
         )
-        templates.publish(setup_state.drafted, setup_state.request.user)
+        templates.publish_draft(setup_state.drafted, setup_state.request.user)
     except PublishRefused as refused:
         setup_state.problem = " ".join(f"{finding.message}." for finding in refused.findings)
         return ""
@@ -415,4 +415,10 @@ def _create_line(setup_state: SetupState) -> str:
     return setup_state.step_url(TASK, line=setup_state.drafted.key)
 
 
-ACTS = {"connect": _connect, "test": _test, "key": _store_key, "reach": _ask_model, "begin": _create_line}
+ACTS = {
+    "connect": _connect_repository,
+    "test": _test_repository,
+    "key": _store_key,
+    "reach": _ask_model,
+    "begin": _create_line,
+}

@@ -42,13 +42,13 @@ class SetupForm(PrepareForm):
         return any(self[name].errors for name in COMMANDS[3:])
 
 
-def proposal_of(repository: Repository | None) -> Proposal:
+def repository_proposal(repository: Repository | None) -> Proposal:
     return repositories.proposal_of(repository) if repository else Proposal()
 
 
 def initial_values(repository: Repository | None) -> dict[str, Any]:
     """An environment that is set stays as it is."""
-    proposal = proposal_of(repository)
+    proposal = repository_proposal(repository)
     preparation = Preparation.of_dict((repository.prepare if repository else None) or {})
     command, cache, hosts = proposal.prepare, proposal.lock if proposal.prepare else "", proposal.hosts
     if preparation.argv:

@@ -18,7 +18,7 @@ from pipelines.routing.document.agents import PRESETS
 from pipelines.web.lines.drawing import LineDrawing, picture_of, with_still
 
 
-def agents_of(starter: Starter) -> set[str]:
+def starter_agents(starter: Starter) -> set[str]:
     """The agents with a model that it names."""
     agent_keys = {
         str(station.work.get("agent")) for station in starter.line.stations if station.kind == "agent"
@@ -30,14 +30,18 @@ def available_starters(agent: str) -> list[Starter]:
     """Return the templates whose tasks work in a repository; for an agent without a model those that need
     none."""
     return [
-        starter for starter in _repository_starters() if not (PRESETS[agent].fixed and agents_of(starter))
+        starter
+        for starter in _repository_starters()
+        if not (PRESETS[agent].fixed and starter_agents(starter))
     ]
 
 
 def unavailable_names(agent: str) -> list[str]:
     """The names of those that need an agent with a model, where this one has none."""
     return [
-        starter.line.name for starter in _repository_starters() if PRESETS[agent].fixed and agents_of(starter)
+        starter.line.name
+        for starter in _repository_starters()
+        if PRESETS[agent].fixed and starter_agents(starter)
     ]
 
 
@@ -46,11 +50,11 @@ def _repository_starters() -> list[Starter]:
 
 
 def starter_drawing(key: str) -> LineDrawing:
-    return with_still(_picture(key), None)
+    return with_still(_starter_picture(key), None)
 
 
 @cache
-def _picture(key: str) -> LineDrawing:
+def _starter_picture(key: str) -> LineDrawing:
     return picture_of(next(starter for starter in STARTERS if starter.key == key).line)
 
 
@@ -72,7 +76,7 @@ def create_line(
     used_keys = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
     key = free_key(starter.key, used_keys)
     text = starter.text_with_key(key)
-    for old_agent in agents_of(starter):
+    for old_agent in starter_agents(starter):
         # In the text, so that the comments of the template stay.
         text = text.replace(f"agent: {old_agent}\n", f"agent: {agent}\n{more}")
     document = with_commands(text, commands) if commands else text
@@ -92,7 +96,7 @@ def _with_name(document: str | dict[str, Any], name: str) -> str | dict[str, Any
     return {**document, "name": name}
 
 
-def publish(line: Line, user: User) -> None:
+def publish_draft(line: Line, user: User) -> None:
     """Raises Forbidden, PublishRefused."""
     publishing.publish(line, user=user, based_on=line.draft_number)
 

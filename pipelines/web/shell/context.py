@@ -13,7 +13,7 @@ from pipelines.models import Project, User
 from pipelines.people import accounts
 
 
-def shell(request: HttpRequest) -> dict[str, Any]:
+def shell_context(request: HttpRequest) -> dict[str, Any]:
     """`projects` for the switcher, asked for only where a page shows it. `frame`: of pages that have no frame of their
     own; who is signed in keeps the sidebar on them. `second_factor_due`: nothing else is open to them before."""
     user = getattr(request, "user", None)

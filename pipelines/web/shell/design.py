@@ -62,7 +62,7 @@ PANELS = tuple(Panel(theme, density) for density in DENSITIES for theme in THEME
 
 
 @require_safe
-def design(request: HttpRequest) -> HttpResponse:
+def design_page(request: HttpRequest) -> HttpResponse:
     """Show all specimens, with `?only=name` one of them, with `?frame=shell` the shell around a specimen; 404
     outside development."""
     if not settings.DEBUG:

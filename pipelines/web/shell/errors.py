@@ -39,7 +39,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
     return _error_page(request, 400)
 
 
-def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+def forbidden_page(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     return _error_page(request, 403, message=_refusal_message(exception))
 
 
@@ -62,7 +62,7 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def method_not_allowed(allowed: str) -> HttpResponse:
     """405 of an address of the API."""
-    response = _problem(405)
+    response = _problem_response(405)
     response["Allow"] = allowed
     return response
 
@@ -72,14 +72,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if is_disk_full(sys.exc_info()[1]):
         return disk_full(request)
     if is_database_unavailable(sys.exc_info()[1]):
-        return unavailable(request)
+        return unavailable_response(request)
     try:
         return _error_page(request, 500)
     except Exception:  # noqa: BLE001  # what failed may be the shell itself
-        return _plain(500)
+        return _plain_error_page(500)
 
 
-def unavailable(request: HttpRequest) -> HttpResponse:
+def unavailable_response(request: HttpRequest) -> HttpResponse:
     """503, as a page or, where a program asked, as JSON. Without the database."""
     response = _error_without_database(request, 503, unavailable_message())
     response["Retry-After"] = str(RETRY_SECONDS)
@@ -93,13 +93,13 @@ def disk_full(request: HttpRequest) -> HttpResponse:
 
 def _error_without_database(request: HttpRequest, status: int, detail: str) -> HttpResponse:
     if is_api_request(request):
-        return _problem(status, detail)
+        return _problem_response(status, detail)
     if request.content_type == "application/json":
         return JsonResponse({"detail": detail}, status=status)
-    return _plain(status)
+    return _plain_error_page(status)
 
 
-def _plain(status: int) -> HttpResponse:
+def _plain_error_page(status: int) -> HttpResponse:
     # Not `render`: who is signed in would be looked up in the database.
     context = {"message": "", "request_id": current_request_id()}
     return HttpResponse(render_to_string(f"errors/{status}.html", context), status=status)
@@ -126,7 +126,7 @@ def is_api_request(request: HttpRequest) -> bool:
     return request.path_info.startswith("/api/")
 
 
-def _problem(status: int, detail: str = "") -> HttpResponse:
+def _problem_response(status: int, detail: str = "") -> HttpResponse:
     title, why = PROBLEMS[status]
     problem = {
         "title": str(title),
@@ -140,7 +140,7 @@ def _problem(status: int, detail: str = "") -> HttpResponse:
 
 def _error_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
     if is_api_request(request):
-        return _problem(status, context.get("message", ""))
+        return _problem_response(status, context.get("message", ""))
     context["request_id"] = current_request_id()
     return render(request, f"errors/{status}.html", context, status=status)
 

@@ -25,7 +25,7 @@ PATIENCE = 3.0
 
 @never_cache
 @require_safe
-async def healthz(request: HttpRequest) -> JsonResponse:
+async def health_response(request: HttpRequest) -> JsonResponse:
     """`{"status", "database", "worker", "space", "channel_layer"}`, each “ok” or “down”; and how many jobs
     no running worker offers to do, `jobs_without_worker`, where there are some. `space`: no disk of a running worker is
     full."""

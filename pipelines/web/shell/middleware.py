@@ -75,11 +75,11 @@ class ReaderTimeZone:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         name = getattr(request.user, "time_zone", "UTC") if request.user.is_authenticated else "UTC"
-        with timezone.override(time_zone_of(name)):
+        with timezone.override(zone_or_utc(name)):
             return self.get_response(request)
 
 
-def time_zone_of(name: str) -> zoneinfo.ZoneInfo:
+def zone_or_utc(name: str) -> zoneinfo.ZoneInfo:
     """UTC where the name is unknown here: zones come and go with the system's table."""
     try:
         return zoneinfo.ZoneInfo(name)

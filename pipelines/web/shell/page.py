@@ -102,7 +102,7 @@ def project_required(action: str = "view") -> Callable[..., Callable[..., HttpRe
                 visible_project = access.get_project(request.user, owner, project)
             except NotFound as error:
                 raise Http404 from error
-            require(request, action, visible_project)
+            require_permission(request, action, visible_project)
             try:
                 return view(request, visible_project, **rest)
             except NotFound as error:
@@ -137,7 +137,7 @@ def _object_required(find: Callable[..., Any], action: str) -> Callable[..., Cal
     return decorate
 
 
-def costly(view: Callable[..., HttpResponse], saves: bool = True) -> Callable[..., HttpResponse]:
+def costly_view(view: Callable[..., HttpResponse], saves: bool = True) -> Callable[..., HttpResponse]:
     """Decorate an expensive view, behind `project_required`: it takes a turn (`costly_requests`), or answers 429.
 
     `saves`: whether a POST counts as saving; False where viewers post, too.
@@ -156,7 +156,7 @@ def costly(view: Callable[..., HttpResponse], saves: bool = True) -> Callable[..
 
 def costly_to_post(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """A form that costs nothing to show and much to send."""
-    sent = costly(view)
+    sent = costly_view(view)
 
     @wraps(view)
     def limited_on_post(request: SignedInRequest, *args: Any, **rest: Any) -> HttpResponse:
@@ -177,12 +177,12 @@ REFUSALS = {
 }
 
 
-def require(request: HttpRequest, action: str, project: Project) -> None:
+def require_permission(request: HttpRequest, action: str, project: Project) -> None:
     if not access.can(request.user, action, project):
         raise PermissionDenied(REFUSALS.get(action, ""))
 
 
-def crumbs(*parts: tuple[str, str] | str) -> Sequence[Crumb]:
+def breadcrumbs(*parts: tuple[str, str] | str) -> Sequence[Crumb]:
     """`(label, address)` pairs; the last part is the page itself."""
     return [
         {"label": part} if isinstance(part, str) else {"label": part[0], "url": part[1]} for part in parts
@@ -191,10 +191,10 @@ def crumbs(*parts: tuple[str, str] | str) -> Sequence[Crumb]:
 
 def project_breadcrumb(project: Project, label: str) -> Sequence[Crumb]:
     lines = reverse("lines", args=[project.owner.key, project.key])
-    return crumbs((project.name or project.key, lines), label)
+    return breadcrumbs((project.name or project.key, lines), label)
 
 
-def show(
+def render_in_shell(
     request: HttpRequest,
     template: str,
     *,
@@ -228,7 +228,7 @@ def show_line(
     request: HttpRequest, template: str, line: Line, /, *, status: int = 200, **context: Any
 ) -> HttpResponse:
     """Show one of the pages behind the tabs of a line. `line` in the context overrides the argument."""
-    return show(
+    return render_in_shell(
         request,
         template,
         project=line.project,
@@ -328,7 +328,7 @@ class PageScope:
         return f"?{urlencode({'project': self.project_key})}" if self.chosen_project else ""
 
 
-def scope_of(request: HttpRequest, page: str) -> PageScope:
+def page_scope(request: HttpRequest, page: str) -> PageScope:
     """Read the scope from the address."""
 
     def read() -> Sequence[Project]:
@@ -339,7 +339,7 @@ def scope_of(request: HttpRequest, page: str) -> PageScope:
     return PageScope(read, reverse(page), request.GET.get("project", ""))
 
 
-def date_range_of(request: HttpRequest) -> DateRange:
+def requested_date_range(request: HttpRequest) -> DateRange:
     return DateRange(_parse_day(request.GET.get("since", "")), _parse_day(request.GET.get("until", "")))
 
 

@@ -16,7 +16,7 @@ CHOICES = {"theme": User.Theme.values, "density": User.Density.values}
 
 @sign_in_required
 @require_POST
-def preferences(request: SignedInRequest) -> HttpResponse:
+def save_preferences(request: SignedInRequest) -> HttpResponse:
     user = request.user
     chosen = {name: request.POST[name] for name in CHOICES if name in request.POST}
     if not chosen or any(value not in CHOICES[name] for name, value in chosen.items()):

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Task, Token
-from pipelines.web.shell.page import SignedInRequest, crumbs, show
+from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell
 
 Typed = Mapping[str, str]
 """What was typed, by the label of its field."""
@@ -65,12 +65,12 @@ def _failure_page(
 ) -> HttpResponse:
     # The page says how the task stands now.
     task.refresh_from_db(fields=["status"])
-    return show(
+    return render_in_shell(
         request,
         template,
         project=task.project,
         section="tasks",
-        trail=crumbs(task.name),
+        trail=breadcrumbs(task.name),
         status=status,
         task=task,
         detail=detail,

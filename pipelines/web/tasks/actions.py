@@ -39,7 +39,13 @@ from pipelines.web.shell.forms import (
     first_error,
     posted_metadata,
 )
-from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, task_required
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    breadcrumbs,
+    is_fragment_request,
+    render_in_shell,
+    task_required,
+)
 from pipelines.web.tasks import uploads
 from pipelines.web.tasks.action_responses import (
     conflict_page,
@@ -51,7 +57,7 @@ from pipelines.web.tasks.action_responses import (
 )
 from pipelines.web.tasks.manual_report_form import read_report, report_fields
 from pipelines.web.tasks.start import input_values, start_fields
-from pipelines.work.transport.local.instructions import instructions
+from pipelines.work.transport.local.instructions import rendered_instructions
 
 RESULTS = (
     ("success", "Done"),
@@ -65,7 +71,7 @@ COMPLETION = ("token_version", "eval", "failure_type", "handoff", "summary")
 
 @task_required("operate")
 @require_POST
-def answer(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
+def answer_position(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """The answer to a question, or to an evaluation (then it is one of two words)."""
     task_token = get_token(task, token)
     typed_texts = typed_text(request, "text", "Answer")
@@ -142,7 +148,7 @@ def retry_ended(request: SignedInRequest, task: Task) -> HttpResponse:
 
 @task_required("operate")
 @require_POST
-def hold(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
+def hold_position(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """Put a queued position on hold, with a reason."""
     blank = "Enter a reason for the hold. It is shown on the task."
     return _act_with_reason(request, task, token, engine.hold, blank, "On hold")
@@ -163,7 +169,7 @@ def _act_with_reason(
 
 @task_required("operate")
 @require_POST
-def release(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
+def release_position(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """Release a position that a person put on hold."""
     task_token, form = get_token(task, token), TokenVersionForm(request.POST)
     if not form.is_valid():
@@ -174,7 +180,7 @@ def release(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
 
 @task_required("operate")
 @require_POST
-def cancel(request: SignedInRequest, task: Task) -> HttpResponse:
+def cancel_task(request: SignedInRequest, task: Task) -> HttpResponse:
     entered, reason = typed_text(request, "reason", "Reason"), request.POST.get("reason", "")
     # An empty request cancels nothing.
     if not (reason or request.POST.get("sure")):
@@ -185,7 +191,7 @@ def cancel(request: SignedInRequest, task: Task) -> HttpResponse:
 
 @task_required("operate")
 @require_http_methods(["GET", "HEAD", "POST"])
-def complete(request: SignedInRequest, task: Task, job: int) -> HttpResponse:
+def manual_form_page(request: SignedInRequest, task: Task, job: int) -> HttpResponse:
     """The form of a manual station, as a page or, in the inbox, in place."""
     manual_job = get_object_or_404(
         Job.objects.filter(task=task, pk=job, kind="manual").select_related("token")
@@ -234,7 +240,7 @@ def _submit_completion(
     if not is_fragment_request(request, "form"):
         messages.success(request, "Completed")
         return redirect_to_task(task)
-    response = show(request, "tasks/complete.html#done", project=task.project, task=task)
+    response = render_in_shell(request, "tasks/complete.html#done", project=task.project, task=task)
     # The inbox and its counts load themselves anew.
     response["HX-Trigger"] = "gl:inbox"
     return response
@@ -269,13 +275,13 @@ def _completion_page(
         if earlier_job.pk < job.pk and earlier_job.outcome is not None
     ]
     in_place = is_fragment_request(request, "form")
-    return show(
+    return render_in_shell(
         request,
         "tasks/complete.html#form" if in_place else "tasks/complete.html",
         in_place=in_place,
         project=task.project,
         section="tasks",
-        trail=crumbs(
+        trail=breadcrumbs(
             (task.name, reverse("task", args=[task.project.owner.key, task.project.key, task.name])),
             station.name,
         ),
@@ -283,7 +289,7 @@ def _completion_page(
         task=task,
         job=job,
         station=station,
-        instructions=instructions(job),
+        instructions=rendered_instructions(job),
         fields=start_fields(inputs, typed, problems, AT, reach=ValueScope.of(task)),
         upload_to=uploads.upload_url(task.project),
         more=report_fields(versions.by_id(job.pinned_id), station),

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from pipelines.models import Artifact, Blob, Task, Upload
 from pipelines.routing.basics.file_signatures import content_kind
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.web.shell.page import SignedInRequest, crumbs, show, task_required
+from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, task_required
 
 BYTES = "application/octet-stream"
 LEAD, PREVIEW_BYTES = 16, 64 * 1024
@@ -28,12 +28,14 @@ SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 
 @task_required("view")
 @require_safe
-def download(request: SignedInRequest, task: Task, artifact: int) -> FileResponse:
+def download_artifact(request: SignedInRequest, task: Task, artifact: int) -> FileResponse:
     stored_artifact = get_object_or_404(
         Artifact.objects.filter(task=task, pk=artifact).select_related("blob")
     )
     media = stored_artifact.media_type if SAFE.match(stored_artifact.media_type) else BYTES
-    return attachment(stored_artifact.blob, escape_hidden(stored_artifact.name.rsplit("/", 1)[-1]), media)
+    return attachment_response(
+        stored_artifact.blob, escape_hidden(stored_artifact.name.rsplit("/", 1)[-1]), media
+    )
 
 
 @task_required("view")
@@ -43,7 +45,7 @@ def download_input(request: SignedInRequest, task: Task, key: str) -> FileRespon
     name, blob = _find_upload(task, key)
     with open_blob(blob) as file:
         media = picture_type(file.read(LEAD)) or BYTES
-    return attachment(blob, name, media)
+    return attachment_response(blob, name, media)
 
 
 @task_required("view")
@@ -55,18 +57,18 @@ def preview_input(request: SignedInRequest, task: Task, key: str) -> HttpRespons
         # What it is follows from its content, never from its name: a browser must not run it
         lead = file.read(PREVIEW_BYTES)
     at = (task.project.owner.key, task.project.key, task.name)
-    return show(
+    return render_in_shell(
         request,
         "tasks/input_file.html",
         project=task.project,
         section="tasks",
-        trail=crumbs((task.name, reverse("task", args=at)), name),
+        trail=breadcrumbs((task.name, reverse("task", args=at)), name),
         task=task,
         key=key,
         name=name,
         blob=blob,
         picture=bool(picture_type(lead)),
-        text=text_of(lead, blob.size),
+        text=text_preview(lead, blob.size),
         cut=blob.size > PREVIEW_BYTES,
     )
 
@@ -87,7 +89,7 @@ def picture_type(lead: bytes) -> str:
     return f"image/{content}" if content in PICTURES else ""
 
 
-def text_of(lead: bytes, size: int) -> str | None:
+def text_preview(lead: bytes, size: int) -> str | None:
     """The first bytes of a file as text, hidden characters made visible; None where they are none."""
     if b"\0" in lead:
         return None
@@ -106,7 +108,7 @@ def open_blob(blob: Blob) -> File:
         raise Http404 from gone
 
 
-def attachment(blob: Blob, name: str, media: str) -> FileResponse:
+def attachment_response(blob: Blob, name: str, media: str) -> FileResponse:
     """Never active content: a download, of a type that is not guessed, in a sandbox."""
     file = open_blob(blob)
     response = FileResponse(file, as_attachment=True, filename=name, content_type=media)

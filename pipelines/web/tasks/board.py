@@ -23,8 +23,8 @@ from pipelines.web.shell.page import (
     SignedInRequest,
     is_fragment_request,
     line_required,
+    render_in_shell,
     replace_url,
-    show,
     show_line,
 )
 from pipelines.web.tasks.live_graph import live_path_json
@@ -95,7 +95,7 @@ def board(request: SignedInRequest, line: Line) -> HttpResponse:
         )
         context["drawing"] = None if again else drawing_of_version(line.live, line.project_id)
     if again:
-        part = show(request, "tasks/board.html#board", project=line.project, **context)
+        part = render_in_shell(request, "tasks/board.html#board", project=line.project, **context)
         part = replace_url(part, request, context["query"])
         if request.GET.get("drawn", str(line.live_id)) != str(line.live_id):
             part["HX-Refresh"] = "true"  # another version is live: the drawing is another one

@@ -12,7 +12,7 @@ from pipelines.models import Blob, Snapshot, Task, VisitCommit
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.web.changes import viewed_content
 from pipelines.web.shell.page import SignedInRequest, task_required
-from pipelines.web.tasks.artifacts import LEAD, attachment, open_blob, picture_type
+from pipelines.web.tasks.artifacts import LEAD, attachment_response, open_blob, picture_type
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 LONGEST_PATH = 4096
@@ -37,7 +37,7 @@ def download_file(request: SignedInRequest, task: Task, digest: str) -> FileResp
     with open_blob(blob) as file:
         media = picture_type(file.read(LEAD)) or "application/octet-stream"
     name = escape_hidden(request.GET.get("name", "").rpartition("/")[2])[:200] or "file"
-    return attachment(blob, name, media)
+    return attachment_response(blob, name, media)
 
 
 @task_required("view")

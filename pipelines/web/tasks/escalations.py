@@ -23,7 +23,7 @@ from pipelines.web.tasks.action_responses import refusal_page, run_action, typed
 
 @task_required("operate")
 @require_POST
-def escalate(request: SignedInRequest, task: Task) -> HttpResponse:
+def escalate_task(request: SignedInRequest, task: Task) -> HttpResponse:
     form, typed_texts = EscalationForm(request.POST), typed_text(request, "reason", "Reason")
     if not form.is_valid():
         return refusal_page(
@@ -35,7 +35,7 @@ def escalate(request: SignedInRequest, task: Task) -> HttpResponse:
 
 @task_required("view")
 @require_POST
-def resolve(request: SignedInRequest, task: Task, escalation: UUID) -> HttpResponse:
+def resolve_task_escalation(request: SignedInRequest, task: Task, escalation: UUID) -> HttpResponse:
     if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise Http404
     return _resolve_with_form(

@@ -23,13 +23,13 @@ from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, place_name
 from pipelines.web.shell.forms import MoveForm, first_error
-from pipelines.web.shell.page import SignedInRequest, is_fragment_request, show, task_required
+from pipelines.web.shell.page import SignedInRequest, is_fragment_request, render_in_shell, task_required
 from pipelines.web.tasks.action_responses import get_token, refusal_page, run_action, typed_text
 
 
 @task_required("operate")
 @require_http_methods(["GET", "HEAD", "POST"])
-def move(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
+def move_position(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """Move a position by hand: to a station, to where success leads, or to run again where it stands (law §17). GET
     answers the dialog alone, for a board."""
     position = get_token(task, token)
@@ -57,7 +57,7 @@ def _dialog(request: SignedInRequest, task: Task, position: Token) -> HttpRespon
         return _show_plan(request, task, refusal=_missed(task))
     to = request.GET.get("to", "")
     chosen = to if to in dict(place.move_targets) else place.move_default
-    return show(
+    return render_in_shell(
         request,
         "tasks/task/move.html",
         project=task.project,
@@ -124,7 +124,7 @@ def _plan(request: SignedInRequest, task: Task, position: Token, form: MoveForm)
 
 def _show_plan(request: SignedInRequest, task: Task, **view: Any) -> HttpResponse:
     view = {"refusal": "", "sentences": (), "breaks": (), **view}
-    return show(request, "tasks/task/move_plan.html", project=task.project, task=task, **view)
+    return render_in_shell(request, "tasks/task/move_plan.html", project=task.project, task=task, **view)
 
 
 # The plan in sentences.
@@ -132,7 +132,7 @@ def _show_plan(request: SignedInRequest, task: Task, **view: Any) -> HttpRespons
 
 def plan_words(line: ParsedLine, plan: MovePlan) -> list[tuple[str, str]]:
     """Return what the move does: for each thing an icon and a sentence."""
-    return [*_left_behind(line, plan), *_entered(line, plan), *_cost(plan)]
+    return [*_left_behind(line, plan), *_entered_places(line, plan), *_cost_sentences(plan)]
 
 
 def _left_behind(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
@@ -144,7 +144,7 @@ def _left_behind(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
         yield "gate", f"The review at {gates} is closed." + (fallen % {"n": plan.votes} if plan.votes else "")
 
 
-def _entered(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
+def _entered_places(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
     for station, status in plan.places:
         name = place_name(line, station)
         if status == Status.QUEUED:
@@ -160,7 +160,7 @@ def _entered(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
         yield "arrow-right", f"From there it goes to {_either([place_name(line, key) for key in plan.asks])}."
 
 
-def _cost(plan: MovePlan) -> Iterator[tuple[str, str]]:
+def _cost_sentences(plan: MovePlan) -> Iterator[tuple[str, str]]:
     if plan.cap is not None:
         yield "cost", f"It costs up to ${plan.cap:.2f} more; ${plan.spent:.2f} so far."
     elif plan.spent:

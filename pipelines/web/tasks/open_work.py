@@ -16,11 +16,11 @@ from pipelines.queries import open_work as queries
 from pipelines.queries.line_filter import choices, find_option
 from pipelines.web.shell.page import (
     SignedInRequest,
-    crumbs,
+    breadcrumbs,
     is_fragment_request,
+    page_scope,
+    render_in_shell,
     replace_url,
-    scope_of,
-    show,
     sign_in_required,
 )
 from pipelines.web.tasks.board import card_pages, filters_of
@@ -29,7 +29,7 @@ from pipelines.web.tasks.board import card_pages, filters_of
 @sign_in_required
 @require_safe
 def open_work(request: SignedInRequest) -> HttpResponse:
-    scope, now = scope_of(request, "tasks-live"), timezone.now()
+    scope, now = page_scope(request, "tasks-live"), timezone.now()
     lines, filters = choices(scope.projects), filters_of(request)
     line = find_option(request.GET.get("line", ""), lines, scope.projects)
     view = "lines" if request.GET.get("view") == "lines" else "board"
@@ -62,14 +62,14 @@ def open_work(request: SignedInRequest) -> HttpResponse:
         "more_at": f"{reverse('tasks-everywhere')}?{project}{'&' if project else ''}",
     }
     if is_fragment_request(request, "board"):
-        part = show(request, "tasks/open_work.html#board", scope=scope, **context)
+        part = render_in_shell(request, "tasks/open_work.html#board", scope=scope, **context)
         return replace_url(part, request, context["query"])
-    return show(
+    return render_in_shell(
         request,
         "tasks/open_work.html",
         scope=scope,
         section="tasks",
-        trail=crumbs(("Tasks", reverse("tasks-everywhere")), "All open work"),
+        trail=breadcrumbs(("Tasks", reverse("tasks-everywhere")), "All open work"),
         lines=lines,
         live_project=scope.hint_source,
         **context,

@@ -42,47 +42,47 @@ def resume_task(request: SignedInRequest, task: Task) -> HttpResponse:
 @require_POST
 def pause_line(request: SignedInRequest, line: Line) -> HttpResponse:
     """Pause a line, or the station that the form names."""
-    return _pause(request, PauseScope(line.project, line, request.POST.get("station", "")))
+    return _pause_scope(request, PauseScope(line.project, line, request.POST.get("station", "")))
 
 
 @line_required("operate")
 @require_POST
 def resume_line(request: SignedInRequest, line: Line) -> HttpResponse:
-    return _resume(request, PauseScope(line.project, line, request.POST.get("station", "")))
+    return _resume_scope(request, PauseScope(line.project, line, request.POST.get("station", "")))
 
 
 @project_required("settings")
 @require_POST
 def pause_project(request: SignedInRequest, project: Project) -> HttpResponse:
-    return _pause(request, PauseScope(project))
+    return _pause_scope(request, PauseScope(project))
 
 
 @project_required("settings")
 @require_POST
 def resume_project(request: SignedInRequest, project: Project) -> HttpResponse:
-    return _resume(request, PauseScope(project))
+    return _resume_scope(request, PauseScope(project))
 
 
-def _pause(request: SignedInRequest, scope: PauseScope) -> HttpResponse:
+def _pause_scope(request: SignedInRequest, scope: PauseScope) -> HttpResponse:
     reason, stops = typed_text(request, "reason", "Reason")["Reason"], bool(request.POST.get("stops"))
     try:
         engine.pause(scope, user=request.user, reason=reason, stops=stops)
         messages.success(request, "Paused")
     except Conflict as refusal:
         messages.error(request, refusal.detail)
-    return _back(scope)
+    return _redirect_to_scope(scope)
 
 
-def _resume(request: SignedInRequest, scope: PauseScope) -> HttpResponse:
+def _resume_scope(request: SignedInRequest, scope: PauseScope) -> HttpResponse:
     try:
         engine.resume(scope, user=request.user)
         messages.success(request, "Resumed")
     except Conflict as refusal:
         messages.error(request, refusal.detail)
-    return _back(scope)
+    return _redirect_to_scope(scope)
 
 
-def _back(scope: PauseScope) -> HttpResponse:
+def _redirect_to_scope(scope: PauseScope) -> HttpResponse:
     """Return to the page that shows what is paused."""
     keys = [scope.project.owner.key, scope.project.key]
     return redirect("line-live", *keys, scope.line.key) if scope.line else redirect("lines", *keys)

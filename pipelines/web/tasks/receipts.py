@@ -15,7 +15,7 @@ from pipelines.ports.server_folders import FolderRefused
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.queries.allowed_folders import folders_of
 from pipelines.queries.receipts import check_in_repository, landed_change
-from pipelines.web.shell.page import SignedInRequest, is_fragment_request, show, task_required
+from pipelines.web.shell.page import SignedInRequest, is_fragment_request, render_in_shell, task_required
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ def download_receipt(request: SignedInRequest, task: Task) -> HttpResponse:
         raise Http404
     if is_fragment_request(request, "verified"):
         verdict = _verify_receipt(task, change)
-        return show(request, "tasks/task/verified.html", project=task.project, change=change, verdict=verdict)
+        return render_in_shell(
+            request, "tasks/task/verified.html", project=task.project, change=change, verdict=verdict
+        )
     response = HttpResponse(sign_receipt(change, receipt_key()), content_type="application/vnd.in-toto+json")
     name = f"{task.name}-{change.commit[:12]}.receipt.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -30,11 +30,11 @@ from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Input, Problem
 from pipelines.web.shell.page import (
     SignedInRequest,
-    crumbs,
+    breadcrumbs,
+    page_scope,
     project_breadcrumb,
     project_required,
-    scope_of,
-    show,
+    render_in_shell,
     sign_in_required,
 )
 from pipelines.web.tasks import uploads
@@ -145,7 +145,7 @@ class StartField:
     @property
     def file_name(self) -> str:
         """Name of the file uploaded with the previous form, when it is displayed again."""
-        return uploads.file_name_of(self.value)
+        return uploads.uploaded_file_name(self.value)
 
 
 def start_fields(
@@ -202,11 +202,12 @@ def input_values(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "i
     """Return the values of the form, as the engine checks them; a number that is none stays text, refused
     there."""
     return {
-        line_input.key: value_of(line_input, typed.get(f"{at}.{line_input.key}", "")) for line_input in inputs
+        line_input.key: parsed_input_value(line_input, typed.get(f"{at}.{line_input.key}", ""))
+        for line_input in inputs
     }
 
 
-def value_of(field: Input, text: str) -> Any:
+def parsed_input_value(field: Input, text: str) -> Any:
     if field.type == "file":
         return uploads.parse_file_value(text)
     if field.type == "yes_no":
@@ -219,11 +220,13 @@ def value_of(field: Input, text: str) -> Any:
 @require_safe
 def choose_everywhere(request: SignedInRequest) -> HttpResponse:
     """Choose a line, of all projects in which this person may start a task."""
-    scope = scope_of(request, "task-new-everywhere")
+    scope = page_scope(request, "task-new-everywhere")
     able = access.projects_where(request.user, "submit").filter(
         pk__in=[project.pk for project in scope.projects]
     )
-    return _choose_page(request, Line.objects.filter(project__in=able), scope=scope, trail=crumbs("New task"))
+    return _choose_page(
+        request, Line.objects.filter(project__in=able), scope=scope, trail=breadcrumbs("New task")
+    )
 
 
 @project_required("submit")
@@ -244,33 +247,35 @@ def _choose_page(request: SignedInRequest, lines: QuerySet[Line], **shell: Any) 
         return redirect(
             reverse("task-new", args=[line.project.owner.key, line.project.key, line.key]) + query
         )
-    return show(request, "tasks/choose.html", section="tasks", lines=choices, **shell)
+    return render_in_shell(request, "tasks/choose.html", section="tasks", lines=choices, **shell)
 
 
 @project_required("submit")
 @require_http_methods(["GET", "HEAD", "POST"])
-def start(request: SignedInRequest, project: Project, line: str) -> HttpResponse:
+def start_page(request: SignedInRequest, project: Project, line: str) -> HttpResponse:
     selected_line = access.get_line(request.user, project.owner.key, project.key, line)
     follows, blocks = _related_task(request, project, "follows"), _related_task(request, project, "blocks")
     about = RelatedTasks(follows, blocks)
     if selected_line.live is None or request.method != "POST":
-        return _page(request, selected_line, _prefilled_values(request, selected_line, about), [], about)
+        return _start_page(
+            request, selected_line, _prefilled_values(request, selected_line, about), [], about
+        )
     post, problems = uploads.store_uploads(
         request, project, versions.parsed(selected_line.live).inputs, "inputs"
     )
     if problems:
-        return _page(request, selected_line, post, problems, about)
+        return _start_page(request, selected_line, post, problems, about)
     at_once = "at_once" in request.POST
     try:
         task = (
             _submit_defaults(request, selected_line)
             if at_once
-            else _submit(request, selected_line.live, about, post)
+            else _submit_task(request, selected_line.live, about, post)
         )
     except InputError as fault:
-        return _page(request, selected_line, post, fault.problems, about)
+        return _start_page(request, selected_line, post, fault.problems, about)
     except Conflict as archived:
-        return _page(request, selected_line, post, [Problem("", archived.detail)], about)
+        return _start_page(request, selected_line, post, [Problem("", archived.detail)], about)
     if blocks is not None:
         _link_dependency(request, blocks, task)
     if at_once:
@@ -286,7 +291,7 @@ class RelatedTasks:
     blocks: Task | None = None
 
 
-def _submit(
+def _submit_task(
     request: SignedInRequest, live: LineVersion, about: RelatedTasks, post: Mapping[str, str]
 ) -> Task:
     """Raises InputError with every problem."""
@@ -366,7 +371,7 @@ def _values_of_task(old: Task, line: Line) -> dict[str, Any]:
     return typed
 
 
-def _page(
+def _start_page(
     request: SignedInRequest,
     line: Line,
     typed: Mapping[str, Any] | None,
@@ -374,7 +379,7 @@ def _page(
     about: RelatedTasks,
 ) -> HttpResponse:
     project = line.project
-    return show(
+    return render_in_shell(
         request,
         "tasks/new.html",
         project=project,

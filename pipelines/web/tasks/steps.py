@@ -185,7 +185,7 @@ class StepRow:
 
     @cached_property
     def diff(self) -> list[DiffLine]:
-        return diff_of(self.step.changes, self.budget)
+        return edit_diff(self.step.changes, self.budget)
 
     @property
     def tokens(self) -> str:
@@ -193,7 +193,7 @@ class StepRow:
 
     @property
     def cost(self) -> str:
-        return dollars(self.step.cost)
+        return cost_text(self.step.cost)
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class StepsView:
 
     @property
     def cost(self) -> str:
-        amount = dollars(self.stream.usage.cost)
+        amount = cost_text(self.stream.usage.cost)
         if amount or not self.complete:
             return amount
         return "no price" if self.stream.usage.tokens_in else ""
@@ -288,7 +288,7 @@ def steps_view(
         return None
     preset, allow = preset_entry
     # From the beginning: later lines complete earlier steps.
-    piece = logs.read(job, attempt, 0, MOST_CHUNKS)
+    piece = logs.read_log_part(job, attempt, 0, MOST_CHUNKS)
     stream = read_stream(preset, piece.lines, LONGEST_LINE)
     last = len(stream.steps) if end is None else min(max(end, 0), len(stream.steps))
     first = max(last - PAGE_SIZE, 0) if start is None else min(max(start, 0), last)
@@ -314,7 +314,7 @@ def _allowed_sentence(station: str, allow: Sequence[str]) -> str:
     return f"{station} may run {', '.join(commands)} only."
 
 
-def diff_of(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]:
+def edit_diff(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]:
     """A small diff of what an edit says it replaces: without the numbers of lines, which it does not say. Once the
     budget is spent, the old text stands before the new one."""
     diff_lines: list[DiffLine] = []
@@ -337,7 +337,7 @@ def _diff_lines(change: TextChange, budget: StepBudget) -> Iterator[DiffLine]:
         yield from (DiffLine("added", "+ ", text) for text in new)
 
 
-def dollars(cost: float | None) -> str:
+def cost_text(cost: float | None) -> str:
     """Two digits, and more below a cent; nothing where no price was said."""
     if cost is None:
         return ""

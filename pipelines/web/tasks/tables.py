@@ -19,15 +19,15 @@ from pipelines.web.shell.page import (
     Crumb,
     PageScope,
     SignedInRequest,
-    crumbs,
-    date_range_of,
+    breadcrumbs,
     is_fragment_request,
     line_required,
+    page_scope,
     project_breadcrumb,
     project_required,
+    render_in_shell,
     replace_url,
-    scope_of,
-    show,
+    requested_date_range,
     sign_in_required,
 )
 
@@ -35,7 +35,7 @@ FIELDS = ("q", "status", "line", "priority", "requester", "late", "sort")
 STATUSES = ("open", "waiting", "ended", *(value for value, _word in DISPLAYED))
 
 
-def task_filter_of(request: SignedInRequest) -> TaskFilter:
+def requested_task_filter(request: SignedInRequest) -> TaskFilter:
     """Values that do not exist narrow nothing instead of failing: addresses are kept, words change."""
     values = {name: request.GET.get(name, "").strip()[:200] for name in FIELDS}
     if values["status"] not in STATUSES:
@@ -45,7 +45,7 @@ def task_filter_of(request: SignedInRequest) -> TaskFilter:
     values["sort"] = values["sort"] if values["sort"] in SORTS else "new"
     values["requester"] = "me" if values["requester"] == "me" else ""
     values["late"] = "yes" if values["late"] == "yes" else ""
-    return TaskFilter(**values, dates=date_range_of(request))
+    return TaskFilter(**values, dates=requested_date_range(request))
 
 
 def page_number(text: str | None, otherwise: int = 1) -> int:
@@ -57,7 +57,7 @@ def page_number(text: str | None, otherwise: int = 1) -> int:
 @sign_in_required
 @require_safe
 def all_tasks(request: SignedInRequest) -> HttpResponse:
-    return _tasks_page(request, scope_of(request, "tasks-everywhere"), crumbs("Tasks"))
+    return _tasks_page(request, page_scope(request, "tasks-everywhere"), breadcrumbs("Tasks"))
 
 
 @project_required("view")
@@ -96,7 +96,7 @@ def _tasks_page(
     trail: Sequence[Crumb],
     line: Line | None = None,
 ) -> HttpResponse:
-    search, lines = task_filter_of(request), choices(scope.projects)
+    search, lines = requested_task_filter(request), choices(scope.projects)
     chosen = line.key if line else find_option(search.line, lines, scope.projects)
     search = replace(search, line=chosen)
     rows = search_page(scope.projects, search, request.user, page_number(request.GET.get("page")))
@@ -115,10 +115,10 @@ def _tasks_page(
         "live_query": urlencode({"project": str(scope.project)}) if scope.project else "",
     }
     if is_fragment_request(request, "table"):
-        part = show(request, "tasks/tasks.html#table", scope=scope, **context)
+        part = render_in_shell(request, "tasks/tasks.html#table", scope=scope, **context)
         page = context["rows"].number
         return replace_url(part, request, context["query"] + (f"&page={page}" if page > 1 else ""))
-    return show(
+    return render_in_shell(
         request,
         "tasks/tasks.html",
         scope=scope,

@@ -36,12 +36,18 @@ from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.guarantees import first_gate_guarantee
 from pipelines.web.lines.overview import RuleSummary, fallback_text, rule_summary, work_text
 from pipelines.web.shell.etags import HERE, conditional_response
-from pipelines.web.shell.page import SignedInRequest, crumbs, is_fragment_request, show, task_required
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    breadcrumbs,
+    is_fragment_request,
+    render_in_shell,
+    task_required,
+)
 from pipelines.web.tasks.escalation_cards import open_deadlocks, open_escalations, trigger_choices
 from pipelines.web.tasks.start import StartField, start_fields
 from pipelines.web.tasks.steps import StepsView, preset_and_allowed, steps_view
 from pipelines.web.tasks.tables import page_number
-from pipelines.web.tasks.task_path import endings_of, path_json
+from pipelines.web.tasks.task_path import path_json, policy_endings
 from pipelines.web.tasks.task_tabs import main_job, tab_context
 from pipelines.work import logs
 from pipelines.work.logs import LogPart
@@ -53,7 +59,7 @@ WORKING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING, Status.BLOCKED, Sta
 
 @task_required("view")
 @require_safe
-def task(request: SignedInRequest, task: Task) -> HttpResponse:
+def task_page(request: SignedInRequest, task: Task) -> HttpResponse:
     view = TaskView(task, timezone.now())
     if is_fragment_request(request, "live"):
         return _live_part(request, task.project, view)
@@ -69,22 +75,22 @@ def task(request: SignedInRequest, task: Task) -> HttpResponse:
     tab = request.GET.get("tab", "")
     context = tab_context(request, view, tab if tab in TABS else _first_tab(view))
     if is_fragment_request(request, "tab"):
-        return show(request, "tasks/task.html#panel", project=task.project, **context)
+        return render_in_shell(request, "tasks/task.html#panel", project=task.project, **context)
     keys = (task.project.owner.key, task.project.key)
     key = request.GET.get("station", "")
-    return show(
+    return render_in_shell(
         request,
         "tasks/task.html",
         project=task.project,
         section="tasks",
-        trail=crumbs(
+        trail=breadcrumbs(
             (task.project.name or task.project.key, reverse("lines", args=keys)),
             (task.line.name, reverse("line-live", args=[*keys, task.line.key])),
             task.name,
         ),
         live_project="/".join(keys),
         live_task=task.name,
-        drawer=drawer_of(view, key) if key else None,
+        drawer=station_drawer(view, key) if key else None,
         **(context | _live_context(request, view)),
     )
 
@@ -109,7 +115,7 @@ def _more_steps(request: SignedInRequest, project: Project, view: TaskView) -> H
     if not before and not steps.complete and request.GET.get("seen") == str(steps.next):
         return HttpResponse(status=204)
     within = "drawer" if request.GET.get("within") == "drawer" else ""
-    return show(
+    return render_in_shell(
         request,
         "tasks/task/steps_more.html",
         project=project,
@@ -136,7 +142,7 @@ def _preparing_part(request: SignedInRequest, project: Project, view: TaskView) 
         "station": station_name(view.line, job.station),
         "within": where,
     }
-    response = show(request, "tasks/task/preparing.html", project=project, **context)
+    response = render_in_shell(request, "tasks/task/preparing.html", project=project, **context)
     began = made is not None and made.since is not None
     if began != (request.GET.get("began") == "yes"):
         response["HX-Trigger"] = f"gl:task-{view.task.name}"
@@ -146,8 +152,8 @@ def _preparing_part(request: SignedInRequest, project: Project, view: TaskView) 
 def _station_drawer_part(request: SignedInRequest, project: Project, view: TaskView) -> HttpResponse:
     """The open drawer of a station; steps or log of the run that it shows go on by themselves."""
     current_run = request.GET.get("shown", "")
-    drawer = drawer_of(view, request.GET.get("station", ""), current_run)
-    return show(
+    drawer = station_drawer(view, request.GET.get("station", ""), current_run)
+    return render_in_shell(
         request,
         "tasks/task/drawer_renewed.html",
         project=project,
@@ -168,13 +174,15 @@ def _live_part(request: SignedInRequest, project: Project, view: TaskView) -> Ht
         context = tab_context(request, view, tab) | context
         context["same"] = bool(context.get("shown")) and context["shown"] == request.GET.get("shown")
     context = {"tab": "", **context, "again": True, "etag_here": HERE}
-    return conditional_response(request, show(request, "tasks/task.html#live", project=project, **context))
+    return conditional_response(
+        request, render_in_shell(request, "tasks/task.html#live", project=project, **context)
+    )
 
 
 def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     """The part of the page that hints bring anew."""
     task, line = view.task, view.line
-    endings = endings_of(view)
+    endings = policy_endings(view)
     pauses = over_task(view.pauses, line)
     places = {place.token.station for place in view.positions}
     return {
@@ -193,7 +201,7 @@ def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
         "deadlocks": open_deadlocks(task, request.user),
         "triggers": trigger_choices(line),
         "supplies": [(token.pk, fields) for token in view.tokens if (fields := supply_fields(line, token))],
-        "failure": failure_of(task),
+        "failure": failure_reason(task),
         "unmerged": has_unmerged_change(task),
         "leftovers": find_unresolved(task, view.jobs),
         "branch": branch_of(task) if line.workspace else None,
@@ -245,7 +253,7 @@ def delivery_receipts(task: Task, line: ParsedLine) -> list[DeliveryReceipt]:
     return [replace(receipt, gate=names.get(receipt.gate, receipt.gate)) for receipt in receipts_of(task)]
 
 
-def failure_of(task: Task) -> FailureReason | None:
+def failure_reason(task: Task) -> FailureReason | None:
     """Return the explanation of a failed task: its own reason, else the last message of its last station."""
     if task.reason or task.status != Status.FAILED:
         return FailureReason(task.reason) if task.reason else None
@@ -274,8 +282,8 @@ def log_lines(request: SignedInRequest, task: Task) -> HttpResponse:
     """More of a log: the lines from byte `from` on, and the row that will ask again while there may be more."""
     job = _get_job(task, request.GET.get("job", ""))
     attempt = page_number(request.GET.get("attempt"), job.attempt)
-    piece = logs.read(job, attempt, page_number(request.GET.get("from"), 0))
-    return show(
+    piece = logs.read_log_part(job, attempt, page_number(request.GET.get("from"), 0))
+    return render_in_shell(
         request,
         "tasks/task/log_lines.html",
         project=task.project,
@@ -349,7 +357,7 @@ class StationDrawer:
         return f"{self.last.pk}.{self.last.attempt}" if self.last else ""
 
 
-def drawer_of(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
+def station_drawer(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
     """Return the drawer of a station. Steps and log of the run `current_run`, already on the page, are not
     read: they go on by themselves. Raises Http404: the line has no such station."""
     station = view.line.stations_by_key.get(key)
@@ -360,7 +368,7 @@ def drawer_of(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
     anew = last if last and f"{last.pk}.{last.attempt}" != current_run else None
     steps = steps_view(anew, anew.attempt) if anew else None
     writes = anew is not None and steps is None and anew.kind not in UNLEASED
-    piece = logs.tail(anew, anew.attempt, LINES) if anew and writes else None
+    piece = logs.read_log_tail(anew, anew.attempt, LINES) if anew and writes else None
     decided = (
         Decision.objects.filter(job_id=last.pk).order_by("-at", "-pk").select_related("pinned")
         if last

@@ -36,7 +36,7 @@ TONES = {
 }
 
 
-def path_of(
+def task_path(
     line: ParsedLine,
     task: Task,
     tokens: Sequence[Token],
@@ -60,7 +60,7 @@ def path_of(
     stopped = {f"{ending.station}{STOPPED}" for ending in endings}
     waiting |= {ending.rule for ending in endings if ending.rule}
     # So did one whose gate sent it back: the rule that it took then leaves the station, and not the gate.
-    sent_back = {_rule_of(visit) for visit in visits if visit.word in SENT_BACK}
+    sent_back = {_asking_rule(visit) for visit in visits if visit.word in SENT_BACK}
     waiting |= {rule for rule in sent_back if not task.rules.get(rule)}
     known = {station.key for station in line.stations}
     followed_ways = {
@@ -69,7 +69,7 @@ def path_of(
         if event.source in known
     }
     for station in line.stations:
-        path.ways |= {way: TAKEN if way in followed_ways else NOT for way in edges_of(station)}
+        path.ways |= {way: TAKEN if way in followed_ways else NOT for way in station_edges(station)}
         for rule in station.rules:
             path.ways[rule.id] = WAITS if rule.id in waiting else TAKEN if task.rules.get(rule.id) else NOT
         # Without rules only the policy leads on.
@@ -81,7 +81,7 @@ def path_of(
     return path
 
 
-def edges_of(station: Station) -> list[str]:
+def station_edges(station: Station) -> list[str]:
     """Return all edges that may leave the station, by their names in drawings."""
     ways = [
         name for rule in station.rules for name in (rule.id, *([rule.id + REJECTED] if rule.gates else []))
@@ -120,7 +120,7 @@ def _expected_text(seconds: float) -> str:
 
 def _mark_gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
     """A gate may stand on several rules: only the one that the task came by is marked."""
-    rule = _rule_of(visit)
+    rule = _asking_rule(visit)
     if visit.state == GateVisit.State.OPEN:
         path.gates[rule] = _elapsed_mark("attention", "here for %(time)s", visit.opened_at, now)
     # An open visit counts before one that was decided.
@@ -129,7 +129,7 @@ def _mark_gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
         path.gates[rule] = PlaceMark(TAKEN, f"sent back after {took}" if visit.word in SENT_BACK else took)
 
 
-def _rule_of(visit: GateVisit) -> str:
+def _asking_rule(visit: GateVisit) -> str:
     """Return the rule whose gate was asked, "" for one that a policy asked."""
     return str(visit.asked_by.answer.get("rule") or "")
 
@@ -172,7 +172,7 @@ def _mark_preparing(path: TaskPath, runs: Iterable[PreparationProgress], now: da
             path.places[run.job.station] = _elapsed_mark("active", "preparing for %(time)s", run.since, now)
 
 
-def endings_of(view: TaskView) -> list[DrawnEnding]:
+def policy_endings(view: TaskView) -> list[DrawnEnding]:
     """Return the endings of positions where no edge led to the end: no rule, and no policy after rules that
     matched nothing."""
     line, drawn = view.line, version_policy_targets(view.task.pinned_id)
@@ -197,7 +197,7 @@ def _has_edge(line: ParsedLine, drawn: Mapping[str, str], token: Token) -> bool:
 def path_json(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
     """Return the path for the script as the page passes it."""
     task = view.task
-    path = path_of(view.line, task, view.tokens, view.jobs, view.visits, view.now, endings, view.events)
+    path = task_path(view.line, task, view.tokens, view.jobs, view.visits, view.now, endings, view.events)
     _mark_preparing(path, view.preparing.values(), view.now)
     mark_paused(path, paused_stations(view.pauses))
     return json.dumps(path.to_dict())

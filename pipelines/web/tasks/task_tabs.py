@@ -73,11 +73,11 @@ class OutputEntry:
     def git_summary(self) -> str:
         """Changes of the station in git, counted."""
         git = self.outcome.get("git") or {}
-        files, commits = integer_of(git, "file_count"), integer_of(git, "commit_count")
+        files, commits = integer_or_zero(git, "file_count"), integer_or_zero(git, "commit_count")
         return f"{files} {plural('file', 'files', files)} and {commits} {plural('commit', 'commits', commits)} in git"
 
 
-def integer_of(git: Any, name: str) -> int:
+def integer_or_zero(git: Any, name: str) -> int:
     """A report over the API may say anything here."""
     value = git.get(name) if isinstance(git, dict) else None
     return value if type(value) is int else 0
@@ -120,7 +120,7 @@ def log_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     if job is None:
         return context
     attempt = min(max(page_number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
-    piece = logs.tail(job, attempt, LOG_LINES)
+    piece = logs.read_log_tail(job, attempt, LOG_LINES)
     kind, name = _job_actor(view, job)
     return context | {
         "attempt": attempt,

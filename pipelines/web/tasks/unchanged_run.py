@@ -23,7 +23,13 @@ from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.routing.sentences.names import station_name
-from pipelines.web.shell.page import SignedInRequest, costly_to_post, require, show, task_required
+from pipelines.web.shell.page import (
+    SignedInRequest,
+    costly_to_post,
+    render_in_shell,
+    require_permission,
+    task_required,
+)
 from pipelines.work.transport.local.trials import OPEN
 
 
@@ -58,7 +64,7 @@ class UnchangedRun:
 
     @property
     def recorded_counts(self) -> str:
-        return _counts(self.recorded.outcome) if self.recorded else ""
+        return _counts_text(self.recorded.outcome) if self.recorded else ""
 
     @property
     def is_running(self) -> bool:
@@ -72,7 +78,7 @@ class UnchangedRun:
 
     @property
     def trial_counts(self) -> str:
-        return _counts(self.trial.outcome) if self.trial else ""
+        return _counts_text(self.trial.outcome) if self.trial else ""
 
     @property
     def trial_problem(self) -> str:
@@ -84,7 +90,7 @@ class UnchangedRun:
         return str(self.trial.outcome.get("summary")) if self.trial.outcome.get("failure_type") else ""
 
 
-def _counts(outcome: Any) -> str:
+def _counts_text(outcome: Any) -> str:
     """Return what its report counts, as the end of a sentence."""
     groups = groups_of(outcome)
     return f": {tests_words(groups['tests'])}" if "tests" in groups else ""
@@ -97,7 +103,7 @@ def unchanged_run(request: SignedInRequest, task: Task) -> HttpResponse:
     """Show what is known of the run `?job=` without the change; a POST runs its station so. Empty for any other run."""
     refusal = ""
     if request.method == "POST":
-        require(request, "design", task.project)
+        require_permission(request, "design", task.project)
     job = _failed_command(task, request.GET.get("job", ""))
     if job is not None and request.method == "POST":
         trial_request = TrialRequest(job.pinned.document, job.station, task.inputs, {})
@@ -108,7 +114,7 @@ def unchanged_run(request: SignedInRequest, task: Task) -> HttpResponse:
         except (Invalid, Conflict, NotFound) as fault:
             refusal = fault.message if isinstance(fault, Invalid) else fault.detail
     run = _read_run(task, job, request.user, refusal) if job is not None else None
-    return show(request, "tasks/task/unchanged.html", project=task.project, task=task, run=run)
+    return render_in_shell(request, "tasks/task/unchanged.html", project=task.project, task=task, run=run)
 
 
 def _failed_command(task: Task, job_id: str) -> Job | None:
@@ -127,10 +133,12 @@ def _read_run(task: Task, job: Job, reader: User, refusal: str) -> UnchangedRun:
     is_own = trial is not None and trial.inputs == task.inputs and trial.document == job.pinned.document
     may_start = all(access.can(reader, action, task.project) for action in ("design", "submit", "execute"))
     commit: VisitCommit = job.visit_commit
-    return UnchangedRun(job, commit, _recorded(job, commit), trial if is_own else None, may_start, refusal)
+    return UnchangedRun(
+        job, commit, _recorded_run(job, commit), trial if is_own else None, may_start, refusal
+    )
 
 
-def _recorded(job: Job, commit: VisitCommit) -> Job | None:
+def _recorded_run(job: Job, commit: VisitCommit) -> Job | None:
     """The last run of this station on the files of the base: of a task without a change, or of the one whose merge the
     base is."""
     if commit.repository_id is None:

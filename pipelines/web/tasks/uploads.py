@@ -47,7 +47,13 @@ def store_uploads(
         if name in getattr(request, "too_large", ()):
             problems.append(Problem(name, _too_large_message()))
         elif isinstance(file, UploadedFile):
-            stored_file = storage.upload(project, file.name or "", file, str(request.user), timezone.now())  # type: ignore[arg-type]
+            stored_file = storage.store_upload(
+                project,
+                file.name or "",
+                file,  # type: ignore[arg-type]
+                str(request.user),
+                timezone.now(),
+            )
             fields[name] = json.dumps(stored_file)
     return fields, problems
 
@@ -74,7 +80,7 @@ def parse_file_value(text: str) -> Any:
         return text
 
 
-def file_name_of(value: Any) -> str:
+def uploaded_file_name(value: Any) -> str:
     """The name of an uploaded file in a form that is shown again, or ""."""
     file_value = parse_file_value(value) if isinstance(value, str) else value
     return str(file_value.get("name") or "") if isinstance(file_value, Mapping) else ""

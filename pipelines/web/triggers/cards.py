@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from pipelines.models import Trigger, TriggerDelivery, WebhookSecret
 from pipelines.queries import versions
 from pipelines.queries.triggers import TriggerRow, address_of
-from pipelines.web.tasks.uploads import file_name_of
+from pipelines.web.tasks.uploads import uploaded_file_name
 from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind
 from pipelines.work.triggers.table import KINDS
 
@@ -72,10 +72,10 @@ class TriggerCard:
         return self.row.trigger
 
 
-def card_of(row: TriggerRow, now: datetime) -> TriggerCard:
+def trigger_card(row: TriggerRow, now: datetime) -> TriggerCard:
     trigger = row.trigger
     kind, options = KINDS[trigger.kind], trigger.options
-    mapping = list(_mapping(trigger)) if kind.is_mapped else []
+    mapping = list(_mapped_inputs(trigger)) if kind.is_mapped else []
     mapped = options["inputs"] if kind.is_mapped else ()
     secrets = list(trigger.secrets.all()) if kind.has_address else []
     return TriggerCard(
@@ -83,10 +83,10 @@ def card_of(row: TriggerRow, now: datetime) -> TriggerCard:
         kind,
         kind.words(options),
         kind.detail(options),
-        offset_of(now.astimezone(ZoneInfo(kind.clock.zone(options)))) if kind.clock else "",
+        utc_offset_text(now.astimezone(ZoneInfo(kind.clock.zone(options)))) if kind.clock else "",
         kind.facts(options),
         [] if trigger.paused_at else next_runs(kind, options, now),
-        [(label, text) for key, label, text in _inputs(trigger) if key not in mapped],
+        [(label, text) for key, label, text in _input_texts(trigger) if key not in mapped],
         [delivery_row(delivery, trigger) for delivery in row.deliveries[:DELIVERIES]],
         mapping,
         address_of(trigger),
@@ -101,20 +101,20 @@ def next_runs(kind: TriggerKind, options: Options, now: datetime) -> list[NextRu
         return []
     place = ZoneInfo(kind.clock.zone(options))
     local = now.astimezone(place)
-    current, year = offset_of(local), local.year
+    current, year = utc_offset_text(local), local.year
     runs = (at.astimezone(place) for at in islice(kind.upcoming(options, now), RUNS))
     return [
         NextRun(
             at,
             f"{at:%a} {at.day} {at:%b}" + (f" {at.year}" if at.year != year else ""),
             f"{at:%H:%M}",
-            "" if offset_of(at) == current else offset_of(at),
+            "" if utc_offset_text(at) == current else utc_offset_text(at),
         )
         for at in runs
     ]
 
 
-def offset_of(at: datetime) -> str:
+def utc_offset_text(at: datetime) -> str:
     """Say how far a local time is from UTC: “UTC+1”, “UTC+5:30”."""
     offset = at.utcoffset()
     minutes = int(offset.total_seconds() // 60) if offset else 0
@@ -131,21 +131,21 @@ def delivery_row(delivery: TriggerDelivery, trigger: Trigger) -> DeliveryRow:
     return DeliveryRow(delivery, slot or delivery.at)
 
 
-def _inputs(trigger: Trigger) -> Iterator[tuple[str, str, str]]:
+def _input_texts(trigger: Trigger) -> Iterator[tuple[str, str, str]]:
     """Yield the key, the name and the text of each input that is set."""
     fields = versions.parsed(trigger.line.live).inputs if trigger.line.live else ()
     labels = {field.key: field.label or field.key for field in fields}
     for key, value in trigger.inputs.items():
-        yield key, labels.get(key, key), _text(value)
+        yield key, labels.get(key, key), _value_text(value)
 
 
-def _mapping(trigger: Trigger) -> Iterator[MappedInput]:
+def _mapped_inputs(trigger: Trigger) -> Iterator[MappedInput]:
     options = trigger.options
     if options["title"]:
         yield MappedInput("Title", options["title"], trigger.title)
     fields = versions.parsed(trigger.line.live).inputs if trigger.line.live else ()
     by_key = {field.key: field for field in fields}
-    fixed = {key: text for key, _label, text in _inputs(trigger)}
+    fixed = {key: text for key, _label, text in _input_texts(trigger)}
     for key, path in options["inputs"].items():
         field = by_key.get(key)
         label = (field.label or key) if field else key
@@ -154,8 +154,8 @@ def _mapping(trigger: Trigger) -> Iterator[MappedInput]:
         yield MappedInput("Requested by", options["requester"])
 
 
-def _text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "Yes" if value else "No"
-    text = file_name_of(value) if isinstance(value, Mapping) else str(value)
+    text = uploaded_file_name(value) if isinstance(value, Mapping) else str(value)
     return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"

@@ -29,49 +29,51 @@ OWN: Final = {
 BLANK: Final = dict.fromkeys((*OWN, "one_at_a_time", "example"), "")
 
 
-def request_of(line: Line, typed: Typed) -> TriggerRequest:
+def trigger_request(line: Line, typed: Typed) -> TriggerRequest:
     """Return what the form asks for, unchecked. A secret is made where none is typed."""
     return TriggerRequest(
         {
             "name": typed.get("name", ""),
             "signature": typed.get("signature", ""),
-            **mapped_form.paths_of(line, typed),
+            **mapped_form.mapping_options(line, typed),
         },
         typed.get("title", ""),
-        input_values(shared_form.inputs_of(line), typed),
+        input_values(shared_form.live_inputs(line), typed),
         one_at_a_time="one_at_a_time" in typed,
         secret=typed.get("secret", "").strip() or standard_webhooks.new_secret(),
         example=typed.get("example", "").strip(),
     )
 
 
-def fresh(line: Line, user: User, query: Typed) -> dict[str, str]:
+def new_form_values(line: Line, user: User, query: Typed) -> dict[str, str]:
     """Return a new form, with the signature that the address names."""
     signature = query.get("signature", "")
     return {"signature": signature if signature in SIGNATURES else STANDARD}
 
 
-def stored(trigger: Trigger) -> dict[str, str]:
+def stored_form_values(trigger: Trigger) -> dict[str, str]:
     """Return the form of a trigger that there is."""
     options = trigger.options
     return {
         "name": options["name"],
         "signature": options["signature"],
-        "example": starting.example_of(trigger),
-        **mapped_form.stored(options),
-        **shared_form.stored(trigger),
+        "example": starting.example_body(trigger),
+        **mapped_form.stored_path_fields(options),
+        **shared_form.stored_shared_fields(trigger),
     }
 
 
-def context_of(
+def form_context(
     line: Line, user: User, typed: Typed, problems: Sequence[Problem], *, is_fresh: bool = False
 ) -> dict[str, Any]:
     """Return the context of `triggers/webhook.html`. `is_fresh`: the inputs begin with their defaults."""
-    paths = mapped_form.fields_of(line, typed, problems, mapping.MISSING)
+    paths = mapped_form.path_fields(line, typed, problems, mapping.MISSING)
     elsewhere = [f"options.{field.name.removeprefix(mapped_form.AT)}" for field in paths]
     return {
-        **shared_form.context_of(line, user, typed, problems, OWN, is_fresh=is_fresh, elsewhere=elsewhere),
-        **mapped_form.example_of(line, typed),
+        **shared_form.shared_form_context(
+            line, user, typed, problems, OWN, is_fresh=is_fresh, elsewhere=elsewhere
+        ),
+        **mapped_form.example_context(line, typed),
         "typed": {**BLANK, **typed},
         "paths": paths,
         "signatures": [(signature.key, signature.label) for signature in SIGNATURES.values()],
@@ -101,18 +103,18 @@ FORMS: Final = {
     "schedule": TriggerFormKind(
         "schedule",
         "triggers/schedule.html",
-        schedule_form.fresh,
-        schedule_form.stored,
-        schedule_form.request_of,
-        schedule_form.context_of,
+        schedule_form.new_form_values,
+        schedule_form.stored_form_values,
+        schedule_form.trigger_request,
+        schedule_form.form_context,
     ),
     "webhook": TriggerFormKind(
         "webhook",
         "triggers/webhook.html",
-        fresh,
-        stored,
-        request_of,
-        context_of,
+        new_form_values,
+        stored_form_values,
+        trigger_request,
+        form_context,
     ),
 }
 FIRST: Final = "schedule"

@@ -11,7 +11,7 @@ from pipelines.models import Line
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import Problem
-from pipelines.web.triggers.shared_form import Typed, inputs_of
+from pipelines.web.triggers.shared_form import Typed, live_inputs
 from pipelines.work.triggers import mapping
 from pipelines.work.triggers.kind import Options
 
@@ -40,22 +40,22 @@ class MappedPath:
         }.get(self.name, "")
 
 
-def paths_of(line: Line, typed: Typed) -> dict[str, Any]:
+def mapping_options(line: Line, typed: Typed) -> dict[str, Any]:
     """Return the paths of the form as options of a trigger."""
-    inputs = {field.key: typed.get(f"{AT}inputs.{field.key}", "") for field in inputs_of(line)}
+    inputs = {field.key: typed.get(f"{AT}inputs.{field.key}", "") for field in live_inputs(line)}
     return {
         "inputs": {key: path for key, path in inputs.items() if path.strip()},
         **{name: typed.get(f"{AT}{name}", "") for name in mapping.PATHS},
     }
 
 
-def stored(options: Options) -> dict[str, str]:
+def stored_path_fields(options: Options) -> dict[str, str]:
     """Return the fields of the options of a trigger that there is."""
     inputs = {f"{AT}inputs.{key}": path for key, path in options["inputs"].items()}
     return inputs | {f"{AT}{name}": options[name] for name in mapping.PATHS}
 
 
-def fields_of(line: Line, typed: Typed, problems: Sequence[Problem], document: Any) -> list[MappedPath]:
+def path_fields(line: Line, typed: Typed, problems: Sequence[Problem], document: Any) -> list[MappedPath]:
     """Return the fields for the paths. `document`: the example, or MISSING."""
     return [
         MappedPath(
@@ -70,15 +70,15 @@ def fields_of(line: Line, typed: Typed, problems: Sequence[Problem], document: A
             ],
             *_value_at_path(typed.get(name, "").strip(), document),
         )
-        for name, label, is_required in _names(line)
+        for name, label, is_required in _path_names(line)
     ]
 
 
-def example_of(line: Line, typed: Typed) -> dict[str, Any]:
+def example_context(line: Line, typed: Typed) -> dict[str, Any]:
     """Return what the paths of the form find in the example that was pasted: the context of `_example.html`."""
     text = typed.get("example", "").strip()
-    document, fault = mapping.document_of(text) if text else (mapping.MISSING, "")
-    fields = fields_of(line, typed, (), document)
+    document, fault = mapping.parsed_body(text) if text else (mapping.MISSING, "")
+    fields = path_fields(line, typed, (), document)
     only_if = next(field for field in fields if field.name == f"{AT}only_if")
     return {
         "example_fault": fault,
@@ -88,9 +88,9 @@ def example_of(line: Line, typed: Typed) -> dict[str, Any]:
     }
 
 
-def _names(line: Line) -> Iterator[tuple[str, str, bool]]:
+def _path_names(line: Line) -> Iterator[tuple[str, str, bool]]:
     yield f"{AT}title", mapping.PATHS["title"], False
-    for field in inputs_of(line):
+    for field in live_inputs(line):
         if field.type not in mapping.FIXED_ONLY:
             yield f"{AT}inputs.{field.key}", field.label or field.key, field.required
     for name in ("requester", "only_if"):
@@ -102,7 +102,7 @@ def _value_at_path(path: str, document: Any) -> tuple[str, str]:
     if not path or document is mapping.MISSING:
         return "", ""
     try:
-        values = mapping.found(mapping.checked_path(path), document)
+        values = mapping.values_at_path(mapping.checked_path(path), document)
     except Invalid as fault:
         return "", as_sentence(people_text(fault.message))
     if not values:

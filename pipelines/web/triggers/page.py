@@ -22,12 +22,12 @@ from pipelines.web.shell.page import (
     line_required,
     project_breadcrumb,
     project_required,
-    show,
+    render_in_shell,
     show_line,
 )
 from pipelines.web.tasks import uploads
 from pipelines.web.triggers import mapped_form, schedule_form
-from pipelines.web.triggers.cards import card_of, delivery_row
+from pipelines.web.triggers.cards import delivery_row, trigger_card
 from pipelines.web.triggers.forms import FIRST, FORMS
 from pipelines.web.triggers.shared_form import Typed
 from pipelines.work.hosts import standard_webhooks
@@ -39,17 +39,19 @@ LOG_ROWS = 50
 
 @line_required("view")
 @require_safe
-def index(request: SignedInRequest, line: Line) -> HttpResponse:
-    return _index(request, line)
+def triggers_page(request: SignedInRequest, line: Line) -> HttpResponse:
+    return _triggers_page(request, line)
 
 
 @project_required("view")
 @require_safe
-def of_project(request: SignedInRequest, project: Project) -> HttpResponse:
+def project_triggers_page(request: SignedInRequest, project: Project) -> HttpResponse:
     now = clock.now()
-    cards = [card_of(row, now) for row in queries.rows(queries.of_project(project), 1)]
+    cards = [trigger_card(row, now) for row in queries.rows(queries.of_project(project), 1)]
     trail = project_breadcrumb(project, "Triggers")
-    return show(request, "triggers/project.html", project=project, section="lines", trail=trail, cards=cards)
+    return render_in_shell(
+        request, "triggers/project.html", project=project, section="lines", trail=trail, cards=cards
+    )
 
 
 @project_required("submit")
@@ -60,9 +62,9 @@ def choose_line_of_new(request: SignedInRequest, project: Project) -> HttpRespon
     query = f"?{request.GET.urlencode()}" if request.GET else ""
     if len(lines) == 1:
         return redirect(reverse("trigger-new", args=[project.owner.key, project.key, lines[0].key]) + query)
-    noun = FORMS[_kind(request)].noun
+    noun = FORMS[_requested_kind(request)].noun
     trail = project_breadcrumb(project, f"New {noun}")
-    return show(
+    return render_in_shell(
         request,
         "triggers/choose.html",
         project=project,
@@ -77,68 +79,68 @@ def choose_line_of_new(request: SignedInRequest, project: Project) -> HttpRespon
 @line_required("submit")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def new(request: SignedInRequest, line: Line) -> HttpResponse:
+def new_trigger_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?kind=webhook`: of this kind, else a schedule."""
-    kind = _kind(request)
+    kind = _requested_kind(request)
     if request.method != "POST":
         typed = FORMS[kind].fresh(line, request.user, request.GET.dict())
-        return _form(request, line, kind, typed, [], is_fresh=True)
-    return _saved(request, line, kind, None)
+        return _form_page(request, line, kind, typed, [], is_fresh=True)
+    return _save_form(request, line, kind, None)
 
 
 @line_required("submit")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def change(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
-    trigger = _trigger(line, line_trigger)
+def edit_trigger_page(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
+    trigger = _get_trigger(line, line_trigger)
     if request.method != "POST":
         typed = FORMS[trigger.kind].stored(trigger)
-        return _form(request, line, trigger.kind, typed, [], trigger)
-    return _saved(request, line, trigger.kind, trigger)
+        return _form_page(request, line, trigger.kind, typed, [], trigger)
+    return _save_form(request, line, trigger.kind, trigger)
 
 
 @line_required("submit")
 @costly_to_post
 @require_POST
-def example(request: SignedInRequest, line: Line) -> HttpResponse:
+def example_fragment(request: SignedInRequest, line: Line) -> HttpResponse:
     """Show what the paths of the form find in the body that is pasted there."""
-    return render(request, "triggers/_example.html", mapped_form.example_of(line, request.POST.dict()))
+    return render(request, "triggers/_example.html", mapped_form.example_context(line, request.POST.dict()))
 
 
 @line_required("submit")
 @costly_to_post
 @require_POST
-def rotate(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
+def rotate_secret(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     """Change the secret of a webhook, and show the new one this once."""
-    trigger = _trigger(line, line_trigger)
+    trigger = _get_trigger(line, line_trigger)
     # An empty request changes nothing.
     if "sure" not in request.POST:
-        return _back(line, trigger)
+        return _redirect_to_trigger(line, trigger)
     typed = request.POST.get("secret", "").strip()
     secret = typed or standard_webhooks.new_secret()
     try:
         triggers.rotate(trigger, secret, at_once="at_once" in request.POST, by=request.user)
     except (Invalid, Conflict) as refused:
         messages.error(request, refused.message if isinstance(refused, Invalid) else refused.detail)
-        return _back(line, trigger)
+        return _redirect_to_trigger(line, trigger)
     if typed:
         messages.success(request, "Saved the new secret")
-        return _back(line, trigger)
-    return _index(request, line, connected=trigger, new_secret=secret)
+        return _redirect_to_trigger(line, trigger)
+    return _triggers_page(request, line, connected=trigger, new_secret=secret)
 
 
 @line_required("submit")
 @require_safe
 def next_runs(request: SignedInRequest, line: Line) -> HttpResponse:
     """Show what the form would start before it is saved."""
-    preview = schedule_form.preview_of(request.GET.dict(), clock.now())
+    preview = schedule_form.schedule_preview(request.GET.dict(), clock.now())
     return render(request, "triggers/_next_runs.html", {"preview": preview})
 
 
 @line_required("submit")
 @require_POST
-def pause(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
-    trigger, paused = _trigger(line, line_trigger), request.POST.get("paused")
+def pause_trigger(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
+    trigger, paused = _get_trigger(line, line_trigger), request.POST.get("paused")
     # An empty request changes nothing.
     if paused in ("yes", "no"):
         try:
@@ -147,15 +149,15 @@ def pause(request: SignedInRequest, line: Line, line_trigger: int) -> HttpRespon
             messages.error(request, archived.detail)
         else:
             messages.success(request, "Paused" if paused == "yes" else "Resumed")
-    return _back(line, trigger)
+    return _redirect_to_trigger(line, trigger)
 
 
 @line_required("submit")
 @costly_to_post
 @require_POST
-def try_out(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
+def try_out_trigger(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     """Say what would be started now, and start nothing."""
-    trigger = _trigger(line, line_trigger)
+    trigger = _get_trigger(line, line_trigger)
     tried = starting.try_out(trigger)
     may = Permissions(request.user, line.project)
     return render(
@@ -166,9 +168,9 @@ def try_out(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResp
 @line_required("submit")
 @require_POST
 def delete(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
-    trigger = _trigger(line, line_trigger)
+    trigger = _get_trigger(line, line_trigger)
     if "sure" not in request.POST:
-        return _back(line, trigger)
+        return _redirect_to_trigger(line, trigger)
     triggers.delete(trigger, by=request.user)
     messages.success(request, f"Deleted: {triggers.words_of(trigger)}")
     return redirect("line-triggers", line.project.owner.key, line.project.key, line.key)
@@ -176,9 +178,9 @@ def delete(request: SignedInRequest, line: Line, line_trigger: int) -> HttpRespo
 
 @line_required("view")
 @require_safe
-def log(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
+def deliveries_page(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     """Show the deliveries of a trigger, the newest first. `?before=7`: those before this one."""
-    trigger = _trigger(line, line_trigger)
+    trigger = _get_trigger(line, line_trigger)
     before = request.GET.get("before", "")
     deliveries = trigger.deliveries.select_related("task__project").order_by("-pk")
     if before.isascii() and before.isdigit() and len(before) < 19:
@@ -197,27 +199,27 @@ def log(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse
     )
 
 
-def _trigger(line: Line, pk: int) -> Trigger:
+def _get_trigger(line: Line, pk: int) -> Trigger:
     return existing(queries.of_line(line).filter(pk=pk))
 
 
-def _back(line: Line, trigger: Trigger) -> HttpResponse:
+def _redirect_to_trigger(line: Line, trigger: Trigger) -> HttpResponse:
     address = reverse("line-triggers", args=[line.project.owner.key, line.project.key, line.key])
     return redirect(f"{address}#trigger-{trigger.pk}")
 
 
-def _kind(request: SignedInRequest) -> str:
+def _requested_kind(request: SignedInRequest) -> str:
     """Return the kind that the address names, a schedule where it names none."""
     kind = request.GET.get("kind", FIRST)
     return kind if kind in FORMS else FIRST
 
 
-def _index(
+def _triggers_page(
     request: SignedInRequest, line: Line, connected: Trigger | None = None, new_secret: str = ""
 ) -> HttpResponse:
     """`new_secret`: the new secret of a trigger, on the page itself: a message would go before anybody copied it."""
     now = clock.now()
-    cards = [card_of(row, now) for row in queries.rows(queries.of_line(line))]
+    cards = [trigger_card(row, now) for row in queries.rows(queries.of_line(line))]
     return show_line(
         request,
         "triggers/line.html",
@@ -228,10 +230,10 @@ def _index(
     )
 
 
-def _saved(request: SignedInRequest, line: Line, kind: str, trigger: Trigger | None) -> HttpResponse:
+def _save_form(request: SignedInRequest, line: Line, kind: str, trigger: Trigger | None) -> HttpResponse:
     """Save the form, and go to the list; or show it again with what is wrong."""
     if line.live is None:
-        return _form(request, line, kind, request.POST.dict(), [], trigger)
+        return _form_page(request, line, kind, request.POST.dict(), [], trigger)
     typed, problems = uploads.store_uploads(
         request, line.project, versions.parsed(line.live).inputs, "inputs"
     )
@@ -244,16 +246,16 @@ def _saved(request: SignedInRequest, line: Line, kind: str, trigger: Trigger | N
         else:
             saved = triggers.change(trigger, trigger_request, by=request.user)
     except Invalid as fault:
-        return _form(request, line, kind, typed, list(fault.problems), trigger)
+        return _form_page(request, line, kind, typed, list(fault.problems), trigger)
     except Conflict as refused:
-        return _form(request, line, kind, typed, [Problem("", refused.detail)], trigger)
+        return _form_page(request, line, kind, typed, [Problem("", refused.detail)], trigger)
     if trigger is None and KINDS[kind].has_address and not typed.get("secret", "").strip():
-        return _index(request, line, connected=saved, new_secret=trigger_request.secret)
+        return _triggers_page(request, line, connected=saved, new_secret=trigger_request.secret)
     messages.success(request, "Saved")
-    return _back(line, saved)
+    return _redirect_to_trigger(line, saved)
 
 
-def _form(
+def _form_page(
     request: SignedInRequest,
     line: Line,
     kind: str,

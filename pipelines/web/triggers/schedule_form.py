@@ -18,7 +18,7 @@ from pipelines.web.triggers import shared_form
 from pipelines.web.triggers.cards import NextRun, next_runs
 from pipelines.web.triggers.shared_form import Typed
 from pipelines.work.triggers import calendar
-from pipelines.work.triggers.calendar import EVERY, LAST_DAY, WEEKDAYS, Cadence, cadence_of
+from pipelines.work.triggers.calendar import EVERY, LAST_DAY, WEEKDAYS, Cadence, plain_cadence
 from pipelines.work.triggers.schedule import MISSED, SCHEDULE
 
 CRON: Final = "cron"
@@ -43,11 +43,11 @@ class Preview:
     fault: str = ""
 
 
-def expression_of(typed: Typed) -> str:
+def cron_expression(typed: Typed) -> str:
     """Return the cron expression of the form. Raises CronFault."""
     every = typed.get("every", "")
     if every == CRON:
-        return calendar.cron_of(typed.get(CRON, ""))
+        return calendar.checked_cron(typed.get(CRON, ""))
     if every not in EVERY:
         raise calendar.CronFault("Choose how often.")
     minute = typed.get("minute", "")
@@ -63,10 +63,10 @@ def expression_of(typed: Typed) -> str:
     return Cadence(every, time, weekday, day).expression()
 
 
-def preview_of(typed: Typed, now: datetime) -> Preview:
+def schedule_preview(typed: Typed, now: datetime) -> Preview:
     """Return what the form would start, and when."""
     try:
-        expression = expression_of(typed)
+        expression = cron_expression(typed)
     except calendar.CronFault as fault:
         return Preview(fault=str(fault))
     if typed.get("zone", "") not in time_zone_names():
@@ -75,31 +75,31 @@ def preview_of(typed: Typed, now: datetime) -> Preview:
     return Preview(SCHEDULE.words(options), next_runs(SCHEDULE, options, now))
 
 
-def request_of(line: Line, typed: Typed) -> TriggerRequest:
+def trigger_request(line: Line, typed: Typed) -> TriggerRequest:
     """Return what the form asks for, unchecked: an expression that cannot be read goes along as it is."""
     try:
-        expression = expression_of(typed)
+        expression = cron_expression(typed)
     except calendar.CronFault:
         expression = typed.get(CRON, "") if typed.get("every") == CRON else ""
     return TriggerRequest(
         {"cron": expression, "zone": typed.get("zone", ""), "missed": typed.get("missed", "")},
         typed.get("title", ""),
-        input_values(shared_form.inputs_of(line), typed),
+        input_values(shared_form.live_inputs(line), typed),
         one_at_a_time="one_at_a_time" in typed,
     )
 
 
-def fresh(line: Line, user: User, query: Typed) -> dict[str, str]:
+def new_form_values(line: Line, user: User, query: Typed) -> dict[str, str]:
     """Return a new form, with what the address says of it, `?every=week&time=09:00`, or what a line of ALP did."""
     zone = user.time_zone if user.time_zone != "UTC" else line.project.time_zone
     every = query.get("every", "day")
     cadence = Cadence(every if every in EVERY else "day", query.get("time", "02:00")[:5])
     if "every" not in query:
-        cadence, zone = _imported(line, cadence, zone)
-    return {**_cadence(cadence), "zone": zone, "missed": "once", "one_at_a_time": "on", "title": ""}
+        cadence, zone = _imported_cadence(line, cadence, zone)
+    return {**_cadence_fields(cadence), "zone": zone, "missed": "once", "one_at_a_time": "on", "title": ""}
 
 
-def _imported(line: Line, cadence: Cadence, zone: str) -> tuple[Cadence, str]:
+def _imported_cadence(line: Line, cadence: Cadence, zone: str) -> tuple[Cadence, str]:
     """Return the weekly cadence of a line that was imported from ALP (`init.json`, `schedule`), if it has one."""
     document: Any = line.live.document if line.live else {}
     for key in ("extra", "init", "schedule"):
@@ -112,16 +112,18 @@ def _imported(line: Line, cadence: Cadence, zone: str) -> tuple[Cadence, str]:
     return cadence, place if place in time_zone_names() else zone
 
 
-def stored(trigger: Trigger) -> dict[str, str]:
+def stored_form_values(trigger: Trigger) -> dict[str, str]:
     """Return the form of a trigger that there is."""
     options = trigger.options
-    cadence = cadence_of(options["cron"])
-    when = _cadence(cadence or Cadence()) | ({} if cadence else {"every": CRON}) | {CRON: options["cron"]}
+    cadence = plain_cadence(options["cron"])
+    when = (
+        _cadence_fields(cadence or Cadence()) | ({} if cadence else {"every": CRON}) | {CRON: options["cron"]}
+    )
     own = {"zone": options["zone"], "missed": options["missed"]}
-    return {**when, **own, **shared_form.stored(trigger)}
+    return {**when, **own, **shared_form.stored_shared_fields(trigger)}
 
 
-def _cadence(cadence: Cadence) -> dict[str, str]:
+def _cadence_fields(cadence: Cadence) -> dict[str, str]:
     return {
         "every": cadence.every,
         "time": "02:00" if cadence.every == "hour" else cadence.time,
@@ -134,18 +136,18 @@ def _cadence(cadence: Cadence) -> dict[str, str]:
     }
 
 
-def context_of(
+def form_context(
     line: Line, user: User, typed: Typed, problems: Sequence[Problem], *, is_fresh: bool = False
 ) -> dict[str, Any]:
     """Return the context of `triggers/schedule.html`. `is_fresh`: the inputs begin with their defaults."""
     # What is wrong with the time stands where the next runs would
-    shared = shared_form.context_of(
+    shared = shared_form.shared_form_context(
         line, user, typed, problems, OWN, is_fresh=is_fresh, elsewhere=[f"options.{CRON}"]
     )
     return {
         **shared,
         "typed": {**BLANK, **typed},
-        "preview": preview_of(typed, clock.now()),
+        "preview": schedule_preview(typed, clock.now()),
         "choices": CHOICES,
         "days": DAYS,
         "day_names": DAY_NAMES,

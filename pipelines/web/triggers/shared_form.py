@@ -18,11 +18,11 @@ from pipelines.web.tasks.start import repository_choices, start_fields
 Typed = Mapping[str, str]
 
 
-def inputs_of(line: Line) -> Sequence[Input]:
+def live_inputs(line: Line) -> Sequence[Input]:
     return versions.parsed(line.live).inputs if line.live else ()
 
 
-def stored(trigger: Trigger) -> dict[str, str]:
+def stored_shared_fields(trigger: Trigger) -> dict[str, str]:
     """Return these parts of the form of a trigger that there is."""
     inputs = {
         f"inputs.{key}": json.dumps(value) if isinstance(value, Mapping) else value
@@ -32,7 +32,7 @@ def stored(trigger: Trigger) -> dict[str, str]:
     return {"title": trigger.title, **once, **inputs}
 
 
-def context_of(
+def shared_form_context(
     line: Line,
     user: User,
     typed: Typed,
@@ -48,7 +48,7 @@ def context_of(
     offered = repository_choices(line)
     reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
     fields = start_fields(
-        inputs_of(line), None if is_fresh else typed, problems, reach=reach, repositories=offered
+        live_inputs(line), None if is_fresh else typed, problems, reach=reach, repositories=offered
     )
     known = {*own.values(), *(field.name for field in fields), *elsewhere}
     return {

@@ -21,7 +21,7 @@ FIELDS = ("since", "last", "tasks", "versions")
 
 @line_required("view")
 @require_safe
-def backtest(request: SignedInRequest, line: Line) -> HttpResponse:
+def backtest_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?to=draft`, `live` or a number. The page starts by itself where the address names it."""
     to = request.GET.get("to") or "draft"
     target, problems = _read_target(line, to)
@@ -33,7 +33,7 @@ def backtest(request: SignedInRequest, line: Line) -> HttpResponse:
         "problems": readable_problems(problems, line.draft),
         "starts": bool(request.GET.get("to")) and target is not None,
         "recorded": has_decisions(line),
-        "verdicts": verdicts(),
+        "verdicts": verdict_looks(),
         # The script puts the name of each task in place of this one.
         "task_url": reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
     }
@@ -69,7 +69,7 @@ def has_decisions(line: Line) -> bool:
     return Task.objects.filter(line=line).filter(Exists(decided)).exists()
 
 
-def verdicts() -> list[dict[str, str]]:
+def verdict_looks() -> list[dict[str, str]]:
     """Return the verdicts in the order in which the page lists them, with their looks."""
     return [
         {"key": "same", "tone": "neutral", "icon": "end-completed", "word": "Same"},

@@ -17,7 +17,7 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import definitions, differences
-from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
+from pipelines.web.shell.page import SignedInRequest, costly_view, line_required, show_line
 
 MAX_SHOWN = 200
 """Changes on one page; all of them are in the answer of the API."""
@@ -35,9 +35,9 @@ class ChangeView:
 
 
 @line_required("view")
-@costly
+@costly_view
 @require_safe
-def difference(request: SignedInRequest, line: Line) -> HttpResponse:
+def difference_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?from=` and `?to=`: the number of a version, `live` or `draft`."""
     problems: list[Problem] = []
     compared, sides = None, None
@@ -54,7 +54,7 @@ def difference(request: SignedInRequest, line: Line) -> HttpResponse:
         request,
         "versions/difference.html",
         line,
-        choices=_choices(line),
+        choices=_version_choices(line),
         old=sides[0].name if sides else "",
         new=sides[1].name if sides else "",
         names=[_side_name(side.name) for side in sides or ()],
@@ -63,7 +63,7 @@ def difference(request: SignedInRequest, line: Line) -> HttpResponse:
     )
 
 
-def _choices(line: Line) -> list[tuple[str, str]]:
+def _version_choices(line: Line) -> list[tuple[str, str]]:
     numbers = line.versions.order_by("-number").values_list("number", flat=True)[:200]
     return [(version_comparison.DRAFT, "Draft"), *((str(n), f"v{n}") for n in numbers)]
 

@@ -26,13 +26,13 @@ from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import published_document
 from pipelines.routing.sentences.sampling import fallback_cause
 from pipelines.web.lines import lines
-from pipelines.web.lines.change_groups import change_totals, comparison_still, group_changes, legend
+from pipelines.web.lines.change_groups import change_legend, change_totals, comparison_still, group_changes
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.findings import readable_problems
 from pipelines.web.lines.overview import gate_summaries, station_summaries
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import RestoreForm, VersionNameForm
-from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
+from pipelines.web.shell.page import SignedInRequest, costly_view, line_required, show_line
 
 LISTED = 200
 PUT_ASIDE = 20
@@ -52,17 +52,17 @@ class VersionEntry:
 
 
 @line_required("view")
-@costly
+@costly_view
 @require_safe
-def versions(request: SignedInRequest, line: Line) -> HttpResponse:
+def versions_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?to=`: what is looked at; `?from=`: what it is compared with, the version before it unless told."""
-    return _page(request, line)
+    return _versions_page(request, line)
 
 
 @line_required("view")
-@costly
+@costly_view
 @require_safe
-def version(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
+def version_page(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
     line_version = access.version_in(line, number)
     parsed = parsed_versions.parsed(line_version)
     return show_line(
@@ -79,9 +79,9 @@ def version(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
 
 
 @line_required("design")
-@costly
+@costly_view
 @require_POST
-def restore(request: SignedInRequest, line: Line) -> HttpResponse:
+def restore_version(request: SignedInRequest, line: Line) -> HttpResponse:
     """302 to the canvas · 400 no form of the page · 404 no such version · 409 the draft was saved meanwhile."""
     form = RestoreForm(request.POST)
     if not form.is_valid():
@@ -90,7 +90,7 @@ def restore(request: SignedInRequest, line: Line) -> HttpResponse:
     try:
         stored = operations.restore(line, source, request.user, form.cleaned_data["based_on"])
     except publishing.DraftConflict as conflict:
-        return _page(request, line, source, conflict, status=409)
+        return _versions_page(request, line, source, conflict, status=409)
     except operations.NothingToRestore as refused:
         messages.info(request, refused.detail)
         return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
@@ -104,7 +104,7 @@ def restore(request: SignedInRequest, line: Line) -> HttpResponse:
 
 @line_required("design")
 @require_POST
-def rename(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
+def rename_version(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
     line_version = access.version_in(line, number)
     form = VersionNameForm(request.POST)
     if not form.is_valid():
@@ -112,11 +112,11 @@ def rename(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
     try:
         operations.name_version(line_version, form.cleaned_data["name"], request.user)
     except Invalid as fault:
-        return _page(request, line, str(number), problem=fault.problems[0], status=422)
+        return _versions_page(request, line, str(number), problem=fault.problems[0], status=422)
     return redirect(f"{_versions_url(line)}?to={number}")
 
 
-def _page(
+def _versions_page(
     request: SignedInRequest,
     line: Line,
     to: str = "",
@@ -129,7 +129,7 @@ def _page(
     # Large, and of no use in a list
     rows = list(stored.versions.select_related("published_by").defer("document").order_by("-number")[:LISTED])
     differs = lines.draft_differs(stored)
-    entries = _entries(stored, rows, differs)
+    entries = _version_entries(stored, rows, differs)
     to = to or request.GET.get("to") or entries[0].side
     before = request.GET.get("from") or _default_side(stored, to, rows)
     return show_line(
@@ -148,7 +148,7 @@ def _page(
         unpublished=differs,
         conflict=conflict,
         problem=problem,
-        legend=legend(),
+        legend=change_legend(),
         picture_url=f"{reverse('api-1:line-picture', args=_line_keys(stored))}?from={before or to}&to={to}",
         still=comparison_still(stored, before or to, to),
         record=_record_rows(stored),
@@ -179,7 +179,7 @@ def _comparison_context(line: Line, before: str, to: str) -> dict[str, Any]:
     return {"groups": change_groups, "totals": change_totals(change_groups)}
 
 
-def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[VersionEntry]:
+def _version_entries(line: Line, rows: list[LineVersion], differs: bool) -> list[VersionEntry]:
     """Newest first, the draft on top where it says anything else than what is live."""
     entries = [
         VersionEntry(
@@ -229,12 +229,12 @@ def _default_side(line: Line, to: str, rows: list[LineVersion]) -> str:
 def _record_rows(line: Line) -> list[dict[str, Any]]:
     rows = line.record.select_related("version", "by").defer("version__document", "draft", "draft_text")
     return [
-        {"sentence": _sentence(event), "by": event.by or "Gateline", "at": event.at}
+        {"sentence": _event_sentence(event), "by": event.by or "Gateline", "at": event.at}
         for event in rows.order_by("-pk")[:50]
     ]
 
 
-def _sentence(event: LineEvent) -> str:
+def _event_sentence(event: LineEvent) -> str:
     number = event.version.number if event.version else 0
     match event.kind:
         case LineEvent.RecordKind.NAMED:

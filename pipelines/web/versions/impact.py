@@ -24,7 +24,7 @@ from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences import impacts
 from pipelines.web.shell import errors
-from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
+from pipelines.web.shell.page import SignedInRequest, costly_view, line_required, show_line
 
 MAX_TASKS = 200
 PAST = 20
@@ -38,19 +38,19 @@ DRAFT = "draft"
 
 
 @line_required("view")
-@costly
+@costly_view
 @require_safe
-def impact(request: SignedInRequest, line: Line) -> HttpResponse:
+def impact_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?to=7|draft&map:old=new`: what it would do to every running task; nothing is changed."""
-    return _page(request, line, request.GET)
+    return _impact_page(request, line, request.GET)
 
 
 @line_required("publish")
-@costly
+@costly_view
 @require_POST
-def migrate(request: SignedInRequest, line: Line) -> HttpResponse:
+def migrate_tasks(request: SignedInRequest, line: Line) -> HttpResponse:
     form_data = request.POST
-    to = _target(line, form_data.get("to", ""))
+    to = _target_version(line, form_data.get("to", ""))
     if to is None or not form_data.get("digest"):
         return errors.bad_request(request)
     try:
@@ -60,22 +60,22 @@ def migrate(request: SignedInRequest, line: Line) -> HttpResponse:
             to=to,
             digest=form_data["digest"],
             reason=form_data.get("reason", ""),
-            mapping=mapping_of(form_data),
+            mapping=chosen_mapping(form_data),
         )
     except (Conflict, Forbidden, Invalid) as refused:
-        return _page(request, line, form_data, refused=refused)
+        return _impact_page(request, line, form_data, refused=refused)
     _report_results(request, made)
     return redirect(_impact_url(line, to))
 
 
 @line_required("publish")
 @require_POST
-def undo(request: SignedInRequest, line: Line, migration: UUID) -> HttpResponse:
+def undo_migration(request: SignedInRequest, line: Line, migration: UUID) -> HttpResponse:
     made = _get_migration(line, migration)
     try:
         undone = line_migration.undo(made, user=request.user, reason=request.POST.get("reason", ""))
     except (Conflict, Forbidden, Invalid) as refused:
-        return _page(request, line, QueryDict(), refused=refused)
+        return _impact_page(request, line, QueryDict(), refused=refused)
     _report_results(request, undone)
     return redirect(_impact_url(line, made.to))
 
@@ -88,16 +88,16 @@ def continue_migration(request: SignedInRequest, line: Line, migration: UUID) ->
     return redirect(_impact_url(line, made.to))
 
 
-def _page(
+def _impact_page(
     request: SignedInRequest,
     line: Line,
     form_data: QueryDict,
     refused: Conflict | Forbidden | Invalid | None = None,
 ) -> HttpResponse:
     requested = form_data.get("to", "")
-    to = _target(line, requested)
+    to = _target_version(line, requested)
     mapping, context = (
-        mapping_of(form_data),
+        chosen_mapping(form_data),
         {"wanted": requested or (line.live.number if line.live else DRAFT)},
     )
     try:
@@ -114,7 +114,7 @@ def _page(
         line,
         status=status,
         to=to,
-        choices=_choices(line),
+        choices=_target_choices(line),
         impact=migration_impact,
         rows=position_rows(migration_impact) if migration_impact else [],
         counts=effect_counts(migration_impact) if migration_impact else [],
@@ -127,20 +127,20 @@ def _page(
     )
 
 
-def _target(line: Line, requested: str) -> LineVersion | None:
+def _target_version(line: Line, requested: str) -> LineVersion | None:
     """The version that is asked for; the live one where nothing is said, None for the draft."""
     if not requested and line.live:
         return line.live
     return None if requested in ("", DRAFT) else access.version_in(line, requested)
 
 
-def mapping_of(form_data: QueryDict) -> dict[str, str]:
+def chosen_mapping(form_data: QueryDict) -> dict[str, str]:
     """Fields `map:old` with a station chosen."""
     chosen = {key.removeprefix("map:"): form_data.get(key, "") for key in form_data if key.startswith("map:")}
     return {old: str(new) for old, new in chosen.items() if new}
 
 
-def _choices(line: Line) -> list[tuple[str, str]]:
+def _target_choices(line: Line) -> list[tuple[str, str]]:
     numbers = line.versions.order_by("-number").values_list("number", "name")[:50]
     choices = [(str(number), f"v{number}" + (f" · {name}" if name else "")) for number, name in numbers]
     return [*choices, (DRAFT, "The draft")]

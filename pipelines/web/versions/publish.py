@@ -22,12 +22,12 @@ from pipelines.lines.version_comparison import DRAFT, LIVE
 from pipelines.models import Line, LineEvent, Migration
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
-from pipelines.web.lines.change_groups import author_names, comparison_still, legend
+from pipelines.web.lines.change_groups import author_names, change_legend, comparison_still
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import PublishForm
-from pipelines.web.shell.page import SignedInRequest, costly, line_required, show_line
+from pipelines.web.shell.page import SignedInRequest, costly_view, line_required, show_line
 from pipelines.web.versions import backtest, impact, publish_parts
-from pipelines.web.versions.impact import mapping_of
+from pipelines.web.versions.impact import chosen_mapping
 from pipelines.web.versions.publish_parts import render_part
 
 NEWEST = "200"
@@ -46,21 +46,23 @@ class PublishRefusal:
 
 
 @line_required("publish")
-@costly
+@costly_view
 @require_http_methods(["GET", "HEAD", "POST"])
-def publish(request: SignedInRequest, line: Line) -> HttpResponse:
+def publish_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """GET: the page, or with `?part=` one of its parts. POST: 302 published · 400 no form of this page · 403 may not ·
     409 something changed since it was shown · 422 errors, or something was not ticked."""
     if request.method != "POST":
         part_name = request.GET.get("part")
-        return render_part(request, line, part_name) if part_name else _page(request, line, request.GET)
+        return (
+            render_part(request, line, part_name) if part_name else _publish_page(request, line, request.GET)
+        )
     form = PublishForm(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
     try:
-        done = publish_review.publish_confirmed(line, _confirmation(request.POST, form), request.user)
+        done = publish_review.publish_confirmed(line, _publish_confirmation(request.POST, form), request.user)
     except (Conflict, Forbidden, Invalid, publishing.PublishRefused) as fault:
-        return _page(request, line, request.POST, _refusal_of(line, form, fault))
+        return _publish_page(request, line, request.POST, _publish_refusal(line, form, fault))
     if done.version is None:
         messages.success(request, "You asked for publishing. Another designer is told.")
         return redirect("line-publish", line.project.owner.key, line.project.key, line.key)
@@ -108,7 +110,7 @@ def published_version(request: SignedInRequest, line: Line, number: int) -> Http
         done=sum(n for key, n in line_migration.counts_of(made).items() if key != "planned") if made else 0,
         total=made.entries.count() if made else 0,
         failed=_event_data(failed) if not made else {},
-        impact_url=f"{_url('line-impact', line)}?{urlencode(again)}",
+        impact_url=f"{_line_url('line-impact', line)}?{urlencode(again)}",
     )
 
 
@@ -125,7 +127,7 @@ def _result_rows(made: Migration) -> list[dict[str, Any]]:
     ]
 
 
-def _confirmation(form_data: QueryDict, form: PublishForm) -> publish_review.Confirmation:
+def _publish_confirmation(form_data: QueryDict, form: PublishForm) -> publish_review.Confirmation:
     fields = form.cleaned_data
     return publish_review.Confirmation(
         draft=fields["based_on"],
@@ -136,12 +138,12 @@ def _confirmation(form_data: QueryDict, form: PublishForm) -> publish_review.Con
         seen=frozenset(form_data.getlist("seen")),
         migrate=fields["migrate"],
         plan=fields["plan"],
-        mapping=mapping_of(form_data) if fields["migrate"] else {},
+        mapping=chosen_mapping(form_data) if fields["migrate"] else {},
         reason=fields["reason"],
     )
 
 
-def _refusal_of(line: Line, form: PublishForm, fault: Exception) -> PublishRefusal:
+def _publish_refusal(line: Line, form: PublishForm, fault: Exception) -> PublishRefusal:
     match fault:
         case publishing.DraftConflict():
             title = "The draft was changed after this page was loaded"
@@ -199,7 +201,7 @@ def _missing_confirmations(line: Line, fault: Invalid) -> tuple[str, ...]:
     )
 
 
-def _page(
+def _publish_page(
     request: SignedInRequest, line: Line, form_data: QueryDict, refused: PublishRefusal | None = None
 ) -> HttpResponse:
     """Render the publish page. `form_data`: what was typed and ticked, which is kept after a refusal."""
@@ -224,11 +226,11 @@ def _page(
         migrate=form_data.get("running") == "migrate",
         kept=urlencode({key: value for key, value in parameters.items() if value}),
         may_execute=access.can(request.user, "execute", line.project),
-        legend=legend(),
+        legend=change_legend(),
         still=comparison_still(stored, LIVE if stored.live else DRAFT, DRAFT),
         # The back-test of this page, on what ran last.
         recorded=backtest.has_decisions(stored),
-        verdicts=backtest.verdicts(),
+        verdicts=backtest.verdict_looks(),
         newest=NEWEST,
         task_url=reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
         rail=True,
@@ -236,5 +238,5 @@ def _page(
     )
 
 
-def _url(name: str, line: Line) -> str:
+def _line_url(name: str, line: Line) -> str:
     return reverse(name, args=[line.project.owner.key, line.project.key, line.key])

@@ -9,7 +9,7 @@ from pipelines.lines.publish_plan import max_cost_text
 from pipelines.models import Line
 from pipelines.queries import versions
 from pipelines.routing.document.networks import published_document
-from pipelines.web.lines.guarantees import GuaranteeView, guarantee_view, guarantees_of
+from pipelines.web.lines.guarantees import GuaranteeView, guarantee_view, guarantee_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def guarantee_rows(line: Line) -> list[GuaranteeRow]:
     live = versions.by_id(line.live_id) if line.live_id else None
     before = {
         guarantee.id: guarantee
-        for guarantee in (guarantees_of(live, line.live_id, line.project) if live else [])
+        for guarantee in (guarantee_views(live, line.live_id, line.project) if live else [])
     }
     same = {
         guarantee.id for guarantee in examination.line.guarantees if live and guarantee in live.guarantees

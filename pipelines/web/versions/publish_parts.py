@@ -151,7 +151,7 @@ def _difference_context(request: HttpRequest, line: Line) -> dict[str, Any]:
 
 
 def _impact_context(request: HttpRequest, line: Line) -> dict[str, Any]:
-    mapping, problems = impact.mapping_of(request.GET), tuple[Problem, ...]()
+    mapping, problems = impact.chosen_mapping(request.GET), tuple[Problem, ...]()
     try:
         migration_impact = line_migration.impact_of(line, None, mapping)
     except Invalid as fault:

@@ -23,7 +23,7 @@ def can_resume(call: AgentCall) -> bool:
     return bool(call.preset.resume) and bool(SESSION.fullmatch(call.session)) and call.remark is not None
 
 
-def arguments(
+def agent_argv(
     call: AgentCall, *, resumed: bool, isolated: bool, places: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The program and its arguments. `places`: what {prompt}, {file} and {folder} are."""
@@ -41,13 +41,13 @@ def arguments(
         *(preset.model if call.model else ()),
         *(preset.cap if call.cost is not None else ()),
     ]
-    options = [*(_filled(part, known) for part in more), *_permission_options(call)]
+    options = [*(_filled_part(part, known) for part in more), *_permission_options(call)]
     # Before what is no option at the end: "-" for standard input, "resume ID -" of Codex.
     at = next((index for index, part in enumerate(parts) if part in ("resume", "-")), len(parts))
     return (
-        *(_filled(part, known) for part in parts[:at]),
+        *(_filled_part(part, known) for part in parts[:at]),
         *options,
-        *(_filled(part, known) for part in parts[at:]),
+        *(_filled_part(part, known) for part in parts[at:]),
     )
 
 
@@ -60,7 +60,7 @@ def _permission_options(call: AgentCall) -> Iterator[str]:
     for entry in call.allow:
         tool = entry.startswith(TOOL)
         for part in preset.allow_tool if tool else preset.allow_command:
-            yield _filled(part, {"tool": entry.removeprefix(TOOL).strip(), "command": entry.strip()})
+            yield _filled_part(part, {"tool": entry.removeprefix(TOOL).strip(), "command": entry.strip()})
 
 
 def agent_environment(call: AgentCall) -> dict[str, str]:
@@ -85,7 +85,7 @@ def opencode_permissions(allow: tuple[str, ...]) -> dict[str, object]:
     return {"webfetch": "deny", "external_directory": "deny", "edit": "allow", "bash": bash, **tools}
 
 
-def _filled(part: str, known: Mapping[str, str]) -> str:
+def _filled_part(part: str, known: Mapping[str, str]) -> str:
     # Each part once: braces inside of a prompt are not filled in.
     return _PLACE.sub(lambda match: known.get(match[1], match[0]), part)
 

@@ -95,13 +95,13 @@ def has_path(*patterns: str) -> Callable[[Path], bool]:
 
 def has_setting(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
     """Return whether it has a file of its own, or its part in another."""
-    return lambda folder: has_path(*patterns)(folder) or word in read(folder / file)
+    return lambda folder: has_path(*patterns)(folder) or word in read_text_or_empty(folder / file)
 
 
-def package_of(folder: Path) -> dict[str, Any]:
+def package_json(folder: Path) -> dict[str, Any]:
     """Return what package.json says; nothing where it cannot be read."""
     try:
-        package = json.loads(read(folder / "package.json") or "{}")
+        package = json.loads(read_text_or_empty(folder / "package.json") or "{}")
     except ValueError:
         return {}
     return package if isinstance(package, dict) else {}
@@ -109,11 +109,11 @@ def package_of(folder: Path) -> dict[str, Any]:
 
 def has_package_key(key: str, *patterns: str) -> Callable[[Path], bool]:
     """Return whether it has a file of its own, or its part in package.json."""
-    return lambda folder: has_path(*patterns)(folder) or key in package_of(folder)
+    return lambda folder: has_path(*patterns)(folder) or key in package_json(folder)
 
 
 def has_file(*endings: str) -> Callable[[Path], bool]:
-    return lambda folder: any(path.endswith(endings) for path in files(folder))
+    return lambda folder: any(path.endswith(endings) for path in source_file_paths(folder))
 
 
 def fixing_arguments(*more: str, without: str = "", valued: str = "") -> Callable[[list[str]], list[str]]:
@@ -145,10 +145,18 @@ has_ruff = has_setting("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml"
 
 def formats_by_ruff(folder: Path) -> bool:
     """Tell that the repository has ruff format its files, too: many only have it look for faults."""
-    settings = read(folder / "pyproject.toml"), read(folder / "ruff.toml"), read(folder / ".ruff.toml")
+    settings = (
+        read_text_or_empty(folder / "pyproject.toml"),
+        read_text_or_empty(folder / "ruff.toml"),
+        read_text_or_empty(folder / ".ruff.toml"),
+    )
     calls = [".pre-commit-config.yaml", "tox.ini", "Makefile", "justfile", "noxfile.py"]
     workflows = (path for path in folder.glob(".github/workflows/*.y*ml"))
-    texts = [*settings[:1], *(read(folder / name) for name in calls), *map(read, workflows)]
+    texts = [
+        *settings[:1],
+        *(read_text_or_empty(folder / name) for name in calls),
+        *map(read_text_or_empty, workflows),
+    ]
     return has_ruff(folder) and (
         "[tool.ruff.format" in settings[0]
         or any(re.search(r"^\[format\]", text, re.MULTILINE) for text in settings[1:])
@@ -163,24 +171,25 @@ FLAKE8_CODES = ("E711", "E712", "E713", "E714", "F401", "F541", "F632", "W291", 
 """What flake8 finds and ruff can fix without changing what a program does."""
 
 
-def flake8_of(folder: Path) -> Mapping[str, str] | None:
+def flake8_settings(folder: Path) -> Mapping[str, str] | None:
     """Return the settings of flake8 of the first file that has some, none where it is only called; None where the
     repository does not use it."""
     for name in FLAKE8_FILES:
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         with contextlib.suppress(configparser.Error):
-            parser.read_string(read(folder / name))
+            parser.read_string(read_text_or_empty(folder / name))
         if parser.has_section("flake8"):
             return parser["flake8"]
     with contextlib.suppress(tomllib.TOMLDecodeError, RecursionError, AttributeError, KeyError):
         # Of its plug-in flake8-pyproject, with lists in place of words
-        table = tomllib.loads(read(folder / "pyproject.toml"))["tool"]["flake8"]
+        table = tomllib.loads(read_text_or_empty(folder / "pyproject.toml"))["tool"]["flake8"]
         return {
             key: "\n".join(map(str, value)) if isinstance(value, list) else str(value)
             for key, value in table.items()
         }
     calls = (
-        read(folder / name) for name in (*FLAKE8_FILES, ".pre-commit-config.yaml", "Makefile", "noxfile.py")
+        read_text_or_empty(folder / name)
+        for name in (*FLAKE8_FILES, ".pre-commit-config.yaml", "Makefile", "noxfile.py")
     )
     return {} if any(re.search(r"\bflake8\b", text) for text in calls) else None
 
@@ -236,7 +245,7 @@ FIXERS = (
 WITHOUT_SETUP = (Fixer("ruff", has_file(".py", ".pyi"), ((*RUFF, "--isolated", "."),)),)
 
 
-def read(path: Path) -> str:
+def read_text_or_empty(path: Path) -> str:
     try:
         return path.read_bytes()[:LARGEST].decode("utf-8", "replace")
     except OSError:
@@ -246,7 +255,7 @@ def read(path: Path) -> str:
 # What a folder holds
 
 
-def files(folder: Path) -> Iterator[str]:
+def source_file_paths(folder: Path) -> Iterator[str]:
     """Paths of plain files, without what tools keep for themselves."""
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(subfolder for subfolder in folders if subfolder not in NOT_OURS)
@@ -260,7 +269,7 @@ def folder_snapshot(folder: Path) -> dict[str, FileSnapshot]:
     """Return the content of each file, as far as there is room to store it."""
     snapshot: dict[str, FileSnapshot] = {}
     room = MOST_BYTES
-    for path in files(folder):
+    for path in source_file_paths(folder):
         if len(snapshot) >= MOST_FILES:
             break
         try:
@@ -278,7 +287,7 @@ def folder_snapshot(folder: Path) -> dict[str, FileSnapshot]:
 # What no fixer may touch
 
 
-def ignored(folder: Path, paths: list[str], *more_patterns: str) -> set[str]:
+def ignored_paths(folder: Path, paths: list[str], *more_patterns: str) -> set[str]:
     """Return what .gitignore and another file of patterns name, as git reads them; nothing where there is no git."""
     git = shutil.which("git")
     if git is None or not paths:
@@ -304,12 +313,12 @@ def ignored(folder: Path, paths: list[str], *more_patterns: str) -> set[str]:
 def protected_files(folder: Path, names: set[str]) -> dict[str, bytes]:
     """Return the content of the files that fixers leave alone, lock files first, as far as there is room to
     store it."""
-    paths = list(files(folder))
+    paths = list(source_file_paths(folder))
     locks = [path for path in paths if os.path.basename(path) in names]
-    return contents(folder, [*locks, *sorted(ignored(folder, paths))])
+    return file_contents(folder, [*locks, *sorted(ignored_paths(folder, paths))])
 
 
-def contents(folder: Path, paths: list[str]) -> dict[str, bytes]:
+def file_contents(folder: Path, paths: list[str]) -> dict[str, bytes]:
     """Return what these files hold, as far as there is room to keep it."""
     file_data: dict[str, bytes] = {}
     room = MOST_BYTES
@@ -334,7 +343,7 @@ def restore_files(folder: Path, file_data: dict[str, bytes]) -> None:
 # What it says
 
 
-def say(kind: str, **more: Any) -> None:
+def print_event(kind: str, **more: Any) -> None:
     print(json.dumps({"type": kind, **more}), flush=True)
 
 
@@ -344,7 +353,7 @@ def report_edits(before: dict[str, FileSnapshot], after: dict[str, FileSnapshot]
     for path in changed[:MOST_EDITS]:
         old, new = before.get(path), after.get(path)
         how = "added" if old is None else "deleted" if new is None else "edited"
-        say("edit", path=path, how=how, change=first_hunk(old, new))
+        print_event("edit", path=path, how=how, change=first_hunk(old, new))
     return len(changed)
 
 
@@ -364,16 +373,16 @@ def first_hunk(old: FileSnapshot | None, new: FileSnapshot | None) -> dict[str, 
 # What it does
 
 
-def located(folder: Path, program: str) -> str | None:
+def find_program(folder: Path, program: str) -> str | None:
     """Prefer the program that the packages of the folder bring: of that version is its lint, too."""
     places = os.pathsep.join(str(folder / place) for place in OWN_PROGRAMS)
     return shutil.which(program, path=places) or shutil.which(program)
 
 
-def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]) -> tuple[bool, str]:
+def run_fixer(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]) -> tuple[bool, str]:
     """Return whether it did what it could, and what it printed."""
-    identity, program = str(number), located(folder, argv[0])
-    say("run", id=identity, command=shlex.join(argv))
+    identity, program = str(number), find_program(folder, argv[0])
+    print_event("run", id=identity, command=shlex.join(argv))
     # As shells have it for a program that is not there
     code, output = 127, f"{argv[0]} is not installed on this worker."
     if program is not None:
@@ -384,7 +393,7 @@ def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...])
         except OSError as error:
             # As shells have it for a program that is there and cannot be run
             code, output = 126, str(error)
-    say("ran", id=identity, ok=code in fine, exit_code=code, output=output[-LONGEST_OUTPUT:])
+    print_event("ran", id=identity, ok=code in fine, exit_code=code, output=output[-LONGEST_OUTPUT:])
     return code in fine, output
 
 
@@ -400,7 +409,7 @@ def count_findings(outputs: list[str], is_partial: bool) -> str:
     )
 
 
-def calls_of(scripts: dict[str, str], name: str, visited: set[str]) -> Iterator[list[str]]:
+def script_calls(scripts: dict[str, str], name: str, visited: set[str]) -> Iterator[list[str]]:
     """Yield the words of each command of a script and of the scripts that it runs, but those of variables."""
     words = shlex.shlex(scripts[name], posix=True, punctuation_chars=True)
     words.commenters, words.whitespace_split, call = "", True, []
@@ -413,7 +422,7 @@ def calls_of(scripts: dict[str, str], name: str, visited: set[str]) -> Iterator[
         others = [other for part in call[1:] for other in fnmatch.filter(scripts, part)]
         if others and call[0] in RUNNERS:
             for other in others:
-                yield from calls_of(scripts, other, visited)
+                yield from script_calls(scripts, other, visited)
         elif not any({"$", "`"} & {*part} for part in call):
             yield call
         call = []
@@ -421,12 +430,12 @@ def calls_of(scripts: dict[str, str], name: str, visited: set[str]) -> Iterator[
 
 def fixers_in_scripts(folder: Path, name: str) -> list[Command]:
     """Return the calls of fixers in scripts of package.json of this name, turned into fixing; each once."""
-    scripts = package_of(folder).get("scripts")
+    scripts = package_json(folder).get("scripts")
     texts = {key: str(text) for key, text in scripts.items()} if isinstance(scripts, dict) else {}
     by_name = {fixer.name: fixer for fixer in FIXERS}
     turned: dict[frozenset[str], Command] = {}
     with contextlib.suppress(ValueError):  # a quotation mark that is not closed
-        for call in (call for key in fnmatch.filter(texts, name) for call in calls_of(texts, key, set())):
+        for call in (call for key in fnmatch.filter(texts, name) for call in script_calls(texts, key, set())):
             while call and (call[0] in WRAPPERS or call[0].startswith("-") or "=" in call[0]):
                 call = call[1:]
             fixer = by_name.get(os.path.basename(call[0])) if call else None
@@ -437,13 +446,13 @@ def fixers_in_scripts(folder: Path, name: str) -> list[Command]:
     return list(turned.values())
 
 
-def commands(folder: Path, requested: list[str]) -> list[Command]:
+def fixing_commands(folder: Path, requested: list[str]) -> list[Command]:
     if requested:
         return [(tuple(shlex.split(command)), (0,)) for command in requested]
     by_script = fixers_in_scripts(folder, "lint") or fixers_in_scripts(folder, "*")
     fixers = [fixer for fixer in FIXERS if not (by_script and fixer.fixing) and fixer.is_set_up(folder)]
     if not by_script and not fixers:
-        if (settings := flake8_of(folder)) is not None:
+        if (settings := flake8_settings(folder)) is not None:
             return [as_flake8(settings)]
         fixers = [fixer for fixer in WITHOUT_SETUP if fixer.is_set_up(folder)]
     return [*((argv, fixer.fine) for fixer in fixers for argv in fixer.runs), *by_script]
@@ -455,17 +464,17 @@ def plural(number: int, one: str, many: str) -> str:
 
 def main(arguments: list[str]) -> int:
     folder = Path.cwd()
-    say("start", program="codemod", version=VERSION)
+    print_event("start", program="codemod", version=VERSION)
     pairs = list(zip(arguments[::2], arguments[1::2], strict=False))
     requested = [value for flag, value in pairs if flag == "--run"]
     try:
-        to_run = [command for command in commands(folder, requested) if command[0]]
+        to_run = [command for command in fixing_commands(folder, requested) if command[0]]
     except ValueError as error:
-        say("end", failed=True, text=f"{HONEST} A command could not be read: {error}.")
+        print_event("end", failed=True, text=f"{HONEST} A command could not be read: {error}.")
         return 1
     if not to_run:
         missing = f"{HONEST} It found no fixer that this folder is set up for. {REMEDY}"
-        say("end", failed=True, why=NO_FIXER, text=missing)
+        print_event("end", failed=True, why=NO_FIXER, text=missing)
         return 1
     before = folder_snapshot(folder)
     # Commands that the station names may update packages; fixers of the repository may not.
@@ -477,30 +486,36 @@ def main(arguments: list[str]) -> int:
     for number, (argv, fine) in enumerate(to_run, 1):
         # What another fixer changed before in files that prettier leaves alone stays.
         ignoring = [".prettierignore"] if argv[0] == "prettier" and not requested else []
-        before_it = contents(folder, sorted(ignored(folder, [*files(folder)], *ignoring))) if ignoring else {}
-        did, output = run(folder, number, argv, fine)
+        before_it = (
+            file_contents(folder, sorted(ignored_paths(folder, [*source_file_paths(folder)], *ignoring)))
+            if ignoring
+            else {}
+        )
+        did, output = run_fixer(folder, number, argv, fine)
         failed += [] if did else [argv[0]]
         outputs.append(output if os.path.basename(argv[0]) == "ruff" else "")
         restore_files(folder, before_it)
     restore_files(folder, protected)
     changed = report_edits(before, folder_snapshot(folder))
     ran = plural(len(to_run), "command", "commands")
-    absent = sorted({argv[0] for argv, _fine in to_run if located(folder, argv[0]) is None})
+    absent = sorted({argv[0] for argv, _fine in to_run if find_program(folder, argv[0]) is None})
     if absent and not changed:
         # Nothing was looked at: that is not the same as nothing to do.
         missing = f"{HONEST} Set up here, but not installed: {', '.join(absent)}. {INSTALL}"
-        say("end", failed=True, why=NO_FIXER, text=missing)
+        print_event("end", failed=True, why=NO_FIXER, text=missing)
         return 1
     files_changed = plural(changed, "file", "files")
     if failed:
         names = ", ".join(dict.fromkeys(failed))
         text = f"{HONEST} {len(failed)} of {ran} failed: {names}. {files_changed} changed."
-        say("end", failed=True, text=text)
+        print_event("end", failed=True, text=text)
         return 1
     nothing = f"Nothing to fix. {HONEST} It ran {ran} and no file changed."
     is_partial = any(word.startswith("--select=") for argv, _fine in to_run for word in argv)
     counted = count_findings(outputs, is_partial)
-    say("end", text=(f"{HONEST} It ran {ran} and changed {files_changed}." if changed else nothing) + counted)
+    print_event(
+        "end", text=(f"{HONEST} It ran {ran} and changed {files_changed}." if changed else nothing) + counted
+    )
     return 0
 
 

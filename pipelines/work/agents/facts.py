@@ -15,7 +15,7 @@ Price = tuple[float, float] | None
 """US dollars of a million tokens in, and out."""
 
 
-def facts_of(preset: Preset, stream: Stream, price: Price = None) -> dict[str, Any]:
+def agent_facts(preset: Preset, stream: Stream, price: Price = None) -> dict[str, Any]:
     """`agent.final_event` is left out where the preset has none; `agent.provider` is there where the model did not
     answer."""
     agent: dict[str, Any] = {"name": stream.name or preset.name}
@@ -25,24 +25,24 @@ def facts_of(preset: Preset, stream: Stream, price: Price = None) -> dict[str, A
         agent["final_event"] = bool(stream.final_event)
     if stream.provider_down:
         agent["provider"] = UNAVAILABLE
-    return {"agent": agent, "commands": commands_of(stream), "usage": usage_of(stream, price)}
+    return {"agent": agent, "commands": command_counts(stream), "usage": usage_with_cost(stream, price)}
 
 
-def commands_of(stream: Stream) -> dict[str, Any]:
+def command_counts(stream: Stream) -> dict[str, Any]:
     counts = stream.commands
     last = {} if counts.last_exit_code is None else {"last_exit_code": counts.last_exit_code}
     return {"run": counts.run, "failed": counts.failed, "denied": counts.denied, **last}
 
 
-def usage_of(stream: Stream, price: Price = None) -> dict[str, Any]:
+def usage_with_cost(stream: Stream, price: Price = None) -> dict[str, Any]:
     """Return the usage; without `cost_usd` where there is no price."""
-    usage, amount = stream.usage, cost_of(stream, price)
+    usage, amount = stream.usage, reported_or_computed_cost(stream, price)
     cost = {} if amount is None else {"cost_usd": round(amount, 6)}
     source = NONE if amount is None else TABLE if usage.cost is None else REPORTED
     return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, **cost, "price": source}
 
 
-def cost_of(stream: Stream, price: Price) -> float | None:
+def reported_or_computed_cost(stream: Stream, price: Price) -> float | None:
     """Return the cost that the program reports; else the cost of its tokens by the price of its station."""
     usage = stream.usage
     # What its program reports counts before what the station's price comes to

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipelines.routing.document.agents import TABLE, Preset
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.ecosystems import PROGRAMS
 
 SECONDS: Final = 10.0
@@ -62,7 +62,7 @@ def _find_programs(names: Mapping[str, str], path: Sequence[str]) -> dict[str, t
     return {key: (place, os.stat(place).st_mtime) for key, place in places.items() if place}
 
 
-def versions_of(places: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, str]:
+def tool_versions(places: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, str]:
     """{name: its version}, "" of tools that say none, and of those of which no repository asks for one. In a thread."""
     lines = {
         name: _first_line([places[name][0], word], path, {})
@@ -73,21 +73,23 @@ def versions_of(places: Mapping[str, tuple[str, float]], path: Sequence[str]) ->
     return {name: number[0] if (number := numbers.get(name)) else "" for name in places}
 
 
-def registries_of(places: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, list[str]]:
+def registry_hosts(places: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, list[str]]:
     """Return the hosts from which each of these package managers takes packages, as it says itself. In a thread."""
     hosts = {
-        name: _hosts(_printed([places[name][0], *words], path, {}))
+        name: _hosts_in_text(_program_output([places[name][0], *words], path, {}))
         for name, words in REGISTRIES.items()
         if name in places
     }
     if registries := hosts.get("python3"):
-        index, _blank, file_host = _printed([places["python3"][0], *FILES_OF_PIP], path, {}).partition(" ")
+        index, _blank, file_host = _program_output([places["python3"][0], *FILES_OF_PIP], path, {}).partition(
+            " "
+        )
         # Of any other index only its pages say where its files are
         registries += [file_host] if index in registries and file_host and file_host not in registries else []
     return {name: registries for name, registries in hosts.items() if registries}
 
 
-def _hosts(text: str) -> list[str]:
+def _hosts_in_text(text: str) -> list[str]:
     if index := INDEX.search(text):
         text = index[1]
     return list(dict.fromkeys(host.lower() for match in HOST.findall(text) for host in match if host))[
@@ -110,10 +112,10 @@ def _describe_agent(preset: Preset, place: str, path: Sequence[str]) -> dict[str
 
 
 def _first_line(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
-    return escaped(_printed(argv, path, more).partition("\n")[0])
+    return escaped_for_storage(_program_output(argv, path, more).partition("\n")[0])
 
 
-def _printed(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
+def _program_output(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
     """Return what a program prints. It gets no more of this process than where programs are: nothing that it could
     tell anybody."""
     with tempfile.TemporaryDirectory(prefix="gateline-version-", ignore_cleanup_errors=True) as home:

@@ -11,7 +11,7 @@ MOST_TOKENS = 10**12
 MOST_DOLLARS = 10**7
 
 
-def parsed(line: str) -> dict[str, Any] | None:
+def parsed_json_object(line: str) -> dict[str, Any] | None:
     """The JSON object that a line is; None for any other line."""
     if not line.lstrip().startswith("{"):
         return None
@@ -30,17 +30,17 @@ def list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def text(value: Any) -> str:
+def text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def count(value: Any) -> int:
+def token_count_or_zero(value: Any) -> int:
     """A number of tokens, or of tries; 0 for what is none."""
     # Not `isinstance`: true is an int, too.
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
 
 
-def dollars(value: Any) -> float | None:
+def dollars_or_none(value: Any) -> float | None:
     if type(value) not in (int, float) or not 0 <= value <= MOST_DOLLARS or not isfinite(value):
         return None
     return float(value)
@@ -58,11 +58,13 @@ def exit_code(value: Any) -> int | None:
 def joined_text(value: Any) -> str:
     """A text, or the texts of a list of {type: text, text}."""
     if isinstance(value, list):
-        return "\n".join(part for part in (text(dict_or_empty(entry).get("text")) for entry in value) if part)
-    return text(value)
+        return "\n".join(
+            part for part in (text_or_empty(dict_or_empty(entry).get("text")) for entry in value) if part
+        )
+    return text_or_empty(value)
 
 
-def outline(value: Any) -> str:
+def one_line_json(value: Any) -> str:
     """Return the arguments of an unknown tool, in one line."""
     try:
         return json.dumps(value, ensure_ascii=False) if value else ""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipelines.routing.document.agents import Preset
-from pipelines.work.agents.sign_in import LARGEST, is_token, lend, take_back, tokens_of
+from pipelines.work.agents.sign_in import LARGEST, is_token, lend_sign_in_files, take_back, tokens_in_file
 from pipelines.work.results.files import FileRefused, open_plain_file
 
 WHOSE: Final = re.compile(r"account|organi[sz]ation|user|e-?mail|tenant|client", re.IGNORECASE)
@@ -42,9 +42,9 @@ class LentSignIn:
 
     def lend(self) -> None:
         """:raises NotSignedIn: it is not there any more"""
-        self._lent = lend(self.preset, self.folder, self.home)
+        self._lent = lend_sign_in_files(self.preset, self.folder, self.home)
         for data in self._lent.values():
-            self._tokens |= dict.fromkeys(tokens_of(data))
+            self._tokens |= dict.fromkeys(tokens_in_file(data))
 
     def tokens(self) -> tuple[str, ...]:
         """Return the tokens that nothing may show: those that were lent, and those that have replaced them
@@ -56,7 +56,7 @@ class LentSignIn:
                 stamp = (info.st_mtime_ns, info.st_size, info.st_ino)
                 # Read only when it changed: the tokens are asked for again and again.
                 if self._stamps.get(name) != stamp:
-                    self._tokens |= dict.fromkeys(tokens_of(self._left(name)))
+                    self._tokens |= dict.fromkeys(tokens_in_file(self._left(name)))
                     self._stamps[name] = stamp
             except (OSError, FileRefused):
                 continue

@@ -12,7 +12,7 @@ import httpx2
 
 from pipelines.routing.document.agents import Preset
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.outgoing.http_fetch import Call, fetch
+from pipelines.work.outgoing.http_fetch import Call, fetch_url
 
 SECONDS: Final = 10.0
 MOST_BYTES: Final = 64 * 1024
@@ -85,7 +85,7 @@ async def probe_model(secret: str, key: str, variables: Mapping[str, str], guard
         if not address.startswith("https://") and not guard.lists(host):
             return ModelAnswer(AWAY, host, "its address is not https")
         headers = {question.header: f"{question.prefix}{key}", **question.more}
-        answer = await fetch(Call("GET", address, headers), guard, SECONDS, MOST_BYTES)
+        answer = await fetch_url(Call("GET", address, headers), guard, SECONDS, MOST_BYTES)
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         return ModelAnswer(AWAY, said=str(error) or type(error).__name__)
     # Neither says anything of the key.

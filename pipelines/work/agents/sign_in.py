@@ -12,7 +12,7 @@ from typing import Final
 from pipelines.routing.basics.values import all_texts
 from pipelines.routing.document.agents import PRESETS, AgentSignIn, Preset
 from pipelines.work.results.secrets import SecretFinder
-from pipelines.work.workspace_folder.folders import remove
+from pipelines.work.workspace_folder.folders import remove_folder
 
 SHORTEST: Final = 20
 """Characters of a text in a sign-in that no log shows: tokens are longer, words are shorter."""
@@ -53,7 +53,7 @@ def check_signed_in(preset: Preset, folder: Path) -> None:
     assert preset.sign_in is not None
     file = folder / preset.sign_in.files[0]
     try:
-        size = len(_read(file))
+        size = len(_read_limited(file))
     except OSError as error:
         raise NotSignedIn(
             f"{preset.name} is not signed in here: {file} cannot be read ({error.strerror}). "
@@ -63,19 +63,19 @@ def check_signed_in(preset: Preset, folder: Path) -> None:
         raise NotSignedIn(f"{preset.name} is not signed in here: {file} holds no sign-in.")
 
 
-def tokens(preset: Preset, folder: Path) -> tuple[str, ...]:
+def sign_in_tokens(preset: Preset, folder: Path) -> tuple[str, ...]:
     """Return the tokens that no log, no file and no outcome may show: every longer text of the files."""
     assert preset.sign_in is not None
     unique_tokens: dict[str, None] = {}
     for name in preset.sign_in.files:
         try:
-            unique_tokens |= dict.fromkeys(tokens_of(_read(folder / name)))
+            unique_tokens |= dict.fromkeys(tokens_in_file(_read_limited(folder / name)))
         except OSError:
             continue
     return tuple(unique_tokens)
 
 
-def tokens_of(data: bytes) -> tuple[str, ...]:
+def tokens_in_file(data: bytes) -> tuple[str, ...]:
     """Return the tokens of one file, as far as it can be read."""
     try:
         return tuple(text for text in all_texts(json.loads(data)) if is_token(text))
@@ -83,7 +83,7 @@ def tokens_of(data: bytes) -> tuple[str, ...]:
         return ()
 
 
-def lend(preset: Preset, folder: Path, home: Path) -> dict[str, bytes]:
+def lend_sign_in_files(preset: Preset, folder: Path, home: Path) -> dict[str, bytes]:
     """Copy the files into the HOME of a visit. What an earlier visit left in their place is not followed. What was
     lent, by the names of the files.
 
@@ -93,15 +93,15 @@ def lend(preset: Preset, folder: Path, home: Path) -> dict[str, bytes]:
     copied = {}
     for name in preset.sign_in.files:
         try:
-            data = copied[name] = _read(folder / name)
+            data = copied[name] = _read_limited(folder / name)
         # The first file is there (`check_signed_in`); the others need not be.
         except FileNotFoundError:
             continue
-        write(home, f"{preset.sign_in.folder}/{name}", data)
+        write_private_file(home, f"{preset.sign_in.folder}/{name}", data)
     return copied
 
 
-def write(home: Path, path: str, data: bytes) -> None:
+def write_private_file(home: Path, path: str, data: bytes) -> None:
     """A file that only its owner reads, below a HOME in which a station may have left anything."""
     place, *folders = home, *Path(path).parts[:-1]
     for part in folders:
@@ -111,7 +111,7 @@ def write(home: Path, path: str, data: bytes) -> None:
             place.unlink()
         place.mkdir(mode=0o700, exist_ok=True)
     place = place / Path(path).name
-    _remove(place)
+    _remove_path(place)
     # Fails if something has come there since, or if it is a link.
     handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -123,29 +123,29 @@ def take_back(preset: Preset, home: Path, lent: Sequence[str]) -> None:
     assert preset.sign_in is not None
     place = home / preset.sign_in.folder
     # A station may have put a link there, to have another folder read
-    renewed = tokens(preset, place) if not place.is_symlink() else ()
+    renewed = sign_in_tokens(preset, place) if not place.is_symlink() else ()
     for name in preset.sign_in.files:
-        _remove(place / name)
+        _remove_path(place / name)
     finder = SecretFinder((*lent, *renewed))
-    for path in _files(home):
+    for path in _relative_file_paths(home):
         if finder.holds(home, path):
-            _remove(home / path)
+            _remove_path(home / path)
 
 
-def _files(home: Path) -> Iterator[str]:
+def _relative_file_paths(home: Path) -> Iterator[str]:
     for folder, _folders, names in os.walk(home):
         for name in names:
             yield str((Path(folder) / name).relative_to(home))
 
 
-def _remove(path: Path) -> None:
+def _remove_path(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
-        remove(path)
+        remove_folder(path)
     else:
         path.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> bytes:
+def _read_limited(path: Path) -> bytes:
     with path.open("rb") as file:
         # The one byte more tells that it is too large.
         return file.read(LARGEST + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.work.agents.json_values import dict_or_empty, list_or_empty, outline, text
+from pipelines.work.agents.json_values import dict_or_empty, list_or_empty, one_line_json, text_or_empty
 from pipelines.work.agents.steps import MOST_CHANGES, StepKind, TextChange, Verb
 
 Called = tuple[StepKind, Verb, str, tuple[TextChange, ...]]
@@ -52,27 +52,27 @@ def describe_call(name: str, raw_arguments: Any) -> Called:
     """Return what a call of this tool with these arguments does. An unknown tool keeps its name."""
     arguments = dict_or_empty(raw_arguments)
     kind, verb = TOOLS.get(name.lower(), (StepKind.TOOL, Verb.TOOL))
-    what = _first(arguments, OBJECTS)
+    what = _first_text(arguments, OBJECTS)
     if verb == Verb.TOOL:
-        return kind, verb, what or outline(arguments), ()
+        return kind, verb, what or one_line_json(arguments), ()
     # OBJECTS has the path first; what is searched for says more.
-    if verb == Verb.SEARCH and _first(arguments, ("pattern", "query")):
-        what = _first(arguments, ("pattern", "query"))
+    if verb == Verb.SEARCH and _first_text(arguments, ("pattern", "query")):
+        what = _first_text(arguments, ("pattern", "query"))
     if verb == Verb.PLAN:
         plan = list_or_empty(arguments.get("todos"))
-        what = "; ".join(text(dict_or_empty(entry).get("content")) for entry in plan[:MOST_CHANGES])
-    return kind, verb, what, _changes(what, arguments) if kind == StepKind.EDIT else ()
+        what = "; ".join(text_or_empty(dict_or_empty(entry).get("content")) for entry in plan[:MOST_CHANGES])
+    return kind, verb, what, _text_changes(what, arguments) if kind == StepKind.EDIT else ()
 
 
-def _changes(path: str, arguments: dict[str, Any]) -> tuple[TextChange, ...]:
+def _text_changes(path: str, arguments: dict[str, Any]) -> tuple[TextChange, ...]:
     # A single edit stands in the arguments themselves.
     edits = list_or_empty(arguments.get("edits"))[:MOST_CHANGES] or [arguments]
     changes = (
-        TextChange(path, _first(dict_or_empty(edit), BEFORE), _first(dict_or_empty(edit), AFTER))
+        TextChange(path, _first_text(dict_or_empty(edit), BEFORE), _first_text(dict_or_empty(edit), AFTER))
         for edit in edits
     )
     return tuple(change for change in changes if change.before or change.after)
 
 
-def _first(arguments: dict[str, Any], names: tuple[str, ...]) -> str:
-    return next((value for name in names if (value := text(arguments.get(name)))), "")
+def _first_text(arguments: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((value for name in names if (value := text_or_empty(arguments.get(name)))), "")

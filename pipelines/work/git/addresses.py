@@ -47,15 +47,15 @@ def parsed(text: str, folders: ServerFolders) -> RepositoryAddress:
     if TRANSPORT.match(text):
         raise GitRefused("Addresses of the form transport::address are not taken. Use https or ssh.")
     if "://" in text:
-        return _url(text)
+        return _url_address(text)
     if scp := SCP_LIKE.fullmatch(text):
-        return _url(f"ssh://{scp['user']}@{scp['host']}/{scp['path']}", text)
+        return _url_address(f"ssh://{scp['user']}@{scp['host']}/{scp['path']}", text)
     if text.startswith("/"):
-        return _folder(text, folders)
+        return _folder_address(text, folders)
     raise GitRefused("Use an https or ssh address, or a folder of the server that is allowed.")
 
 
-def _url(url: str, text: str = "") -> RepositoryAddress:
+def _url_address(url: str, text: str = "") -> RepositoryAddress:
     try:
         parts = urlsplit(url)
         # Asked for here already: only this property reads the number, and it raises for one that is
@@ -85,7 +85,7 @@ def _url(url: str, text: str = "") -> RepositoryAddress:
     return RepositoryAddress(text or url, scheme, parts.path, host, port or PORTS[scheme], user)
 
 
-def _folder(text: str, folders: ServerFolders) -> RepositoryAddress:
+def _folder_address(text: str, folders: ServerFolders) -> RepositoryAddress:
     try:
         return RepositoryAddress(text, "folder", folders.resolve_folder(text))
     except FolderRefused as refused:

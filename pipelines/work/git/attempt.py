@@ -63,21 +63,23 @@ def needs_fresh_files(access: RepositoryAccess) -> bool:
     return access.state.joined or (access.state.moved and bool(access.state.head))
 
 
-def prepare(access: RepositoryAccess, workspace: Path, filled: bool, report: ProgressCallback) -> Prepared:
+def prepare_workspace(
+    access: RepositoryAccess, workspace: Path, filled: bool, report: ProgressCallback
+) -> Prepared:
     """The files of the branch into the workspace, unless it is `filled` with them, and a `.git` of its own beside them.
     In a thread. :raises GitRefused"""
     what = "The files of the repository cannot be laid out here"
     with refusing_damage(what), open_task_mirror(access, report) as (mirror, remote):
         state, settles, stood = starting_state(access, mirror, remote, report)
         store = mirror.repository.object_store
-        tree = settles.tree if settles else checkout.tree_of(store, state.head)
-        files = trees.leaves(store, tree)
+        tree = settles.tree if settles else checkout.commit_tree(store, state.head)
+        files = trees.tree_leaves(store, tree)
         if not filled:
-            checkout.fill(store, tree, workspace)
+            checkout.fill_folder(store, tree, workspace)
         # What an attempt before left there could be anything, and is never read.
-        attempt_repository.remove(workspace)
+        attempt_repository.remove_git_folder(workspace)
         there = {path: leaf for path, leaf in files.items() if _is_there(workspace / path)}
-        attempt_repository.make(workspace, mirror, state.branch, state.head, there)
+        attempt_repository.make_repository(workspace, mirror, state.branch, state.head, there)
     earlier = access.state.heads or (state.base,)
     return Prepared(access, state, files, earlier, stood or tree.decode(), settles)
 
@@ -93,7 +95,7 @@ def starting_state(
         state, settles = branch_joins.join_branches(access, mirror, report)
     state = _initial_state(access, state, mirror, remote, report)
     if access.order.pushed_by:
-        stood = checkout.tree_of(mirror.repository.object_store, state.head).decode()
+        stood = checkout.commit_tree(mirror.repository.object_store, state.head).decode()
         state = foreign_pushes.take_over_push(access, state, mirror, remote, report)
     # One merge at a time: conflicts are settled first, and the base stays marked as moved until
     # then
@@ -115,10 +117,12 @@ def _initial_state(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> GitState:
     if state.head:
-        return state if state.branch else replace(state, branch=_branch(access, state.base_branch))
+        return (
+            state if state.branch else replace(state, branch=_checked_branch_name(access, state.base_branch))
+        )
     base, commit, _refs = mirror.fetch(remote, access.base or access.order.default_branch, report)
     report(f"{base} is at {commit[:7]}")
-    state = GitState(branch=_branch(access, base), base_branch=base, base=commit, head=commit)
+    state = GitState(branch=_checked_branch_name(access, base), base_branch=base, base=commit, head=commit)
     return _with_head_changes(access, state, mirror, remote, report) if access.head else state
 
 
@@ -137,7 +141,7 @@ def _with_head_changes(
     return _merge_base(access, state, mirror, remote, report)[0]
 
 
-def _branch(access: RepositoryAccess, base: str) -> str:
+def _checked_branch_name(access: RepositoryAccess, base: str) -> str:
     if not is_branch(access.branch):
         raise GitRefused(
             f"{access.branch!r} is no name for a branch. Change the template in the settings of the line."
@@ -159,7 +163,7 @@ def _merge_base(
     if commit == state.base:
         return replace(state, moved=False), None
     base, ours, theirs = (
-        trees.leaves(repository.object_store, checkout.tree_of(repository.object_store, sha))
+        trees.tree_leaves(repository.object_store, checkout.commit_tree(repository.object_store, sha))
         for sha in (state.base, state.head, commit)
     )
     merger = tree_merge.Merger(repository.object_store)
@@ -213,17 +217,17 @@ def _finished(
         _remote,
     ):
         store, settles = mirror.repository.object_store, prepared.settles
-        leaves, blobs = trees.read(workspace, manifest, prepared.files, store)
+        leaves, blobs = trees.read_workspace_tree(workspace, manifest, prepared.files, store)
         tree, made = trees.build_trees(leaves)
         head = state.head
         # A merge is committed even where the files stay the same: its parents do not.
         if settles or leaves != prepared.files:
-            commit = _commit(access, tree, settles.parents if settles else (head,), trailer_data)
-            branch_joins.add(mirror, [*blobs, *made, commit])
+            commit = _new_commit(access, tree, settles.parents if settles else (head,), trailer_data)
+            branch_joins.add_objects(mirror, [*blobs, *made, commit])
             head = commit.id.decode()
         if settles:
             settles.check(store, leaves)
-        base_files = trees.leaves(store, checkout.tree_of(store, state.base))
+        base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
         counted = facts.git_facts(store, base_files, leaves, access.order.sensitive)
         before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, own)
         group = {
@@ -235,7 +239,7 @@ def _finished(
         }
         known = {*prepared.earlier, state.base}
         # Without a new commit there is nothing to pack.
-        packs = _pack(mirror, known, head, own / PACK) if head not in known else {}
+        packs = _pack_new_objects(mirror, known, head, own / PACK) if head not in known else {}
     order = access.order
     left = GitLeft(
         order.repository,
@@ -262,7 +266,7 @@ def _fetchable_state(prepared: Prepared) -> GitState:
     return replace(prepared.state, packs=())
 
 
-def _commit(
+def _new_commit(
     access: RepositoryAccess, tree: ObjectID, parents: Sequence[str], trailer_data: Trailers
 ) -> Commit:
     order = access.order
@@ -272,12 +276,12 @@ def _commit(
         "Visit": str(trailer_data.visit),
         "Gateline-Job": str(trailer_data.job),
     }
-    text = commits.message(f"{order.station}: {trailer_data.title}", "", trailers)
-    author = commits.author_of(order.author or order.station, order.author_key)
-    return commits.commit(tree, parents, text, int(time.time()), author)
+    text = commits.commit_message(f"{order.station}: {trailer_data.title}", "", trailers)
+    author = commits.station_author(order.author or order.station, order.author_key)
+    return commits.new_commit(tree, parents, text, int(time.time()), author)
 
 
-def _pack(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, tuple[str, int]]:
+def _pack_new_objects(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, tuple[str, int]]:
     """Pack everything from the known commits to the head into one file."""
     store = mirror.repository.object_store
     # Only what the other side has for sure may be left out

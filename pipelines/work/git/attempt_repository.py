@@ -24,17 +24,17 @@ HISTORY = 50
 """Commits of the history that come along."""
 
 
-def remove(workspace: Path) -> None:
+def remove_git_folder(workspace: Path) -> None:
     """Whatever an attempt before left under this name."""
     place = workspace / GIT
     # A link is removed itself, and nothing of what it leads to.
     if place.is_symlink() or not place.is_dir():
         place.unlink(missing_ok=True)
     else:
-        folders.remove(place)
+        folders.remove_folder(place)
 
 
-def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[str, Leaf]) -> None:
+def make_repository(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[str, Leaf]) -> None:
     """A repository on its branch at this commit, its index as the files are. In a thread."""
     edge = shallow_commits(mirror, head)
     store = mirror.repository.object_store
@@ -56,7 +56,7 @@ def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[st
         index.write()
 
 
-def ignore(workspace: Path, paths: Iterable[str]) -> None:
+def ignore_paths(workspace: Path, paths: Iterable[str]) -> None:
     """Let git ignore these paths, as what lies in them is no change: it would look through each of their files, and
     list it as new. In a thread."""
     lines = (f"/{SPECIAL.sub(ESCAPED, path)}\n" for path in paths if path.isprintable())

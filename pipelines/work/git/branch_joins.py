@@ -53,13 +53,13 @@ def join_branches(
     state, store = access.state, mirror.repository.object_store
     branches = state.branches
     bases = [state.base, *(branch.base for branch in branches)]
-    newest, oldest = _newest(mirror, bases), _newest(mirror, bases, oldest=True)
+    newest, oldest = _newest_base(mirror, bases), _newest_base(mirror, bases, oldest=True)
     # Where no station worked before the fork, the oldest base is the last that all branches share
-    began: Files = trees.leaves(store, checkout.tree_of(store, state.head or oldest))
+    began: Files = trees.tree_leaves(store, checkout.commit_tree(store, state.head or oldest))
     merger, names = Merger(store), branches[0].name
-    files = trees.leaves(store, checkout.tree_of(store, branches[0].head))
+    files = trees.tree_leaves(store, checkout.commit_tree(store, branches[0].head))
     for branch in branches[1:]:
-        theirs = trees.leaves(store, checkout.tree_of(store, branch.head))
+        theirs = trees.tree_leaves(store, checkout.commit_tree(store, branch.head))
         files = merger.merge(began, files, theirs, (names, branch.name))
         names = f"{names}, {branch.name}"
     heads = tuple(branch.head for branch in branches)
@@ -93,7 +93,7 @@ def pending_merge(
     it."""
     paths = tuple(merger.conflicts)
     tree, made = trees.build_trees(files)
-    add(mirror, [*merger.blobs.values(), *made])
+    add_objects(mirror, [*merger.blobs.values(), *made])
     marks = " Both sides stand between marks." if merger.marked else ""
     report(f"{merger.conflicts_in_words(names)}.{marks}")
     for path in (candidate for candidate in paths if candidate not in merger.marked):
@@ -111,19 +111,19 @@ def merge_commit(
 ) -> tuple[str, str]:
     """A commit of ours with what was merged, and its tree."""
     tree, made = trees.build_trees(files)
-    text = commits.message(subject, "", {"Station": access.order.station})
-    merge = commits.commit(tree, parents, text, int(time.time()))
-    add(mirror, [*merger.blobs.values(), *made, merge])
+    text = commits.commit_message(subject, "", {"Station": access.order.station})
+    merge = commits.new_commit(tree, parents, text, int(time.time()))
+    add_objects(mirror, [*merger.blobs.values(), *made, merge])
     return merge.id.decode(), tree.decode()
 
 
-def add(mirror: Mirror, objects: Iterable[ShaFile]) -> None:
+def add_objects(mirror: Mirror, objects: Iterable[ShaFile]) -> None:
     store = mirror.repository.object_store
     new = {git_object.id: git_object for git_object in objects if git_object.id not in store}
     store.add_objects([(git_object, None) for git_object in new.values()])
 
 
-def _newest(mirror: Mirror, bases: Sequence[str], oldest: bool = False) -> str:
+def _newest_base(mirror: Mirror, bases: Sequence[str], oldest: bool = False) -> str:
     """Return the newest of the commits that the branches started from: the branch that they name moved
     meanwhile."""
     newest = next(base for base in bases if base)

@@ -18,7 +18,7 @@ from pipelines.work.git.mirror import Mirror
 HEADER = b"# v2 git bundle\n"
 
 
-def write(
+def write_bundle(
     packs: Iterable[str], fetch: Callable[[str, Path], None], branch: str, head: str, into: IO[bytes]
 ) -> None:
     """Write all objects of these stored packs; the commits that they build on must be there already, as those

@@ -28,7 +28,7 @@ GIT_LIKE = re.compile(r"\.git|git~\d+", re.IGNORECASE)
 Node = tuple[str, int, ObjectID]
 
 
-def tree_of(store: BaseObjectStore, commit: str) -> ObjectID:
+def commit_tree(store: BaseObjectStore, commit: str) -> ObjectID:
     git_object = store[ObjectID(commit.encode())]
     if not isinstance(git_object, Commit):
         raise GitRefused(f"{commit[:12]} is no commit.")
@@ -39,7 +39,7 @@ def _refuse(fault: GitRefused) -> None:
     raise fault
 
 
-def nodes(
+def tree_nodes(
     store: BaseObjectStore, tree: ObjectID, refuse: Callable[[GitRefused], None] = _refuse
 ) -> Iterator[Node]:
     """Every folder, file and link of a tree: (path, mode, id), folders before what is in them. `refuse` gets each entry
@@ -87,14 +87,14 @@ def _nodes(
             yield from _nodes(store, sha, refuse, f"{path}/", depth + 1)
 
 
-def faults(store: BaseObjectStore, tree: ObjectID) -> tuple[list[str], int]:
+def tree_faults(store: BaseObjectStore, tree: ObjectID) -> tuple[list[str], int]:
     """Say of each entry that no station would get why, and count the files. Of their content only settings of LFS and
     targets of links are read.
 
     :raises GitRefused: they are too many; KeyError: an object is missing"""
     reasons: list[str] = []
     count = 0
-    for path, mode, sha in nodes(store, tree, lambda fault: reasons.append(str(fault))):
+    for path, mode, sha in tree_nodes(store, tree, lambda fault: reasons.append(str(fault))):
         if S_ISDIR(mode):
             continue
         count += 1
@@ -123,10 +123,10 @@ def check_name(name: bytes, below: str) -> str:
     return text
 
 
-def fill(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
+def fill_folder(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
     """Into an empty folder. In a thread. :raises GitRefused: too much, or something that is not taken"""
     size = 0
-    for path, mode, sha in nodes(store, tree):
+    for path, mode, sha in tree_nodes(store, tree):
         place = folder / path
         try:
             if S_ISDIR(mode):
@@ -138,7 +138,7 @@ def fill(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
             size += blob.raw_length()
             if size > MOST_BYTES:
                 raise GitRefused(f"The files of the repository are larger than {MOST_BYTES // 1024**2} MB.")
-            write(place, mode, blob.data, path)
+            write_entry(place, mode, blob.data, path)
         except OSError as error:
             # Its tree was checked for doubles: these names are one only to the file system of this
             # machine
@@ -147,7 +147,7 @@ def fill(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
             raise
 
 
-def write(place: Path, mode: int, data: bytes, path: str) -> None:
+def write_entry(place: Path, mode: int, data: bytes, path: str) -> None:
     """Write one new file or link."""
     _refuse_content(path, mode, data)
     if S_ISLNK(mode):

@@ -20,7 +20,7 @@ TASK_BRANCHES = "gateline"
 LONGEST = 10_000
 
 
-def commit(
+def new_commit(
     tree: ObjectID,
     parents: Sequence[str],
     message: str,
@@ -40,7 +40,7 @@ def commit(
     return new_commit
 
 
-def author_of(name: str, key: str) -> bytes:
+def station_author(name: str, key: str) -> bytes:
     """A station or its agent, as an author: no address of theirs is anybody's."""
     plain = re.sub(r"[<>\x00-\x1f\x7f]", " ", name).strip() or key
     return (
@@ -48,7 +48,7 @@ def author_of(name: str, key: str) -> bytes:
     )
 
 
-def message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
+def commit_message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
     """`body` is a paragraph of ours. A subject that is cut stands whole below, in quotes: no value begins a line, so
     none can pass for a trailer."""
     full_subject = one_line(subject)

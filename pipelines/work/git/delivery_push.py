@@ -18,7 +18,7 @@ from pipelines.work.git.remote import ProgressCallback, moved_message
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.tree_merge import MOST_STEPS, MOST_TEXT, Files, Lines, Merger
 from pipelines.work.git.trees import Leaf
-from pipelines.work.results.git_changes import trailers
+from pipelines.work.results.git_changes import message_trailers
 from pipelines.work.spec.repository import Clearance, DeliveryOrder
 
 MERGE, SQUASH = "merge", "squash"
@@ -117,7 +117,7 @@ def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> 
                 True,
                 _base_of_landed(mirror, landed_commit, cleared.onto),
             )
-        if now and now == cleared.onto and checkout.tree_of(store, now) == tree:
+        if now and now == cleared.onto and checkout.commit_tree(store, now) == tree:
             # A delivery before pushed it; what came after that push, like opening a request, failed.
             return LandedCommit(now, tree.decode(), branch, True, cleared.onto)
         if now != cleared.onto:
@@ -154,9 +154,9 @@ def tree_to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
         )
     if not state.head:
         raise GitRefused("No station has worked in the repository yet.", NOTHING_DONE)
-    tree = checkout.tree_of(store, state.head)
+    tree = checkout.commit_tree(store, state.head)
     # An empty commit on the branch would look like work that was done
-    if tree == checkout.tree_of(store, state.base):
+    if tree == checkout.commit_tree(store, state.base):
         raise GitRefused("Nothing was changed, so there is nothing to deliver.", NOTHING_DONE)
     return tree
 
@@ -181,9 +181,9 @@ def delivery_commit(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) ->
         "Decision": cleared.approval,
         commits.DELIVERY: str(order.job),
     }
-    text = commits.message(subject if to_merge else order.title, "", trailer_values)
+    text = commits.commit_message(subject if to_merge else order.title, "", trailer_values)
     # The time of the clearance, not of now: an attempt that is repeated makes the same commit
-    return commits.commit(tree, parents, text, cleared.at)
+    return commits.new_commit(tree, parents, text, cleared.at)
 
 
 def _base_of_landed(mirror: Mirror, landed: str, onto: str) -> str:
@@ -236,7 +236,7 @@ def _find_landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID)
     """The commit of this job on the remote, at its end or below what others pushed since; "" where there is none."""
     if not now or now == since:
         return ""
-    history = _history(mirror, now, since)
+    history = _commits_since(mirror, now, since)
     # An attempt before may have pushed and lost its answer, and others may have pushed upon it since
     return next((commit.id.decode() for commit in history if is_own_commit(commit, job, tree)), "")
 
@@ -244,7 +244,7 @@ def _find_landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID)
 def is_own_commit(commit: Commit, job: int, tree: ObjectID) -> bool:
     """Return whether Gateline made the commit for this job: its other contents may have changed since, like
     the title of the task."""
-    trailer_values = trailers(commit.message.decode(errors="replace"))
+    trailer_values = message_trailers(commit.message.decode(errors="replace"))
     return (
         # Anybody can write such a trailer: author and tree have to be ours, too.
         commit.author == commit.committer == commits.COMMITTER
@@ -253,7 +253,7 @@ def is_own_commit(commit: Commit, job: int, tree: ObjectID) -> bool:
     )
 
 
-def _history(mirror: Mirror, start: str, end: str) -> Iterator[Commit]:
+def _commits_since(mirror: Mirror, start: str, end: str) -> Iterator[Commit]:
     exclude = [ObjectID(end.encode())] if end and mirror.has(end) else []
     walker = mirror.repository.get_walker(
         include=[ObjectID(start.encode())], exclude=exclude, max_entries=LOOKED_AT
@@ -281,13 +281,15 @@ def same_patch_tree(mirror: Mirror, base: str, head: str, onto: str) -> str:
     if not branch_joins.is_ancestor(mirror, base, onto):
         raise NotTheSame("the branch was rewritten")
     store = mirror.repository.object_store
-    before, ours, theirs = (trees.leaves(store, checkout.tree_of(store, sha)) for sha in (base, head, onto))
-    files, merger = _merged(store, before, ours, theirs)
+    before, ours, theirs = (
+        trees.tree_leaves(store, checkout.commit_tree(store, sha)) for sha in (base, head, onto)
+    )
+    files, merger = _merged_files(store, before, ours, theirs)
     _check_same(store, merger, (before, ours), (theirs, files))
     return trees.build_trees(files)[0].decode()
 
 
-def _merged(store: BaseObjectStore, before: Files, ours: Files, theirs: Files) -> tuple[Files, Merger]:
+def _merged_files(store: BaseObjectStore, before: Files, ours: Files, theirs: Files) -> tuple[Files, Merger]:
     merger = Merger(store)
     files = merger.merge(before, ours, theirs, ("approved", "moved"))
     if merger.conflicts:
@@ -298,8 +300,8 @@ def _merged(store: BaseObjectStore, before: Files, ours: Files, theirs: Files) -
 def _check_same(
     store: BaseObjectStore, merger: Merger, approved: tuple[Files, Files], landing: tuple[Files, Files]
 ) -> None:
-    changed = _changed(*approved)
-    if changed != _changed(*landing):
+    changed = _changed_paths(*approved)
+    if changed != _changed_paths(*landing):
         raise NotTheSame("not the same files are changed")
     added = [path for path in changed if path not in approved[0]]
     removed = [path for path in changed if path not in approved[1]]
@@ -313,7 +315,7 @@ def _check_same(
             raise NotTheSame(f"the kind of {path} changed")
         if was and now and was[0] != now[0]:
             raise NotTheSame(f"the mode of {path} changes")
-        texts = [_lines(store, merger, path, leaf) for leaf in (was, now, onto, then)]
+        texts = [_text_lines(store, merger, path, leaf) for leaf in (was, now, onto, then)]
         if budget.is_spent:
             raise NotTheSame("the change is too large to compare")
         # A file that did not move on the base has the approved hunks.
@@ -321,21 +323,21 @@ def _check_same(
             _same_hunks(path, texts, budget)
 
 
-def _changed(before: Files, after: Files) -> list[str]:
+def _changed_paths(before: Files, after: Files) -> list[str]:
     return sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
 
 
 def _same_hunks(path: str, texts: Sequence[Lines], budget: StepBudget) -> None:
     was, now, onto, then = texts
-    hunks = _hunks(was, now, budget)
-    if hunks != _hunks(onto, then, budget) or budget.is_spent:
+    hunks = _diff_hunks(was, now, budget)
+    if hunks != _diff_hunks(onto, then, budget) or budget.is_spent:
         raise NotTheSame(f"what changes in {path} is not the same any more")
     for old, _new in hunks:
-        if _times(was, old) != 1 or _times(onto, old) != 1:
+        if _occurrences_up_to_two(was, old) != 1 or _occurrences_up_to_two(onto, old) != 1:
             raise NotTheSame(f"what changes in {path} could be meant for more than one place")
 
 
-def _hunks(old: Lines, new: Lines, budget: StepBudget) -> list[tuple[Lines, Lines]]:
+def _diff_hunks(old: Lines, new: Lines, budget: StepBudget) -> list[tuple[Lines, Lines]]:
     """Return the old and new lines of each hunk, in order, wherever that is: hunks nearer to each other than
     the lines around them are one."""
     spans: list[tuple[int, int, int, int]] = []
@@ -347,10 +349,10 @@ def _hunks(old: Lines, new: Lines, budget: StepBudget) -> list[tuple[Lines, Line
             span = (spans[-1][0], span[1], spans[-1][2], span[3])
             spans.pop()
         spans.append(span)
-    return [(_around(old, a, b), _around(new, c, d)) for a, b, c, d in spans]
+    return [(_with_context_lines(old, a, b), _with_context_lines(new, c, d)) for a, b, c, d in spans]
 
 
-def _around(lines: Lines, first: int, end: int) -> Lines:
+def _with_context_lines(lines: Lines, first: int, end: int) -> Lines:
     """Return the lines with those around them, and a mark where the file begins or ends there."""
     start, stop = first - AROUND, end + AROUND
     begun = [b""] if start < 0 else []
@@ -358,7 +360,7 @@ def _around(lines: Lines, first: int, end: int) -> Lines:
     return begun + lines[max(start, 0) : stop] + ended
 
 
-def _times(lines: Lines, part: Lines) -> int:
+def _occurrences_up_to_two(lines: Lines, part: Lines) -> int:
     """Count how often the part stands in the lines, up to 2."""
     # With the marks of `_around` for the beginning and the end of a file
     padded = [b"", *lines, b""]
@@ -372,7 +374,7 @@ def _times(lines: Lines, part: Lines) -> int:
     return count
 
 
-def _lines(store: BaseObjectStore, merger: Merger, path: str, leaf: Leaf | None) -> Lines:
+def _text_lines(store: BaseObjectStore, merger: Merger, path: str, leaf: Leaf | None) -> Lines:
     if leaf is None:
         return []
     if leaf[0] not in PLAIN:

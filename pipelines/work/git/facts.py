@@ -36,10 +36,10 @@ def git_facts(
     # One budget for all files: many small ones would else take as long as one made to be slow
     budget, digest = StepBudget(MOST_STEPS), hashlib.sha256()
     for path in paths:
-        old, new = _data(store, before.get(path)), _data(store, after.get(path))
+        old, new = _leaf_bytes(store, before.get(path)), _leaf_bytes(store, after.get(path))
         added, removed = changed_lines(old, new, budget)
         inserted, deleted = inserted + len(added), deleted + len(removed)
-        _add(digest, path, added, removed, new)
+        _add_to_change_digest(digest, path, added, removed, new)
     return {
         **({"lines": digest.hexdigest()} if paths else {}),
         "files_changed": len(paths),
@@ -61,7 +61,9 @@ def changed_lines(old: bytes, new: bytes, budget: StepBudget) -> tuple[list[byte
     return added, [line for block in changed for line in before[block.old : block.old_end]]
 
 
-def _add(digest: Hash, path: str, added: Sequence[bytes], removed: Sequence[bytes], new: bytes) -> None:
+def _add_to_change_digest(
+    digest: Hash, path: str, added: Sequence[bytes], removed: Sequence[bytes], new: bytes
+) -> None:
     """Into the digest of what changed: the words of the changed lines, wherever they stand and however they are spaced,
     and of what is not text all of it."""
     digest_lines = [b"+" + words for line in added if (words := b" ".join(line.split()))]
@@ -73,7 +75,7 @@ def _add(digest: Hash, path: str, added: Sequence[bytes], removed: Sequence[byte
         digest.update(path.encode() + b"\0" + b"\n".join(sorted(digest_lines)) + b"\0")
 
 
-def _data(store: BaseObjectStore, leaf: Leaf | None) -> bytes:
+def _leaf_bytes(store: BaseObjectStore, leaf: Leaf | None) -> bytes:
     if leaf is None:
         return b""
     git_object = store[ObjectID(leaf[1])]

@@ -30,10 +30,10 @@ def missing_parts(repository: Repo) -> str:
         return SHALLOW
     # So git marks the packs of a partial clone.
     promised = any(Path(repository.object_store.pack_dir).glob("*.promisor"))
-    return PARTIAL if promised and not _complete(repository) else ""
+    return PARTIAL if promised and not _has_all_objects(repository) else ""
 
 
-def _complete(repository: Repo) -> bool:
+def _has_all_objects(repository: Repo) -> bool:
     """True if all that its branches and tags lead to is there, which the mark of a partial clone does not rule out:
     the mark stays when the rest was fetched. False where that takes too long to see."""
     store, deadline = repository.object_store, time.monotonic() + SECONDS
@@ -60,14 +60,14 @@ def _complete(repository: Repo) -> bool:
     return True
 
 
-def checked_out(repository: Repo, branch: str) -> bool:
+def is_checked_out(repository: Repo, branch: str) -> bool:
     """Say whether files of this branch lie in the folder of the repository, or in one of its worktrees."""
     control = Path(repository.controldir())
     heads = list(control.glob("worktrees/*/HEAD"))
     # A bare repository is on a branch, too, but no files of it lie there
     if not repository.bare:
         heads.append(control / "HEAD")
-    return any(_head(place) == f"{SYMBOLIC}{HEADS}{branch}" for place in heads if place.is_file())
+    return any(_head_text(place) == f"{SYMBOLIC}{HEADS}{branch}" for place in heads if place.is_file())
 
 
 def clone_branch(repository: Repo) -> str:
@@ -84,7 +84,7 @@ def clone_branch(repository: Repo) -> str:
     return symrefs.get(HEADREF, b"").decode(errors="surrogateescape").removeprefix(HEADS)
 
 
-def _head(place: Path) -> str:
+def _head_text(place: Path) -> str:
     # The name of a branch is bytes: one that is not UTF-8 is another branch, and no error
     with place.open(errors="surrogateescape") as file:
         return file.read(LONGEST).strip()

@@ -12,7 +12,7 @@ from pipelines.work.git import checkout, commits
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import BRANCH_CHANGED, GitRefused
 from pipelines.work.git.remote import ProgressCallback, References, Remote
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.repository import GitState, RepositoryAccess
 
 LOOKED_AT = 200
@@ -55,7 +55,7 @@ def check_foreign_pushes(
     names = (
         name for commit in new for name in (commit.author, commit.committer) if name != commits.COMMITTER
     )
-    who = dict.fromkeys(_address(name) for name in names)
+    who = dict.fromkeys(_mail_address(name) for name in names)
     left = f"this task left it at {state.pushed[:7]}" if state.pushed else "this task has not pushed it yet"
     raise PeoplePushed(
         f"{state.branch} is at {now[:7]} on the remote, which this task did not push: {left}. Nothing was pushed. "
@@ -76,13 +76,13 @@ def _is_of_task(mirror: Mirror, state: GitState, commit: str) -> bool:
         max_entries=LOOKED_AT,
     )
     trees = {entry.commit.tree for entry in walker}
-    return checkout.tree_of(mirror.repository.object_store, commit) in trees
+    return checkout.commit_tree(mirror.repository.object_store, commit) in trees
 
 
-def _address(name: bytes) -> str:
+def _mail_address(name: bytes) -> str:
     """Return the address in `Ann <ann@example.com>`."""
     address = name.decode("utf-8", "replace").rpartition("<")[2].partition(">")[0]
-    return escaped(address.strip())[:200]
+    return escaped_for_storage(address.strip())[:200]
 
 
 def take_over_push(
@@ -104,5 +104,5 @@ def take_over_push(
             BRANCH_CHANGED,
         )
     report(f"{state.branch} is at {now[:7]}, pushed by {access.order.pushed_by}")
-    tree = checkout.tree_of(mirror.repository.object_store, now)
+    tree = checkout.commit_tree(mirror.repository.object_store, now)
     return replace(state, base=shared[0].decode(), head=now, tree=tree.decode(), joined=False, branches=())

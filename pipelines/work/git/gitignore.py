@@ -91,25 +91,25 @@ class IgnoreRule:
             return False
         first, *others = self._runs
         if not others:
-            return len(first) == len(names) and _run(first, names, 0)
-        if not _run(first, names, 0):
+            return len(first) == len(names) and _matches_at(first, names, 0)
+        if not _matches_at(first, names, 0):
             return False
         last = others.pop()
         end, at = len(names) - len(last), len(first)
         for run in others:
-            while at + len(run) <= end and not _run(run, names, at):
+            while at + len(run) <= end and not _matches_at(run, names, at):
                 at += 1
             at += len(run)
-        return at <= end and _run(last, names, end)
+        return at <= end and _matches_at(last, names, end)
 
 
-def _run(parts: Sequence[WildName], names: Sequence[bytes], at: int) -> bool:
+def _matches_at(parts: Sequence[WildName], names: Sequence[bytes], at: int) -> bool:
     return at + len(parts) <= len(names) and all(
         part.matches(names[at + index]) for index, part in enumerate(parts)
     )
 
 
-def rules_of(text: bytes) -> list[IgnoreRule]:
+def ignore_rules(text: bytes) -> list[IgnoreRule]:
     """The last of them first: the first that matches decides."""
     rules: list[IgnoreRule] = []
     for line in read_ignore_patterns(io.BytesIO(text)):
@@ -153,7 +153,7 @@ class IgnoreFiles:
 
     def _of(self, folder: tuple[bytes, ...]) -> list[IgnoreRule]:
         if folder not in self._rules:
-            self._rules[folder] = rules_of(self._read(os.fsdecode(b"/".join((*folder, b".gitignore")))))
+            self._rules[folder] = ignore_rules(self._read(os.fsdecode(b"/".join((*folder, b".gitignore")))))
         return self._rules[folder]
 
     def _read(self, path: str) -> bytes:

@@ -66,7 +66,7 @@ def propose(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> 
 def _is_proposal(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool:
     """Return whether this commit has the approved files and stands on the recorded base: then a merge of it
     there makes exactly them."""
-    if checkout.tree_of(mirror.repository.object_store, commit) != tree:
+    if checkout.commit_tree(mirror.repository.object_store, commit) != tree:
         return False
     # One commit of the base that is missing there is enough
     walker = mirror.repository.get_walker(
@@ -86,7 +86,7 @@ def merged_tree(access: RepositoryAccess, head: str, commit: str, tree: str, rep
     with open_task_mirror(access, report) as (mirror, remote):
         base = remote.references().branch_commit(state.base_branch)
         mirror.fetch_commits(remote, [sha for sha in dict.fromkeys((base, head, commit)) if sha], report)
-        if head and checkout.tree_of(mirror.repository.object_store, head).decode() != tree:
+        if head and checkout.commit_tree(mirror.repository.object_store, head).decode() != tree:
             raise GitRefused(
                 f"The host merged {head[:7]} into {state.base_branch}, and this is not what was approved here. "
                 "Look at the request on the host, and start the task anew for what is missing.",

@@ -20,7 +20,7 @@ from dulwich.repo import Repo
 
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.remote import HEADS, FetchTooLarge, ProgressCallback, References, Remote, _id
+from pipelines.work.git.remote import HEADS, FetchTooLarge, ProgressCallback, References, Remote, _object_id
 from pipelines.work.git.sizes import check_pack
 
 FOLDER = ".mirrors"
@@ -53,7 +53,7 @@ class Mirrors:
             # By this time `expire` sees when the mirror was used last.
             os.utime(lock.fileno())
             with closing(self._repository(self.base / f"{name}.git")) as repository:
-                join(repository.object_store)
+                join_small_packs(repository.object_store)
                 yield Mirror(repository, self.most)
 
     def _repository(self, folder: Path) -> Repo:
@@ -71,7 +71,7 @@ class Mirrors:
         if not self.base.is_dir():
             return []
         locks = sorted(self.base.glob("*.lock"), key=lambda lock: lock.stat().st_mtime)
-        sizes = {lock: _size(lock.with_suffix(".git")) for lock in locks}
+        sizes = {lock: _folder_size(lock.with_suffix(".git")) for lock in locks}
         total, removed, now = sum(sizes.values()), [], time.time()
         for lock in locks:
             stale = now - lock.stat().st_mtime > UNUSED_SECONDS
@@ -111,7 +111,7 @@ class Mirror:
             raise GitRefused(_no_branch(branch, refs))
         self.fetch_commits(remote, [commit], report)
         if refs.branch_commit(branch):
-            self.repository.refs[stored_ref(branch)] = _id(commit)
+            self.repository.refs[stored_ref(branch)] = _object_id(commit)
         return branch, commit, refs
 
     def fetch_commits(self, remote: Remote, commits: list[str], report: ProgressCallback) -> None:
@@ -122,7 +122,7 @@ class Mirror:
             raise GitRefused(f"The repository is larger than {most} MB, which is the most here.") from error
 
     def has(self, commit: str) -> bool:
-        return _id(commit) in self.repository.object_store
+        return _object_id(commit) in self.repository.object_store
 
     def add_pack(self, pack: Path) -> None:
         """Objects that a worker stored: read and checked one by one."""
@@ -152,7 +152,7 @@ def _no_branch(branch: str, refs: References) -> str:
     return f"The repository has no branch {branch}. It has: {some}."
 
 
-def _size(folder: Path) -> int:
+def _folder_size(folder: Path) -> int:
     return sum(
         os.lstat(os.path.join(at, name)).st_size for at, _folders, names in os.walk(folder) for name in names
     )
@@ -168,7 +168,7 @@ TOGETHER = 256 * 1024**2
 stays as it is; a mirror has room for a few dozen such files."""
 
 
-def join(store: DiskObjectStore) -> None:
+def join_small_packs(store: DiskObjectStore) -> None:
     """Put the small ones into one, where there are too many. Nobody else changes the store meanwhile."""
     # The smallest first
     packs = sorted((pack.stat().st_size, pack) for pack in Path(store.pack_dir).glob("*.pack"))
@@ -182,7 +182,7 @@ def join(store: DiskObjectStore) -> None:
         if total > TOGETHER:
             break
         if pack.with_suffix(".idx").exists():
-            objects.update(dict.fromkeys(_names(store, pack)))
+            objects.update(dict.fromkeys(_pack_object_ids(store, pack)))
             joined.append(pack)
     if len(joined) < 2:
         return
@@ -205,6 +205,6 @@ def join(store: DiskObjectStore) -> None:
             pack.unlink()
 
 
-def _names(store: DiskObjectStore, pack: Path) -> list[ObjectID]:
+def _pack_object_ids(store: DiskObjectStore, pack: Path) -> list[ObjectID]:
     with closing(load_pack_index(str(pack.with_suffix(".idx")), store.object_format)) as index:
         return [sha_to_hex(RawObjectID(sha)) for sha, _offset, _crc in index.iterentries()]

@@ -12,7 +12,7 @@ from pipelines.work.git.commits import TASK_BRANCHES, is_branch
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import ZERO, FetchTooLarge, References, Remote
 from pipelines.work.git.repository_overview import MOST_FETCHED, read_overview
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.ecosystems import RepositoryFiles
 
 Check = Literal["reach", "branch", "push", "files", "programs", "hosts", "host"]
@@ -63,17 +63,17 @@ class Probe:
 
     def run(self) -> list[ConnectionCheck]:
         checks = self.connection_checks()
-        checks.append(timed("files", self._files) if self.commit else ConnectionCheck("files", None))
+        checks.append(timed_check("files", self._files) if self.commit else ConnectionCheck("files", None))
         return checks
 
     def connection_checks(self) -> list[ConnectionCheck]:
         """The checks for which no files are fetched."""
         self.references = References({})
-        checks = [timed("reach", self._reach)]
+        checks = [timed_check("reach", self._reach)]
         reached = bool(checks[0].ok)
-        checks.append(timed("branch", self._default) if reached else ConnectionCheck("branch", None))
+        checks.append(timed_check("branch", self._default) if reached else ConnectionCheck("branch", None))
         if self.pushes:
-            checks.append(timed("push", self._push) if reached else ConnectionCheck("push", None))
+            checks.append(timed_check("push", self._push) if reached else ConnectionCheck("push", None))
         return checks
 
     def _reach(self) -> ConnectionFact:
@@ -131,7 +131,7 @@ class Probe:
         return ConnectionFact(str(overview.count))
 
 
-def timed(name: Check, look: Callable[[], ConnectionFact]) -> ConnectionCheck:
+def timed_check(name: Check, look: Callable[[], ConnectionFact]) -> ConnectionCheck:
     began = time.monotonic()
     try:
         fact = look()
@@ -139,5 +139,10 @@ def timed(name: Check, look: Callable[[], ConnectionFact]) -> ConnectionCheck:
         return ConnectionCheck(name, False, str(error), seconds=round(time.monotonic() - began, 1))
     seconds = round(time.monotonic() - began, 1)
     return ConnectionCheck(
-        name, True, escaped(fact.said), escaped(fact.commit), seconds, escaped(fact.warning)
+        name,
+        True,
+        escaped_for_storage(fact.said),
+        escaped_for_storage(fact.commit),
+        seconds,
+        escaped_for_storage(fact.warning),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 
 PREPARE_FAILED, MERGE_CONFLICT = "prepare_failed", "merge_conflict"
 BASE_MOVED, NOT_APPROVED, PUSH_REFUSED = "base_moved", "not_approved", "push_refused"
@@ -17,7 +17,7 @@ class GitRefused(Exception):
 
     def __init__(self, message: str, failure_type: str = PREPARE_FAILED, paths: Iterable[str] = ()) -> None:
         self.failure_type, self.paths = failure_type, tuple(paths)
-        super().__init__(escaped(message))
+        super().__init__(escaped_for_storage(message))
 
 
 def first_paths(paths: Iterable[str]) -> str:

@@ -23,7 +23,7 @@ from dulwich.repo import Repo
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.work.git.addresses import RepositoryAddress
 from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
-from pipelines.work.git.folder_state import SHALLOW, checked_out, clone_branch
+from pipelines.work.git.folder_state import SHALLOW, clone_branch, is_checked_out
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
 from pipelines.work.git.sizes import check_folder, check_pack
 from pipelines.work.git.ssh import open_ssh_client
@@ -142,8 +142,8 @@ class Remote:
         # So dulwich says which object is missing: by its number alone
         if isinstance(error, KeyError) and isinstance(number := next(iter(error.args), None), bytes):
             return (
-                f"The repository lacks the object {_text(number)[:12]}: it is damaged, or no complete clone. Connect a "
-                "complete one."
+                f"The repository lacks the object {_git_text(number)[:12]}: it is damaged, or no complete clone. "
+                "Connect a complete one."
             )
         text = str(error).strip() or type(error).__name__
         if self.address.scheme == "folder":
@@ -157,8 +157,8 @@ class Remote:
     def references(self) -> References:
         with self._client() as (client, path):
             listing = client.get_refs(path.encode())
-        refs = {_text(name): _text(value) for name, value in listing.refs.items() if value}
-        head = _text(listing.symrefs.get(HEADREF, b"") or b"")
+        refs = {_git_text(name): _git_text(value) for name, value in listing.refs.items() if value}
+        head = _git_text(listing.symrefs.get(HEADREF, b"") or b"")
         # Sorted, `v1^{}` follows `v1`: the commit takes the place of the annotated tag.
         peeled = {name.removesuffix("^{}"): value for name, value in sorted(refs.items())}
         return References(peeled, head.removeprefix(HEADS) if head.startswith(HEADS) else "")
@@ -177,7 +177,7 @@ class Remote:
 
         :raises FetchTooLarge: nothing is kept"""
         store = into.object_store
-        missing = [_id(commit) for commit in commits if _id(commit) not in store]
+        missing = [_object_id(commit) for commit in commits if _object_id(commit) not in store]
         if not missing:
             return
         assert isinstance(store, PackBasedObjectStore)
@@ -240,18 +240,18 @@ class Remote:
 
         :raises GitRefused: base_moved where it stands elsewhere; push_refused"""
         ref = Ref((HEADS + branch).encode())
-        expected = _id(old or ZERO)
+        expected = _object_id(old or ZERO)
 
         def update(refs: dict[Ref, ObjectID]) -> dict[Ref, ObjectID]:
-            now = refs.get(ref, _id(ZERO))
+            now = refs.get(ref, _object_id(ZERO))
             # By what the server has now, not by what was read before.
             if now != expected:
                 raise GitRefused(
-                    moved_message(branch, old, "" if _text(now) == ZERO else _text(now)), BASE_MOVED
+                    moved_message(branch, old, "" if _git_text(now) == ZERO else _git_text(now)), BASE_MOVED
                 )
             last()
             self.check_folder()
-            return {ref: _id(new)}
+            return {ref: _object_id(new)}
 
         def data(have: Any, want: Any, **more: Any) -> Any:
             # The server may have commits that this mirror never saw.
@@ -261,14 +261,14 @@ class Remote:
         self.check_not_checked_out(branch)
         try:
             with self._client(Bounds(WHOLE_SECONDS)) as (client, path):
-                answer = _in_turn(lambda: client.send_pack(path.encode(), update, data), branch)
+                answer = _push_when_unlocked(lambda: client.send_pack(path.encode(), update, data), branch)
         except GitRefused as error:
             raise (
                 error
                 if error.failure_type == BASE_MOVED
                 else GitRefused(f"The push failed. {error}", PUSH_REFUSED)
             ) from error
-        if why := _refusal(answer, ref):
+        if why := _ref_refusal(answer, ref):
             raise GitRefused(f"The server refused the push to {branch}: {why}", PUSH_REFUSED)
 
     def check_not_checked_out(self, branch: str) -> None:
@@ -277,7 +277,7 @@ class Remote:
             return
         self.check_folder()
         with closing(Repo(self.address.path)) as there:
-            if checked_out(there, branch):
+            if is_checked_out(there, branch):
                 # By its last name: who may not see folders of the server reads this, too.
                 name = Path(self.address.path).name
                 command = shlex.join(
@@ -314,13 +314,13 @@ class Remote:
                     client._discover_references(b"git-receive-pack", client._get_url(path))
                 else:
                     # Asks as a push does, and changes nothing.
-                    client.send_pack(path.encode(), lambda refs: {}, _nothing)
+                    client.send_pack(path.encode(), lambda refs: {}, _no_objects)
         except GitRefused as error:
             return str(error)
         return ""
 
 
-def _in_turn(push: Callable[[], SendPackResult], branch: str) -> SendPackResult:
+def _push_when_unlocked(push: Callable[[], SendPackResult], branch: str) -> SendPackResult:
     """A folder has a lock for each branch, which is held for as long as one is written."""
     until = time.monotonic() + LOCKED_SECONDS
     while True:
@@ -362,18 +362,18 @@ class FetchProgress:
         self._rest = self._rest.rpartition("\r")[2][-1000:]
 
 
-def _nothing(have: Any, want: Any, **more: Any) -> Any:
+def _no_objects(have: Any, want: Any, **more: Any) -> Any:
     return 0, iter(())
 
 
-def _refusal(answer: SendPackResult, ref: Ref) -> str:
+def _ref_refusal(answer: SendPackResult, ref: Ref) -> str:
     reason = (answer.ref_status or {}).get(ref)
     return " ".join(str(reason).split())[:300] if reason else ""
 
 
-def _text(value: bytes) -> str:
+def _git_text(value: bytes) -> str:
     return bytes(value).decode("utf-8", "surrogateescape")
 
 
-def _id(commit: str) -> ObjectID:
+def _object_id(commit: str) -> ObjectID:
     return ObjectID(commit.encode())

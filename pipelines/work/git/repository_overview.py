@@ -12,10 +12,10 @@ from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from dulwich.repo import Repo
 
-from pipelines.work.git.checkout import faults
+from pipelines.work.git.checkout import tree_faults
 from pipelines.work.git.folder_state import missing_parts
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.remote import ERRORS, Remote, _id
+from pipelines.work.git.remote import ERRORS, Remote, _object_id
 from pipelines.work.spec.ecosystems import RepositoryFiles
 
 MOST_FETCHED = 64 * 1024**2
@@ -44,24 +44,26 @@ def read_overview(remote: Remote, commit: str, file_names: Collection[str]) -> R
             with closing(Repo(remote.address.path)) as there:
                 if reason := missing_parts(there):
                     raise GitRefused(reason)
-                return _glance(there.object_store, _id(commit), file_names)
+                return _commit_overview(there.object_store, _object_id(commit), file_names)
         with (
             tempfile.TemporaryDirectory(prefix="gateline-look-") as folder,
             closing(Repo.init_bare(folder)) as here,
         ):
             remote.fetch(here, [commit], MOST_FETCHED, lambda text: None, depth=DEPTH, seconds=SECONDS)
-            return _glance(here.object_store, _id(commit), file_names)
+            return _commit_overview(here.object_store, _object_id(commit), file_names)
     except ERRORS as error:
         raise GitRefused(remote.describe_error(error)) from error
 
 
-def _glance(store: BaseObjectStore, commit: ObjectID, file_names: Collection[str]) -> RepositoryOverview:
+def _commit_overview(
+    store: BaseObjectStore, commit: ObjectID, file_names: Collection[str]
+) -> RepositoryOverview:
     head = store[commit]
     top = store[head.tree] if isinstance(head, Commit) else head
-    return RepositoryOverview(_read(store, top, file_names), *faults(store, top.id))
+    return RepositoryOverview(_read_top_files(store, top, file_names), *tree_faults(store, top.id))
 
 
-def _read(store: BaseObjectStore, top: ShaFile, file_names: Collection[str]) -> RepositoryFiles:
+def _read_top_files(store: BaseObjectStore, top: ShaFile, file_names: Collection[str]) -> RepositoryFiles:
     names, texts = set(), {}
     for entry in top.iteritems() if isinstance(top, Tree) else ():
         name = (entry.path or b"").decode("utf-8", "replace")

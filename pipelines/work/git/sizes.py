@@ -38,7 +38,7 @@ def check_pack(file: BinaryIO) -> None:
             raise ValueError("this is no pack")
         at = START
         for _ in range(int.from_bytes(pack[8:START], "big")):
-            at = _past(pack, at, total)
+            at = _object_end(pack, at, total)
         if at + CHECKSUM != len(pack):
             raise ValueError("the pack does not end where it should")
 
@@ -68,23 +68,23 @@ def check_folder(store: DiskObjectStore) -> None:
             index = load_pack_index(str(place), store.object_format)
             try:
                 for _name, offset, _crc in index.iterentries():
-                    _begin(pack, offset, total)
+                    _object_data_start(pack, offset, total)
             finally:
                 index.close()
-    for place in _loose(Path(store.path)):
+    for place in _loose_object_files(Path(store.path)):
         with place.open("rb") as loose:
             # `blob 1234`, a NUL, then the content
             header = zlib.decompressobj().decompress(loose.read(PACKED_HEADER), HEADER)
-        _check(int(header.partition(b"\x00")[0].partition(b" ")[2]))
+        _check_object_size(int(header.partition(b"\x00")[0].partition(b" ")[2]))
 
 
-def _loose(objects: Path) -> Iterator[Path]:
+def _loose_object_files(objects: Path) -> Iterator[Path]:
     for folder in objects.glob("[0-9a-f][0-9a-f]"):
         # So git calls what it is still writing: no object yet
         yield from (file for file in folder.iterdir() if file.is_file() and not file.name.startswith("tmp"))
 
 
-def _check(size: int) -> None:
+def _check_object_size(size: int) -> None:
     if size > MOST_OBJECT:
         raise GitRefused(
             f"The repository has a file of {size // 1024**2:,} MB, now or in its history, and "
@@ -92,7 +92,7 @@ def _check(size: int) -> None:
         )
 
 
-def _begin(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> tuple[int, int]:
+def _object_data_start(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> tuple[int, int]:
     """Return where the bytes of an object begin, and how many they are once inflated."""
     byte = pack[at]
     # A bit for more bytes, three for the kind, four of the size
@@ -100,10 +100,10 @@ def _begin(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> tuple[int, int]
     while byte & 0x80:
         at += 1
         byte = pack[at]
-        size |= (byte & 0x7F) << _bounded(shift)
+        size |= (byte & 0x7F) << _checked_shift(shift)
         shift += 7
     at += 1
-    _check(size)
+    _check_object_size(size)
     if kind not in (OFS_DELTA, REF_DELTA):
         return at, size
     # The name of its base; else the distance to it, in as many bytes as it takes.
@@ -115,31 +115,31 @@ def _begin(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> tuple[int, int]
         at += 1
     # A delta begins with the size of its base and that of the result.
     sizes = zlib.decompressobj().decompress(pack[at : at + PACKED_HEADER], HEADER)
-    result = _number(sizes, _number(sizes, 0)[1])[0]
-    _check(result)
+    result = _variable_length_number(sizes, _variable_length_number(sizes, 0)[1])[0]
+    _check_object_size(result)
     total.add(result)
     return at, size
 
 
-def _number(data: bytes, at: int) -> tuple[int, int]:
+def _variable_length_number(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = data[at]
-        value |= (byte & 0x7F) << _bounded(shift)
+        value |= (byte & 0x7F) << _checked_shift(shift)
         at, shift = at + 1, shift + 7
         if not byte & 0x80:
             return value, at
 
 
-def _bounded(shift: int) -> int:
+def _checked_shift(shift: int) -> int:
     if shift > MOST_SHIFT:
         raise ValueError("the pack has a number that has no end")
     return shift
 
 
-def _past(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> int:
+def _object_end(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> int:
     """The place after an object. :raises ValueError: it is larger than it says"""
-    at, size = _begin(pack, at, total)
+    at, size = _object_data_start(pack, at, total)
     inflating, made = zlib.decompressobj(), 0
     while not inflating.eof:
         piece = inflating.unconsumed_tail

@@ -14,7 +14,7 @@ from pipelines.work.git.remote import ProgressCallback, Remote
 from pipelines.work.spec.repository import RepositoryAccess
 
 
-def remote_of(access: RepositoryAccess) -> Remote:
+def access_remote(access: RepositoryAccess) -> Remote:
     """:raises GitRefused: the address is not taken"""
     address = parsed(access.order.address, access.folders)
     known_hosts = Mirrors(access.mirrors).known_hosts
@@ -24,7 +24,7 @@ def remote_of(access: RepositoryAccess) -> Remote:
 @contextmanager
 def open_task_mirror(access: RepositoryAccess, report: ProgressCallback) -> Iterator[tuple[Mirror, Remote]]:
     """Open the mirror with all that the task committed so far. In a thread. :raises GitRefused"""
-    remote = remote_of(access)
+    remote = access_remote(access)
     with Mirrors(access.mirrors).open_mirror(access.order.address) as mirror:
         # A task that committed nothing needs no objects of its own.
         if access.state.heads:

@@ -51,9 +51,9 @@ class Merger:
         """Merge both sides. A file in conflict contains both between marks with their `names` where that can
         be done; else it is ours, or the one that is left."""
         for old, new in self._renamed(base, ours, theirs):
-            base, theirs = _moved(base, old, new), _moved(theirs, old, new)
+            base, theirs = _with_renamed_file(base, old, new), _with_renamed_file(theirs, old, new)
         for old, new in self._renamed(base, theirs, ours):
-            base, ours = _moved(base, old, new), _moved(ours, old, new)
+            base, ours = _with_renamed_file(base, old, new), _with_renamed_file(ours, old, new)
         merged: dict[str, Leaf] = {}
         for path in sorted({*base, *ours, *theirs}):
             was, our, their = base.get(path), ours.get(path), theirs.get(path)
@@ -64,7 +64,7 @@ class Merger:
             if leaf is not None:
                 merged[path] = leaf
         # A file of one side where the other has a folder
-        for path in [path for path in merged if any(above in merged for above in _above(path))]:
+        for path in [path for path in merged if any(above in merged for above in _parent_paths(path))]:
             self.conflicts[path] = PLACE
             del merged[path]
         return merged
@@ -130,7 +130,7 @@ class Merger:
         return blob.data.splitlines(keepends=True)
 
 
-def _moved(files: Files, was: str, now: str) -> Files:
+def _with_renamed_file(files: Files, was: str, now: str) -> Files:
     """Return the files with one of them under another name."""
     return {now if path == was else path: leaf for path, leaf in files.items()}
 
@@ -140,7 +140,7 @@ def lines_merged(
 ) -> tuple[Lines, bool]:
     """The lines after both changes, and whether that is without a conflict. Changes that touch each other are one,
     unless both sides made the same."""
-    left, right = _edits(base, ours, budget), _edits(base, theirs, budget)
+    left, right = _changed_blocks(base, ours, budget), _changed_blocks(base, theirs, budget)
     merged: Lines = []
     at, clean = 0, True
     while left or right:
@@ -155,7 +155,7 @@ def lines_merged(
                     part.append(edits.pop(0))
                     end, grown = max(end, part[-1][1]), True
         merged += base[at:first]
-        sides = [_applied(base, first, end, part) for part in parts]
+        sides = [_lines_with_edits(base, first, end, part) for part in parts]
         if not parts[0] or not parts[1] or sides[0] == sides[1]:
             merged += sides[0] if parts[0] else sides[1]
         else:
@@ -165,12 +165,12 @@ def lines_merged(
     return merged + base[at:], clean
 
 
-def _edits(base: Lines, new: Lines, budget: StepBudget) -> list[Edit]:
+def _changed_blocks(base: Lines, new: Lines, budget: StepBudget) -> list[Edit]:
     changed = [block for block in diff_blocks(base, new, budget) if not block.same]
     return [(block.old, block.old_end, new[block.new : block.new_end]) for block in changed]
 
 
-def _applied(base: Lines, first: int, end: int, edits: Sequence[Edit]) -> Lines:
+def _lines_with_edits(base: Lines, first: int, end: int, edits: Sequence[Edit]) -> Lines:
     applied: Lines = []
     for begin, stop, lines in edits:
         applied += base[first:begin] + lines
@@ -195,5 +195,5 @@ def has_marks(data: bytes) -> bool:
     return any(line.startswith(OURS) for line in lines) and BASE_END in lines
 
 
-def _above(path: str) -> list[str]:
+def _parent_paths(path: str) -> list[str]:
     return [path[:place] for place, letter in enumerate(path) if letter == "/"]

@@ -13,7 +13,7 @@ from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID, ShaFile, Tree
 
 from pipelines.work.file_measure import PIECE
-from pipelines.work.git.checkout import GIT_LIKE, nodes
+from pipelines.work.git.checkout import GIT_LIKE, tree_nodes
 from pipelines.work.git.gitignore import IgnoreFiles
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.results.files import open_plain_file
@@ -25,12 +25,12 @@ MOST_NEW = 256 * 1024**2
 Leaf = tuple[int, ObjectID]
 
 
-def leaves(store: BaseObjectStore, tree: ObjectID) -> dict[str, Leaf]:
+def tree_leaves(store: BaseObjectStore, tree: ObjectID) -> dict[str, Leaf]:
     """{path: (mode, id)} of the files and links of a tree."""
-    return {path: (mode, sha) for path, mode, sha in nodes(store, tree) if not S_ISDIR(mode)}
+    return {path: (mode, sha) for path, mode, sha in tree_nodes(store, tree) if not S_ISDIR(mode)}
 
 
-def read(
+def read_workspace_tree(
     workspace: Path, manifest: tuple[Entry, ...], before: Mapping[str, Leaf], store: BaseObjectStore
 ) -> tuple[dict[str, Leaf], list[ShaFile]]:
     """Return the present content of the tree, and the blobs that `store` does not have yet. `before`: the
@@ -43,9 +43,9 @@ def read(
     new: list[ShaFile] = []
     for entry in manifest:
         path = str(entry["path"])
-        if entry.get("folder") or of_git(path) or (path not in before and ignored.is_ignored(path)):
+        if entry.get("folder") or is_git_like_path(path) or (path not in before and ignored.is_ignored(path)):
             continue
-        leaf, blob = _leaf(workspace, entry, before.get(path), store)
+        leaf, blob = _workspace_leaf(workspace, entry, before.get(path), store)
         if blob is not None:
             room -= blob.raw_length()
             new.append(blob)
@@ -58,11 +58,11 @@ def read(
     return tree_files, new
 
 
-def of_git(path: str) -> bool:
+def is_git_like_path(path: str) -> bool:
     return any(GIT_LIKE.fullmatch(part) for part in path.split("/"))
 
 
-def _leaf(
+def _workspace_leaf(
     workspace: Path, entry: Entry, before: Leaf | None, store: BaseObjectStore
 ) -> tuple[Leaf, Blob | None]:
     path = str(entry["path"])

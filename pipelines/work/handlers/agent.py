@@ -18,8 +18,8 @@ from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.routing.basics.values import MISSING
 from pipelines.work.agents import sign_in
-from pipelines.work.agents.call_arguments import agent_environment, arguments, can_resume
-from pipelines.work.agents.facts import REPORTED, cost_of, facts_of
+from pipelines.work.agents.call_arguments import agent_argv, agent_environment, can_resume
+from pipelines.work.agents.facts import REPORTED, agent_facts, reported_or_computed_cost
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers import command
@@ -28,7 +28,7 @@ from pipelines.work.processes.process import CannotStart, ProcessEnd
 from pipelines.work.results import document, output
 from pipelines.work.results.files import remove_path
 from pipelines.work.results.signals import MOST
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.agent_call import AgentCall, LentFiles
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
@@ -100,7 +100,7 @@ async def _run_signed_in(made: Spec, call: AgentCall, lent: LentFiles, sink: Sin
 
 async def _run_watched(made: Spec, call: AgentCall, sink: Sink) -> Outcome:
     try:
-        async with starting_program(made, sink, command.launch_of) as (connected_spec, process):
+        async with starting_program(made, sink, command.command_launch) as (connected_spec, process):
             outcome = await AgentWatch(connected_spec, sink, process, call=call).until_the_end()
     except CannotStart as error:
         outcome = {
@@ -116,7 +116,7 @@ async def _run_watched(made: Spec, call: AgentCall, sink: Sink) -> Outcome:
 
 def nothing_left(call: AgentCall) -> Outcome:
     """It was not started: others have spent what there was."""
-    failed = _failure(
+    failed = _failed_outcome(
         "budget_exceeded", f"{call.preset.name} was not started: {LIMITS[call.limit]} is spent."
     )
     spent = {"tokens_in": 0, "tokens_out": 0, "cost_usd": 0, "price": REPORTED}
@@ -130,14 +130,14 @@ def _limit_fact(call: AgentCall) -> dict[str, str]:
 def not_started_message(call: AgentCall, spec: Spec, why: str) -> str:
     return (
         f"{call.preset.name} could not be started: {why}. "
-        f"Install {escaped(Path(spec.argv[0]).name)} on the worker, or choose another agent."
+        f"Install {escaped_for_storage(Path(spec.argv[0]).name)} on the worker, or choose another agent."
     )
 
 
 def _write_files(home: Path, files: Mapping[str, str]) -> None:
     """Stored secrets that a program reads from files. What an earlier visit left in their place is not followed."""
     for path, content in files.items():
-        sign_in.write(home, path, content.encode())
+        sign_in.write_private_file(home, path, content.encode())
 
 
 def _remove_files(home: Path, files: Mapping[str, str]) -> None:
@@ -158,7 +158,7 @@ def _program_spec(spec: Spec, call: AgentCall, prompt: str | None, resumed: bool
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(prompt or "", "utf-8", "backslashreplace")
     places = {"folder": str(attempt.workspace.resolve()), "file": str(file), "prompt": prompt or ""}
-    argv = arguments(call, resumed=resumed, isolated=spec.isolation.name in ISOLATED, places=places)
+    argv = agent_argv(call, resumed=resumed, isolated=spec.isolation.name in ISOLATED, places=places)
     if preset.fixed:
         locks = (part for name in LOCK_FILES for part in ("--leave", name))
         # With -I neither variables nor the folder of the station change what Python loads.
@@ -236,7 +236,7 @@ class AgentWatch(command.Watch):
     def _over(self) -> bool:
         """Tell whether it cost more than it may, as far as anybody knows."""
         call = self.call
-        return call.cost is not None and (cost_of(self.stream, call.price) or 0) > call.cost
+        return call.cost is not None and (reported_or_computed_cost(self.stream, call.price) or 0) > call.cost
 
     def _unanswered(self) -> bool:
         """Tell whether the model has been asked in vain often enough, or long enough."""
@@ -256,7 +256,7 @@ class AgentWatch(command.Watch):
         """Return what was observed of its answer, besides whether it could be read (law §13)."""
         stream = self.stream
         if stream.refused:
-            return {"refused": output.shortened(stream.refused)}
+            return {"refused": output.shortened_reason(stream.refused)}
         words = self.text.decode(errors="replace") if self.call.preset.dialect == "text" else stream.claim
         done = stream.final_event or not self.call.preset.final_event
         silent = done and not words.strip() and "output" not in outcome
@@ -275,15 +275,15 @@ class AgentWatch(command.Watch):
             outcome["result"] = "failure" if stream.problem else "success"
         if summary := output.besides_output(stream.claim, self.spec.output_keys, outcome.get("output")):
             # The summary of a result document comes first.
-            outcome.setdefault("summary", escaped(summary[:LONGEST_SUMMARY]))
+            outcome.setdefault("summary", escaped_for_storage(summary[:LONGEST_SUMMARY]))
         # Law §13: what was cancelled is not judged by what it left.
         if outcome.get("result") != "cancelled":
             outcome |= self._failure_fields(outcome)
         used = {"tokens_in": stream.usage.tokens_in, "tokens_out": stream.usage.tokens_out}
-        spent = cost_of(stream, self.call.price)
+        spent = reported_or_computed_cost(stream, self.call.price)
         cost = {} if spent is None else {"cost_usd": round(spent, 6)}
         outcome["usage"] = {**outcome.get("usage", {}), **used, **cost}
-        facts = facts_of(preset, stream, self.call.price)
+        facts = agent_facts(preset, stream, self.call.price)
         if outcome.get("failure_type") == "budget_exceeded":
             facts["usage"] |= _limit_fact(self.call)
         if (
@@ -292,7 +292,7 @@ class AgentWatch(command.Watch):
             and outcome.get("exit_code", 0) == 0
             and outcome.get("result", "success") == "success"
         ):
-            facts["agent"]["error"] = output.shortened(stream.error)
+            facts["agent"]["error"] = output.shortened_reason(stream.error)
         outcome["facts"] = {**outcome.get("facts", {}), **facts}
         return outcome
 
@@ -300,25 +300,25 @@ class AgentWatch(command.Watch):
         """Return what Gateline saw of it itself, which decides, whatever the program says and ends with (law §13)."""
         stream, preset = self.stream, self.call.preset
         if stream.over_budget or self.stopped == "budget":
-            return _failure(
+            return _failed_outcome(
                 "budget_exceeded", f"{preset.name} was stopped: it reached {LIMITS[self.call.limit]}."
             )
         if stream.usage.cost is None and self._over():  # its tokens came with its final event
-            return _failure(
+            return _failed_outcome(
                 "budget_exceeded", f"{preset.name} cost more than {LIMITS[self.call.limit]} allows."
             )
         if stream.provider_down:
-            return _failure("provider_unavailable", f"The model of {preset.name} did not answer.")
+            return _failed_outcome("provider_unavailable", f"The model of {preset.name} did not answer.")
         if preset.final_event and not stream.final_event:
-            last_words = escaped(self.last_words.strip()[-LAST_WORDS:])
+            last_words = escaped_for_storage(self.last_words.strip()[-LAST_WORDS:])
             words = f"{preset.name} ended before it was done."
-            return _failure(
+            return _failed_outcome(
                 "no_final_event", f"{words} Its last words: {last_words}" if last_words else words
             )
         if stream.has_no_fixer:
-            return _failure("no_fixer", escaped(stream.problem[:LONGEST_SUMMARY]))
+            return _failed_outcome("no_fixer", escaped_for_storage(stream.problem[:LONGEST_SUMMARY]))
         if stream.problem and outcome.get("exit_code") == 0:
-            return _failure("agent_failed", escaped(stream.problem[:LONGEST_SUMMARY]))
+            return _failed_outcome("agent_failed", escaped_for_storage(stream.problem[:LONGEST_SUMMARY]))
         return {}
 
 
@@ -341,7 +341,7 @@ def last_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.Text
 KILLED: Final = (128 + 15, 128 + 9)
 
 
-def _failure(failure_type: str, summary: str) -> Outcome:
+def _failed_outcome(failure_type: str, summary: str) -> Outcome:
     failed = {"result": "failure", "verdict": "fail", "eval": "error"}
     return {**failed, "failure_type": failure_type, "summary": summary}
 

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.basics.values import MISSING
 from pipelines.work.handlers.time_limits import DataCallback, TimeIsUp, cancelled_outcome, limiting_time
 from pipelines.work.language_models import conversation
-from pipelines.work.language_models.completion import CompletionRequest, NoAnswer, Reply, ask
+from pipelines.work.language_models.completion import CompletionRequest, NoAnswer, Reply, ask_model
 from pipelines.work.language_models.conversation import Conversation, NoConversation
 from pipelines.work.results import output
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
@@ -45,7 +45,9 @@ async def ask_with_limits(
 async def ask_chat(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     work, history = spec.work, str(spec.work.get("history") or "")
     try:
-        before = conversation.read(conversation.find_value(history, spec.data) if history else None)
+        before = conversation.parsed_conversation(
+            conversation.find_value(history, spec.data) if history else None
+        )
     except NoConversation as error:
         raise NoAnswer("bad_history", f"“{history}” {error}.") from error
     dialog = conversation.next_conversation(
@@ -53,14 +55,14 @@ async def ask_chat(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     )
     if not dialog.messages:
         raise NoAnswer("bad_history", "There is nothing to say: neither a prompt nor a conversation.")
-    reply = await ask(question(spec, dialog), spec.outgoing, stream_to_log(sink, on_data))
+    reply = await ask_model(completion_request(spec, dialog), spec.outgoing, stream_to_log(sink, on_data))
     await sink.write("out", b"\n")
     for call in reply.calls:
         await sink.note(f"[gateline] The model calls {call.name}({call.arguments[:500]})")
     return completion_outcome(spec, dialog, reply, history)
 
 
-def question(spec: Spec, dialog: Conversation) -> CompletionRequest:
+def completion_request(spec: Spec, dialog: Conversation) -> CompletionRequest:
     work = spec.work
     return CompletionRequest(
         dialog.messages,
@@ -99,7 +101,7 @@ def completion_outcome(spec: Spec, dialog: Conversation, reply: Reply, history: 
         return outcome if value is MISSING else {**outcome, "output": value}
     full_output = dict(value) if isinstance(value, dict) else {"text": reply.text}
     if history:
-        full_output[history] = dialog.adding(message(reply)).to_dict(reply.model)
+        full_output[history] = dialog.adding(assistant_message(reply)).to_dict(reply.model)
     # An empty list, too: what the context holds of an earlier answer is over.
     full_output["tool_calls"] = [call.to_dict() for call in reply.calls]
     return {**outcome, "output": full_output}
@@ -121,12 +123,12 @@ def answer_facts(reply: Reply) -> dict[str, Any]:
     """Return the facts observed in a model's answer, besides whether it could be read (law §13)."""
     filtered = "The filter of the model's server refused." if reply.finish == "content_filter" else ""
     if reply.refusal or filtered:
-        return {"refused": output.shortened(reply.refusal or filtered)}
+        return {"refused": output.shortened_reason(reply.refusal or filtered)}
     there = reply.text.strip() or reply.calls or reply.unreadable
     return {} if there else {"empty": True}
 
 
-def message(reply: Reply) -> dict[str, Any]:
+def assistant_message(reply: Reply) -> dict[str, Any]:
     """The model's own message, for the conversation."""
     fields: dict[str, Any] = {"role": "assistant", "content": reply.text}
     return {**fields, "tool_calls": [call.message() for call in reply.calls]} if reply.calls else fields

@@ -16,7 +16,7 @@ def runs_code(station: Station) -> bool:
     return runs or bool(secret_names(station.work)) or station.work.get("network") == OPEN
 
 
-def code_of(line: ParsedLine, station: Station) -> list[Any]:
+def untrusted_code(line: ParsedLine, station: Station) -> list[Any]:
     """Its own work, if that is code on a worker or what an agent elsewhere is told, sends a secret of the worker
     somewhere or has the network; the hooks that its rules ask, and the tools of its gates."""
     evaluations = [evaluation for rule in station.rules for evaluation in rule.evaluations]

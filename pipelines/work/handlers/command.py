@@ -19,7 +19,7 @@ from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process, ProcessEnd
 from pipelines.work.results import document, output, text_counts
 from pipelines.work.results.signals import MOST, Signal, SignalReader, is_valid, outcome_fields
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 from pipelines.work.spec.preparation import ServiceProgram
 
@@ -34,7 +34,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     Cancelling the call kills everything that the command started, and returns only then."""
     began = time.monotonic()
     try:
-        async with starting_program(spec, sink, launch_of) as (connected_spec, process):
+        async with starting_program(spec, sink, command_launch) as (connected_spec, process):
             watch = Watch(connected_spec, sink, process)
             outcome = await watch.until_the_end()
     except CannotStart as error:
@@ -55,7 +55,7 @@ def not_started(spec: Spec, why: str) -> Outcome:
         "result": "failure",
         "exit_code": NOT_FOUND,
         "failure_type": "command_not_started",
-        "summary": f"{escaped(spec.argv[0])} could not be started: {why}",
+        "summary": f"{escaped_for_storage(spec.argv[0])} could not be started: {why}",
     }
 
 
@@ -71,13 +71,13 @@ def over_limit(spec: Spec, limit: str) -> Outcome:
     return {**fields, "failure_type": "resource_limit", "summary": summary}
 
 
-def launch_of(spec: Spec) -> Launch:
+def command_launch(spec: Spec) -> Launch:
     """:raises CannotStart: no such program or folder; the isolation cannot be set up"""
     cwd = working_folder(spec)
-    argv, access = (program(spec, cwd), *spec.argv[1:]), spec.access
+    argv, access = (program_path(spec, cwd), *spec.argv[1:]), spec.access
     try:
         if spec.image:
-            argv = in_image(spec, spec.image, argv, cwd)
+            argv = argv_in_image(spec, spec.image, argv, cwd)
         if spec.services:
             argv = argv_with_services(
                 argv, [_service_in_image(spec, service, cwd) for service in spec.services], spec.attempt
@@ -101,7 +101,7 @@ def launch_of(spec: Spec) -> Launch:
     )
 
 
-def in_image(spec: Spec, name: str, argv: Sequence[str], cwd: Path) -> tuple[str, ...]:
+def argv_in_image(spec: Spec, name: str, argv: Sequence[str], cwd: Path) -> tuple[str, ...]:
     """:raises CannotIsolate"""
     return argv_in_root(argv, spec.images[name], spec.attempt.root, cwd, spec.isolation)
 
@@ -111,7 +111,7 @@ def _service_in_image(spec: Spec, service: ServiceProgram, cwd: Path) -> Service
     if not service.image:
         return service
     argv, health = (
-        in_image(spec, service.image, command, cwd) if command else ()
+        argv_in_image(spec, service.image, command, cwd) if command else ()
         for command in (service.argv, service.health)
     )
     return replace(service, argv=argv, health=health)
@@ -128,21 +128,23 @@ def working_folder(spec: Spec) -> Path:
     return cwd
 
 
-def program(spec: Spec, cwd: Path) -> str:
+def program_path(spec: Spec, cwd: Path) -> str:
     """The program's path: looked up on the station's PATH, or relative to its working folder."""
     name = spec.argv[0]
     if spec.image:
         here = str(cwd / name) if "/" in name else name
         image = spec.images[spec.image]
         if not has_program(image.root, here, image.path, spec.attempt.root):
-            raise CannotStart(f"there is no program {escaped(name)} in the image {escaped(spec.image)}")
+            raise CannotStart(
+                f"there is no program {escaped_for_storage(name)} in the image {escaped_for_storage(spec.image)}"
+            )
         return here
     if "/" in name:
         program_path = shutil.which(str(cwd / name))
     else:
         program_path = shutil.which(name, path=spec.env.get("PATH", os.defpath))
     if program_path is None:
-        raise CannotStart(f"there is no program {escaped(name)} on this worker")
+        raise CannotStart(f"there is no program {escaped_for_storage(name)} on this worker")
     return program_path
 
 
@@ -281,7 +283,7 @@ class Watch:
         if result_document.error:
             outcome["output_error"] = result_document.error
             outcome = output.with_output_facts(
-                outcome, {"unreadable": output.shortened(result_document.error)}
+                outcome, {"unreadable": output.shortened_reason(result_document.error)}
             )
         elif "output" not in outcome and self.spec.result_document != "required":
             self.text_output = self._from_text()
@@ -295,7 +297,7 @@ class Watch:
         elif code is None:
             outcome["result"], outcome["failure_type"] = "failure", "supervisor_lost"
         elif module := missing_module(self.spec.argv, code, self.tails.get("err", b"")):
-            why = f"the package {escaped(module)} is not installed there"
+            why = f"the package {escaped_for_storage(module)} is not installed there"
             outcome |= {**not_started(self.spec, why), "exit_code": code}
         if self.spec.result_document == "required" and code == 0 and "output" not in outcome:
             why = f" {result_document.error}" if result_document.error else ""

@@ -17,7 +17,7 @@ from pipelines.work.git.refusals import NOT_APPROVED, GitRefused
 from pipelines.work.hosts.branch_request import check_cleared, ensure_request
 from pipelines.work.hosts.errors import HostAway, HostError, NotCleared
 from pipelines.work.hosts.host import Host, MergeStatus, OpenedRequest, Way
-from pipelines.work.hosts.table import host_at
+from pipelines.work.hosts.table import open_host
 from pipelines.work.spec.handler_io import LookAgain, Outcome, Sink, Spec
 from pipelines.work.spec.notes import Notes
 from pipelines.work.spec.repository import AtHost, Clearance, DeliveryOrder, DeliveryPort
@@ -37,7 +37,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
 
     def request_clearance() -> Clearance:
         # Called in the thread that pushes; the server is asked on the worker's loop.
-        return asyncio.run_coroutine_threadsafe(_cleared(port), loop).result()
+        return asyncio.run_coroutine_threadsafe(_clear_delivery(port), loop).result()
 
     # Before anything is fetched for nothing
     if wait := await port.seconds_to_wait():
@@ -94,20 +94,20 @@ async def _outcome_of_error(error: HostError | GitRefused, order: DeliveryOrder,
     if isinstance(error, HostAway) and time.time() - order.begun < AWAY:
         raise LookAgain(max(SOONEST, error.wait)) from error
     if isinstance(error, PeoplePushed):
-        await order.port.report_push(error.commit, error.who, await _pushers(order, error.commit, sink))
+        await order.port.report_push(error.commit, error.who, await _pusher_names(order, error.commit, sink))
     if isinstance(error, BaseMoved):
         await order.port.report_base_moved(error.onto, error.tree)
     return refused_outcome(error.failure_type, str(error))
 
 
-async def _pushers(order: DeliveryOrder, commit: str, sink: Sink) -> list[str]:
+async def _pusher_names(order: DeliveryOrder, commit: str, sink: Sink) -> list[str]:
     """Return the pushers as their host authenticated them; nobody where it does not report them, and then
     only what the commits say is known."""
     access = order.access
     if access.host is None or not access.host.credential:
         return []
     try:
-        host = await host_at(access.host, access.guard)
+        host = await open_host(access.host, access.guard)
         return await host.pushers(access.state.branch, access.state.pushed, commit)
     except HostError as error:
         await sink.note(f"[gateline] It is not known who pushed: {error}")
@@ -141,7 +141,7 @@ async def _deliver_by_host(through: HostDelivery) -> Outcome:
     }
 
 
-async def _cleared(port: DeliveryPort) -> Clearance:
+async def _clear_delivery(port: DeliveryPort) -> Clearance:
     return await port.clear()
 
 
@@ -157,7 +157,7 @@ async def open_request(order: DeliveryOrder, branch: str, sink: Sink) -> tuple[d
     access, state = order.access.host, order.access.state
     if access is None or not access.credential:
         raise HostError("A request needs a token of the host. Choose a secret under Settings, Repositories.")
-    host = await host_at(access, order.access.guard)
+    host = await open_host(access, order.access.guard)
     # The server says what it reads, under the lock of the task, and is asked again before one is opened.
     request_text = (await check_cleared(order.port.clear)).request
     if request_text is None:
@@ -196,7 +196,7 @@ async def delivery_way(order: DeliveryOrder) -> tuple[Host | None, Way]:
     access = order.access.host
     if order.to != MERGE or access is None or not access.credential or not order.access.state.base_branch:
         return None, "push"
-    host = await host_at(access, order.access.guard)
+    host = await open_host(access, order.access.guard)
     return host, await host.landing_way(order.access.state.base_branch)
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from pipelines.work.handlers import command
 from pipelines.work.handlers.network_access import proxying_hosts
-from pipelines.work.language_models.answer_text import answer_in
+from pipelines.work.language_models.answer_text import parsed_verdict
 from pipelines.work.processes.process import CannotStart, Process
-from pipelines.work.results.output import Unreadable, parse
-from pipelines.work.results.text import escaped
+from pipelines.work.results.output import Unreadable, parse_storable_json
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 TEXT_CHARACTERS = 20_000
@@ -39,28 +39,28 @@ class ProgramAnswer:
     @property
     def text(self) -> str:
         """The text, its beginning if it is long, with the trouble at its end."""
-        output = _cut(escaped(self.both.decode(errors="replace")).strip())
+        output = _cut_text(escaped_for_storage(self.both.decode(errors="replace")).strip())
         return "\n".join(part for part in (output, self.trouble) if part)
 
 
-def _cut(text: str) -> str:
+def _cut_text(text: str) -> str:
     return text if len(text) <= TEXT_CHARACTERS else text[:TEXT_CHARACTERS] + "\n[the rest was cut]"
 
 
 async def run_hook(spec: Spec, sink: Sink) -> Outcome:
     """Exit code 0 passes; anything else, a hook that is missing or one that takes too long blocks."""
     began = time.monotonic()
-    answer = await _run(spec, sink, confined=True)
+    answer = await _run_program(spec, sink, confined=True)
     # What cannot be asked has not agreed
     word = "pass" if answer.code == 0 and not answer.trouble else "block"
-    return _outcome(answer, began) | {"result": "success", "eval": word, "feedback": answer.text}
+    return _exit_and_duration(answer, began) | {"result": "success", "eval": word, "feedback": answer.text}
 
 
 async def run_evaluator(spec: Spec, sink: Sink) -> Outcome:
     """The last yes or no on standard output; without one, or if the program fails, nobody has answered."""
     began = time.monotonic()
-    answer = await _run(spec, sink, confined=False)
-    verdict = answer_in(answer.out.decode(errors="replace"))
+    answer = await _run_program(spec, sink, confined=False)
+    verdict = parsed_verdict(answer.out.decode(errors="replace"))
     # A program that failed has said nothing, whatever it wrote before
     if answer.trouble or answer.code != 0 or not verdict.word:
         why = answer.trouble or (
@@ -68,9 +68,9 @@ async def run_evaluator(spec: Spec, sink: Sink) -> Outcome:
             if answer.code
             else "It said neither yes nor no."
         )
-        return _outcome(answer, began) | unanswered(why)
-    why = _cut(escaped(verdict.why))
-    return _outcome(answer, began) | {"result": "success", "eval": verdict.word, "feedback": why}
+        return _exit_and_duration(answer, began) | no_answer_outcome(why)
+    why = _cut_text(escaped_for_storage(verdict.why))
+    return _exit_and_duration(answer, began) | {"result": "success", "eval": verdict.word, "feedback": why}
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,16 @@ async def run_tool(spec: Spec, sink: Sink, how: ToolRules) -> Outcome:
         if repeat:
             await sink.note(f"[gateline] Once more, {repeat} of {how.retries}.")
             await asyncio.sleep(how.backoff)
-        answer = await _run(spec, sink, confined=True)
-        outcome = _outcome(answer, began) | {"feedback": answer.text} | _read(answer, how)
+        answer = await _run_program(spec, sink, confined=True)
+        outcome = (
+            _exit_and_duration(answer, began) | {"feedback": answer.text} | _outcome_of_answer(answer, how)
+        )
         if answer.code in how.success_on and "failure_type" not in outcome:
             break
     return outcome
 
 
-def _read(answer: ProgramAnswer, how: ToolRules) -> Outcome:
+def _outcome_of_answer(answer: ProgramAnswer, how: ToolRules) -> Outcome:
     if answer.trouble:
         kind = "timeout" if answer.started else "not_started"
         return {"result": "failure", "failure_type": kind, "summary": answer.trouble[:2000]}
@@ -108,24 +110,24 @@ def _read(answer: ProgramAnswer, how: ToolRules) -> Outcome:
     if how.parse == "exit_code" or answer.code not in how.success_on:
         return result
     if how.parse == "text":
-        return result | {"output": escaped(text)[:TEXT_CHARACTERS]}
+        return result | {"output": escaped_for_storage(text)[:TEXT_CHARACTERS]}
     try:
-        return result | {"output": parse(text, "output")}
+        return result | {"output": parse_storable_json(text, "output")}
     except Unreadable as error:
         return {"result": "failure", "failure_type": "parse_error", "summary": str(error)[:2000]}
 
 
-def unanswered(why: str) -> Outcome:
+def no_answer_outcome(why: str) -> Outcome:
     """No answer: a person is asked, and sees why."""
     return {"result": "failure", "failure_type": "no_answer", "summary": why[:2000]}
 
 
-def _outcome(answer: ProgramAnswer, began: float) -> Outcome:
+def _exit_and_duration(answer: ProgramAnswer, began: float) -> Outcome:
     code = {} if answer.code is None else {"exit_code": answer.code}
     return {**code, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
 
 
-async def _run(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnswer:
+async def _run_program(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnswer:
     answer = ProgramAnswer()
     try:
         # Hooks and tools are of the workspace; an evaluator is the worker's own command.
@@ -133,7 +135,7 @@ async def _run(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnswer:
             check_in_workspace(spec)
         async with (
             proxying_hosts(spec, sink) as connected_spec,
-            Process(command.launch_of(connected_spec)) as process,
+            Process(command.command_launch(connected_spec)) as process,
         ):
             # By this a time-out differs from a program that could not be started.
             answer.started = True
@@ -151,16 +153,16 @@ def check_in_workspace(spec: Spec) -> None:
     :raises CannotStart: it leads out of it"""
     name, workspace = spec.argv[0], spec.attempt.workspace.resolve()
     if "/" in name and not (command.working_folder(spec) / name).resolve().is_relative_to(workspace):
-        raise CannotStart(f"the program {escaped(name)} lies outside the workspace")
+        raise CannotStart(f"the program {escaped_for_storage(name)} lies outside the workspace")
 
 
 async def _until_the_end(spec: Spec, sink: Sink, process: Process, answer: ProgramAnswer) -> None:
-    clock = asyncio.create_task(_clock(spec, process, answer))
+    clock = asyncio.create_task(_stop_after_limit(spec, process, answer))
     prompt = asyncio.create_task(_write_question(spec, process))
     try:
         async with asyncio.TaskGroup() as streams:
-            streams.create_task(_copy("out", process.stdout, sink, answer))
-            streams.create_task(_copy("err", process.stderr, sink, answer))
+            streams.create_task(_collect_output("out", process.stdout, sink, answer))
+            streams.create_task(_collect_output("err", process.stderr, sink, answer))
         ended = await process.wait()
         answer.code = ended.code
         if ended.limit:
@@ -172,7 +174,7 @@ async def _until_the_end(spec: Spec, sink: Sink, process: Process, answer: Progr
         await asyncio.gather(clock, prompt, return_exceptions=True)
 
 
-async def _copy(name: str, stream: asyncio.StreamReader, sink: Sink, answer: ProgramAnswer) -> None:
+async def _collect_output(name: str, stream: asyncio.StreamReader, sink: Sink, answer: ProgramAnswer) -> None:
     while data := await stream.read(READ_BYTES):
         # The explanation is the beginning of both streams.
         answer.both += data[: max(0, KEPT_BYTES - len(answer.both))]
@@ -194,7 +196,7 @@ async def _write_question(spec: Spec, process: Process) -> None:
     process.stdin.close()
 
 
-async def _clock(spec: Spec, process: Process, answer: ProgramAnswer) -> None:
+async def _stop_after_limit(spec: Spec, process: Process, answer: ProgramAnswer) -> None:
     if spec.limits.total:
         await asyncio.sleep(spec.limits.total)
         answer.trouble = f"Stopped: it took longer than {spec.limits.total:g} s."

@@ -12,9 +12,9 @@ import httpx2
 from pipelines.routing.basics.values import MISSING
 from pipelines.work.handlers.time_limits import TimeIsUp, cancelled_outcome, limiting_time
 from pipelines.work.outgoing.guard import RefusedAddress
-from pipelines.work.outgoing.http_fetch import MOST_BYTES, Call, HttpAnswer, fetch
+from pipelines.work.outgoing.http_fetch import MOST_BYTES, Call, HttpAnswer, fetch_url
 from pipelines.work.results import output
-from pipelines.work.results.strict_json import Unreadable, parse
+from pipelines.work.results.strict_json import Unreadable, parse_storable_json
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
 # For which a server may be silent where the station says nothing.
@@ -33,26 +33,28 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
 
 
 async def make_call(spec: Spec, sink: Sink) -> Outcome:
-    call = call_of(spec.work)
+    call = rendered_call(spec.work)
     await sink.note(f"[gateline] {call.method} {loggable_url(call.url)}")
     try:
-        answer = await fetch(call, spec.outgoing.guard, spec.limits.idle or SILENT_SECONDS)
+        answer = await fetch_url(call, spec.outgoing.guard, spec.limits.idle or SILENT_SECONDS)
     except RefusedAddress as refused:
-        return await _failed(sink, "address_refused", str(refused))
+        return await _note_failure(sink, "address_refused", str(refused))
     except httpx2.TimeoutException:
-        return await _failed(sink, "http_timeout", f"{loggable_url(call.url)} did not answer in time.")
+        return await _note_failure(sink, "http_timeout", f"{loggable_url(call.url)} did not answer in time.")
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        return await _failed(sink, "http_error", f"{loggable_url(call.url)}: {error or type(error).__name__}")
+        return await _note_failure(
+            sink, "http_error", f"{loggable_url(call.url)}: {error or type(error).__name__}"
+        )
     await sink.note(f"[gateline] {answer.status}, {len(answer.body)} bytes from {loggable_url(answer.url)}")
     return response_outcome(call, answer, spec.output_keys)
 
 
-async def _failed(sink: Sink, failure_type: str, why: str) -> Outcome:
+async def _note_failure(sink: Sink, failure_type: str, why: str) -> Outcome:
     await sink.note(f"[gateline] {why}")
     return {"result": "failure", "failure_type": failure_type, "summary": why[:2000]}
 
 
-def call_of(work: Mapping[str, Any]) -> Call:
+def rendered_call(work: Mapping[str, Any]) -> Call:
     """The call that rendered work asks for."""
     headers = {str(name): str(value) for name, value in (work.get("headers") or {}).items()}
     # Half of a surrogate pair cannot be encoded.
@@ -81,25 +83,25 @@ def response_outcome(call: Call, answer: HttpAnswer, output_keys: tuple[str, ...
         "summary": f"{call.method} {loggable_url(call.url)} was answered with {answer.status}.",
         **({} if good else {"failure_type": f"http_{answer.status}"}),
     }
-    return {**outcome, **output_of(answer, output_keys)}
+    return {**outcome, **body_output(answer, output_keys)}
 
 
-def output_of(answer: HttpAnswer, output_keys: tuple[str, ...] = ()) -> Outcome:
+def body_output(answer: HttpAnswer, output_keys: tuple[str, ...] = ()) -> Outcome:
     """The body as output: JSON where it is, or says that it is; else the text."""
     if answer.cut:
-        return unreadable(f"The answer is larger than {MOST_BYTES} bytes.")
+        return unreadable_output(f"The answer is larger than {MOST_BYTES} bytes.")
     if not answer.body:
         return {}
     text = answer.text()
     # `application/problem+json`, too
     if "json" in answer.headers.get("content-type", ""):
         try:
-            return {"output": output.filtered(parse(text, "output"), output_keys)}
+            return {"output": output.wanted_keys_only(parse_storable_json(text, "output"), output_keys)}
         except Unreadable as error:
-            return unreadable(str(error))
+            return unreadable_output(str(error))
     text_output = output.from_text(text, output_keys)
     return {"output": text} if text_output.value is MISSING and not output_keys else text_output.added_to({})
 
 
-def unreadable(why: str) -> Outcome:
-    return output.with_output_facts({"output_error": why}, {"unreadable": output.shortened(why)})
+def unreadable_output(why: str) -> Outcome:
+    return output.with_output_facts({"output_error": why}, {"unreadable": output.shortened_reason(why)})

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 
 from pipelines.work.results.lines import LineCutter
-from pipelines.work.results.text import Masker, escaped, stamped
+from pipelines.work.results.text import Masker, escaped_for_storage, stamped_line
 
 CHUNK_SECONDS = 0.5
 CHUNK_BYTES = 64 * 1024
@@ -55,7 +55,7 @@ class JobLog:
             self._flusher.result()  # what kept it from storing
 
     async def note(self, text: str) -> None:
-        self._add([escaped(line) for line in text.splitlines()], always=True)
+        self._add([escaped_for_storage(line) for line in text.splitlines()], always=True)
 
     async def end(self) -> None:
         """Store what is left. Call once, when nothing writes any more."""
@@ -92,7 +92,7 @@ class JobLog:
             if self._written >= self._limit and not always:
                 self._dropped += len(line) + 1
                 continue
-            text = stamped(now, line)
+            text = stamped_line(now, line)
             self._waiting.append(text)
             self._size += len(text)
             self._written += len(text)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pipelines.work.handlers.network_access import proxying_hosts
 from pipelines.work.processes import services as script
 from pipelines.work.processes.process import Launch, Process
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.handler_io import Attempt, Sink, Spec
 from pipelines.work.spec.preparation import ServiceProgram
 
@@ -75,7 +75,7 @@ async def _wait_for_services(process: Process, sink: Sink) -> None:
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as error:
         errors = await process.stderr.read(LONGEST_LINE)
         raise NotPrepared(
-            f"The services could not be started: {escaped(errors.decode(errors='replace'))[-500:]}"
+            f"The services could not be started: {escaped_for_storage(errors.decode(errors='replace'))[-500:]}"
         ) from error
     if "failed" in message:
         name = message["name"]

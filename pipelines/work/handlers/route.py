@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pipelines.work.handlers.chat import answer_facts, ask_with_limits, stream_to_log
 from pipelines.work.handlers.time_limits import DataCallback
-from pipelines.work.language_models.completion import CompletionRequest, Reply, ask
+from pipelines.work.language_models.completion import CompletionRequest, Reply, ask_model
 from pipelines.work.results import output
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
@@ -30,7 +30,7 @@ async def pick_label(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
         temperature=work.get("temperature"),
         max_tokens=work.get("max_tokens"),
     )
-    reply = await ask(completion_request, spec.outgoing, stream_to_log(sink, on_data))
+    reply = await ask_model(completion_request, spec.outgoing, stream_to_log(sink, on_data))
     await sink.write("out", b"\n")
     return labelled_outcome(reply, spec.labels, strict=bool(work.get("strict")))
 
@@ -40,7 +40,7 @@ def labelled_outcome(reply: Reply, labels: Sequence[str], *, strict: bool) -> Ou
     rule matches; under `strict` it is a failure."""
     answer = reply.text.strip()[:ANSWER_CHARACTERS]
     label = equal_label(answer, labels) if strict else label_in_answer(reply.text, labels)
-    unread = {"unreadable": output.shortened(reply.unreadable)} if reply.unreadable else {}
+    unread = {"unreadable": output.shortened_reason(reply.unreadable)} if reply.unreadable else {}
     outcome: Outcome = {"result": "success", "usage": reply.usage}
     outcome = output.with_output_facts(outcome, {**unread, **answer_facts(reply)})
     if label is not None:

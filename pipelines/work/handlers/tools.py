@@ -20,7 +20,7 @@ from pipelines.work.handlers.http import SILENT_SECONDS, loggable_url
 from pipelines.work.handlers.time_limits import TimeIsUp, cancelled_outcome, limiting_time
 from pipelines.work.language_models import conversation
 from pipelines.work.language_models.conversation import Conversation, NoConversation, ToolCall
-from pipelines.work.outgoing.http_fetch import fetch
+from pipelines.work.outgoing.http_fetch import fetch_url
 from pipelines.work.spec.handler_io import Outcome, ProcessLimits, Sink, Spec
 from pipelines.work.spec.offered_tools import (
     ALLOW,
@@ -29,10 +29,10 @@ from pipelines.work.spec.offered_tools import (
     BadCall,
     OfferedTool,
     RequestTemplate,
-    action,
-    argv_of,
-    call_of,
-    misfit,
+    argument_faults,
+    policy_action,
+    tool_argv,
+    tool_call_request,
 )
 
 OK, ERROR, DENIED = "ok", "error", "denied"
@@ -94,7 +94,9 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
 
 async def run_calls(spec: Spec, sink: Sink) -> Outcome:
     history = str(spec.work.get("history") or "")
-    before = conversation.read(conversation.find_value(history, spec.data) if history else None)
+    before = conversation.parsed_conversation(
+        conversation.find_value(history, spec.data) if history else None
+    )
     calls = calls_to_run(spec, before)
     # The calls come from a model, which may ask for any number
     if len(calls) > MOST_CALLS:
@@ -127,16 +129,16 @@ def calls_to_run(spec: Spec, before: Conversation) -> list[ToolCall]:
         ]
     if spec.work.get("history"):
         return before.open_calls()
-    return conversation.calls_of((spec.data.get("context") or {}).get("tool_calls"))
+    return conversation.tool_calls_in((spec.data.get("context") or {}).get("tool_calls"))
 
 
 def decide_action(spec: Spec, call: ToolCall) -> str:
     """Undeclared tools and calls that do not fit their tool are not run, and need no approval."""
-    tool, arguments = tool_by_name(spec, call), conversation.parsed(call.arguments)
+    tool, arguments = tool_by_name(spec, call), conversation.json_or_text(call.arguments)
     if tool is None:
         # Without a policy it is let through, and answered with an error.
         return DENY if spec.work.get("policy") else ALLOW
-    decision = action(spec.work.get("policy"), call.name, arguments)
+    decision = policy_action(spec.work.get("policy"), call.name, arguments)
     return ALLOW if decision == APPROVE and misfit_reason(tool, arguments) else decision
 
 
@@ -146,25 +148,31 @@ def tool_by_name(spec: Spec, call: ToolCall) -> OfferedTool | None:
 
 def misfit_reason(tool: OfferedTool, arguments: Any) -> str:
     """Return why the tool cannot be run with these arguments, or ""."""
-    return misfit(tool, arguments) if isinstance(arguments, dict) else "The arguments are no JSON object."
+    return (
+        argument_faults(tool, arguments)
+        if isinstance(arguments, dict)
+        else "The arguments are no JSON object."
+    )
 
 
 # Asking a person: the token is blocked, and the station runs again with the answer (law §5 step 3, hold)
 
 
-def _beginning(arguments: str) -> str:
+def _cut_arguments(arguments: str) -> str:
     """The arguments as far as a question has room for them, and how much of them is left out."""
     rest = len(arguments) - SHOWN_IN_QUESTION
     return arguments if rest <= 0 else f"{arguments[:SHOWN_IN_QUESTION]}… ({rest} more characters)"
 
 
-def question_of(calls: list[ToolCall]) -> str:
+def approval_question(calls: list[ToolCall]) -> str:
     """The question. It names the calls exactly, so that the answer counts for these and no others."""
     # By their values: spacing and order of the arguments make no other call.
-    exact = json.dumps([[call.name, conversation.parsed(call.arguments)] for call in calls], sort_keys=True)
+    exact = json.dumps(
+        [[call.name, conversation.json_or_text(call.arguments)] for call in calls], sort_keys=True
+    )
     digest = hashlib.sha256(exact.encode()).hexdigest()
     listed = "\n".join(
-        f"{index}. {call.name}({_beginning(call.arguments)})" for index, call in enumerate(calls, start=1)
+        f"{index}. {call.name}({_cut_arguments(call.arguments)})" for index, call in enumerate(calls, start=1)
     )
     return (
         "May these calls be run? Answer “approve” to run them. Any other answer denies them and is handed on as the "
@@ -173,7 +181,7 @@ def question_of(calls: list[ToolCall]) -> str:
 
 
 def approval_outcome(calls: list[ToolCall]) -> Outcome:
-    meta = {"question": question_of(calls), "calls": [call.to_dict() for call in calls]}
+    meta = {"question": approval_question(calls), "calls": [call.to_dict() for call in calls]}
     signal = {"verdict": "hold", "reason": "needs_human", "meta": meta}
     return {"result": "blocked", "signals": [signal], "summary": f"{len(calls)} calls wait for a person."}
 
@@ -181,7 +189,7 @@ def approval_outcome(calls: list[ToolCall]) -> Outcome:
 def read_approval(spec: Spec, calls: list[ToolCall]) -> str | None:
     """ "" when a person approved these calls, the reason when one denied them, None when nobody was asked yet."""
     # The answer was to another question: the calls are others now.
-    if spec.question != question_of(calls):
+    if spec.question != approval_question(calls):
         return None
     text = spec.feedback.strip()
     words = text.lower().strip("\"'“”. !").split()
@@ -193,7 +201,7 @@ def read_approval(spec: Spec, calls: list[ToolCall]) -> str | None:
 
 
 async def run_call(spec: Spec, sink: Sink, call: ToolCall) -> ToolResult:
-    tool, arguments = tool_by_name(spec, call), conversation.parsed(call.arguments)
+    tool, arguments = tool_by_name(spec, call), conversation.json_or_text(call.arguments)
     if tool is None:
         return ToolResult(call, ERROR, f"There is no tool {call.name[:64]}.")
     why = misfit_reason(tool, arguments)
@@ -202,20 +210,20 @@ async def run_call(spec: Spec, sink: Sink, call: ToolCall) -> ToolResult:
     await sink.note(f"[gateline] {call.name}({call.arguments[:500]})")
     try:
         if tool.http is not None:
-            return await _fetched(spec, sink, call, tool, tool.http, arguments)
-        return await _ran(spec, sink, call, tool, arguments)
+            return await _run_request_tool(spec, sink, call, tool, tool.http, arguments)
+        return await _run_command_tool(spec, sink, call, tool, arguments)
     except BadCall as error:
         return ToolResult(call, ERROR, str(error))
 
 
-async def _ran(
+async def _run_command_tool(
     spec: Spec, sink: Sink, call: ToolCall, tool: OfferedTool, arguments: Mapping[str, Any]
 ) -> ToolResult:
     collector = KeepingSink(sink)
     own = {name: command_text(text, arguments) for name, text in tool.env.items()}
     made = replace(
         spec,
-        argv=argv_of(tool, arguments),
+        argv=tool_argv(tool, arguments),
         prompt=json.dumps(arguments) + "\n",
         # What Gateline sets counts before what the tool says.
         env={**own, **spec.env},
@@ -245,7 +253,7 @@ def command_text(text: Any, arguments: Mapping[str, Any]) -> str:
     return "".join(part if isinstance(part, str) else str(arguments.get(part.name, "")) for part in text)
 
 
-async def _fetched(
+async def _run_request_tool(
     spec: Spec,
     sink: Sink,
     call: ToolCall,
@@ -253,10 +261,10 @@ async def _fetched(
     request: RequestTemplate,
     arguments: Mapping[str, Any],
 ) -> ToolResult:
-    made = call_of(request, arguments)
+    made = tool_call_request(request, arguments)
     try:
         async with limiting_time(ProcessLimits(total=tool.timeout)):
-            answer = await fetch(made, spec.outgoing.guard, SILENT_SECONDS)
+            answer = await fetch_url(made, spec.outgoing.guard, SILENT_SECONDS)
     except TimeIsUp:
         return ToolResult(call, ERROR, f"{loggable_url(made.url)} did not answer in time.")
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:

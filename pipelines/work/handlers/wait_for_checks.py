@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.work.handlers.deliver import refused_outcome
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.hosts.host import Host, HostCheck
-from pipelines.work.hosts.table import host_at
+from pipelines.work.hosts.table import open_host
 from pipelines.work.spec.handler_io import LookAgain, Outcome, Sink, Spec
 from pipelines.work.spec.repository import ChecksOrder
 
@@ -37,7 +37,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         return refused_outcome("host_refused", why)
     left = order.begun + order.timeout - time.time()
     try:
-        host = await host_at(access.host, access.guard)
+        host = await open_host(access.host, access.guard)
         required = order.contexts or tuple(await host.required_checks(state.base_branch))
         if not required:
             return refused_outcome(
@@ -48,27 +48,27 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         if order.rerun and (
             failed := [check.name for check in checks if check.name in required and check.state == "failed"]
         ):
-            return await _rerun(order, host, failed, sink)
+            return await _rerun_failed_checks(order, host, failed, sink)
     except HostAway as error:
         await sink.note(f"[gateline] {error}")
         # Whoever clicked to run them again is told at once that the host is away
         if left <= 0 or order.rerun:
             return refused_outcome(error.failure_type, str(error))
-        raise LookAgain(max(error.wait, _pause(order, left))) from error
+        raise LookAgain(max(error.wait, _seconds_until_next_look(order, left))) from error
     except HostError as error:
         await sink.note(f"[gateline] {error}")
         return refused_outcome(error.failure_type, str(error))
     return await _judge_checks(order, host, required, checks, left, sink)
 
 
-async def _rerun(order: ChecksOrder, host: Host, failed: Sequence[str], sink: Sink) -> Outcome:
+async def _rerun_failed_checks(order: ChecksOrder, host: Host, failed: Sequence[str], sink: Sink) -> Outcome:
     """:raises LookAgain: the host runs them again; HostError: it does not"""
     if not await host.rerun(order.access.state.shown):
         return refused_outcome(
             "host_refused",
-            f"{host.name} cannot run {_some(failed)} again: another service reports it. Run it again there.",
+            f"{host.name} cannot run {_some_names(failed)} again: another service reports it. Run it again there.",
         )
-    await sink.note(f"[gateline] {host.name} runs again what failed: {_some(failed)}")
+    await sink.note(f"[gateline] {host.name} runs again what failed: {_some_names(failed)}")
     raise LookAgain(SOONEST)
 
 
@@ -100,29 +100,29 @@ async def _judge_checks(
             "failed": failed,
             "missing": missing,
         },
-        "facts": {"git": _git(order), "ci": facts},
+        "facts": {"git": _git_fields(order), "ci": facts},
     }
     # One that failed decides, whatever is still to come.
     if failed:
-        return {**refused_outcome("checks_failed", f"{_some(failed)} failed: {on}."), **more}
+        return {**refused_outcome("checks_failed", f"{_some_names(failed)} failed: {on}."), **more}
     if not pending and not missing:
         summary = f"{len(passed)} checks passed: {on}." if len(passed) > 1 else f"{passed[0]} passed: {on}."
         return {"result": "success", "eval": "checks_passed", "summary": summary, **more}
     if left <= 0:
-        late = f"{_some([*pending, *missing])} did not come in time: {on}."
+        late = f"{_some_names([*pending, *missing])} did not come in time: {on}."
         return {**refused_outcome("checks_timed_out", late), **more}
-    raise LookAgain(_pause(order, left))
+    raise LookAgain(_seconds_until_next_look(order, left))
 
 
-def _git(order: ChecksOrder) -> dict[str, Any]:
+def _git_fields(order: ChecksOrder) -> dict[str, Any]:
     state = order.access.state
     return {"base": state.base, "head": state.shown, "tree": state.shown_tree}
 
 
-def _pause(order: ChecksOrder, left: float) -> float:
+def _seconds_until_next_look(order: ChecksOrder, left: float) -> float:
     return max(1.0, min(max(SOONEST, (time.time() - order.begun) / 4), LATEST, left))
 
 
-def _some(names: Sequence[str]) -> str:
+def _some_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more

@@ -22,10 +22,10 @@ from pipelines.ports.vault import value_lookup
 from pipelines.work.host_notifications import texts
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.hosts.host import CommitState, Thing
-from pipelines.work.hosts.table import host_at
+from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
-from pipelines.work.transport.local.host_access import host_access, secret_of, stored_for
+from pipelines.work.transport.local.host_access import host_access, nearest_secrets, secret_or_reason
 
 TELLERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="hosts")
 # A worker that is stopped in the middle leaves the ticket to the next.
@@ -56,25 +56,25 @@ def send(notice_id: int) -> None:
         ).filter(pk=notice_id, state=HostNotice.State.QUEUED)
         notice = notices.first()
         if notice is not None and notice.queued_at > clock.now() - LATEST:
-            _send(notice)
+            _send_notice(notice)
     finally:
         # A thread of a pool has no request at whose end Django would close it
         connection.close()
 
 
-def _send(notice: HostNotice) -> None:
+def _send_notice(notice: HostNotice) -> None:
     try:
         access, guard = (
-            _access(notice),
+            _notice_access(notice),
             Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES)),
         )
         if notice.about == STATUS:
-            _status(notice, access, guard)
+            _set_current_status(notice, access, guard)
         elif notice.about == WITHDRAW:
-            asyncio.run(_withdraw(access, guard, notice.link.number))
+            asyncio.run(_withdraw_from_queue(access, guard, notice.link.number))
         else:
-            text = texts.comment_of(notice)
-            asyncio.run(_comment(notice, text, access, guard))
+            text = texts.notice_comment(notice)
+            asyncio.run(_post_comment_once(notice, text, access, guard))
     except HostError as error:
         if isinstance(error, HostAway):
             pending_row(notice).update(error=str(error))
@@ -85,45 +85,47 @@ def _send(notice: HostNotice) -> None:
     pending_row(notice).update(state=HostNotice.State.SENT, sent_at=Now(), error="")
 
 
-def _access(notice: HostNotice) -> HostAccess:
+def _notice_access(notice: HostNotice) -> HostAccess:
     repository = notice.link.repository
     if repository is None:
         raise HostError("The repository is no longer connected to this project.")
-    credential, missing = secret_of(repository, repository.of_host)
+    credential, missing = secret_or_reason(repository, repository.of_host)
     access = host_access(repository, credential)
     if access is None or not credential:
         raise HostError(missing or "The repository has no host, or no token for it.")
-    value_lookup.record_use(stored_for(repository, repository.of_host).values(), timezone.now())
+    value_lookup.record_use(nearest_secrets(repository, repository.of_host).values(), timezone.now())
     return access
 
 
-async def _withdraw(access: HostAccess, guard: Guard, number: int) -> None:
+async def _withdraw_from_queue(access: HostAccess, guard: Guard, number: int) -> None:
     """The task ended: nothing of it lands any more by itself."""
-    await (await host_at(access, guard)).withdraw(number, "queue")
+    await (await open_host(access, guard)).withdraw(number, "queue")
 
 
-async def _comment(notice: HostNotice, text: str, access: HostAccess, guard: Guard) -> None:
-    host, link = await host_at(access, guard), notice.link
+async def _post_comment_once(notice: HostNotice, text: str, access: HostAccess, guard: Guard) -> None:
+    host, link = await open_host(access, guard), notice.link
     kind: Thing = "issue" if link.kind == "issue" else "request"
     there = await host.comments(kind, link.number, notice.created_at - EARLIER)
     if not any(texts.notice_marker(notice) in comment for comment in there):
         await host.comment(kind, link.number, text)
 
 
-def _status(notice: HostNotice, access: HostAccess, guard: Guard) -> None:
+def _set_current_status(notice: HostNotice, access: HostAccess, guard: Guard) -> None:
     """Two may be under way at once: whoever comes second looks again what is so now."""
     last_status = None
     for _time in range(AGAIN):
         task = Task.objects.get(pk=notice.link.task_id)
-        commit = texts.commit_of(notice.link)
-        state, words = texts.status_of(task, commit)
+        commit = texts.pushed_head(notice.link)
+        state, words = texts.commit_status(task, commit)
         if (commit, words) == last_status or not commit:
             return
         last_status = (commit, words)
-        asyncio.run(_set(access, guard, commit, state, words, texts.page_of(notice.link.task)))
+        asyncio.run(
+            _set_commit_status(access, guard, commit, state, words, texts.task_page_url(notice.link.task))
+        )
 
 
-async def _set(
+async def _set_commit_status(
     access: HostAccess, guard: Guard, commit: str, state: CommitState, description: str, url: str
 ) -> None:
-    await (await host_at(access, guard)).set_status(commit, state, description, url)
+    await (await open_host(access, guard)).set_status(commit, state, description, url)

@@ -13,9 +13,9 @@ from pipelines.queries.task_branch import pushed_commit
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.work.hosts.host import CommitState
-from pipelines.work.hosts.markdown import code
+from pipelines.work.hosts.markdown import inline_code
 from pipelines.work.transport.local.request_text import gate_comment
-from pipelines.work.transport.local.station_values import masker_of
+from pipelines.work.transport.local.station_values import task_masker
 
 APPROVED = "Approved in Gateline"
 
@@ -24,32 +24,32 @@ def notice_marker(notice: HostNotice) -> str:
     return f"<!-- gateline-notice: {notice.link.task.name}/{notice.pk} -->"
 
 
-def comment_of(notice: HostNotice) -> str:
+def notice_comment(notice: HostNotice) -> str:
     """Return the comment in Markdown; the last line says which notice it is."""
     task = notice.link.task
-    task_link = f"[{task.name}]({page_of(task)})"
+    task_link = f"[{task.name}]({task_page_url(task)})"
     if notice.about.startswith("gate:"):
         visit = GateVisit.objects.select_related("decided_by", "job").get(
             pk=notice.about.removeprefix("gate:")
         )
         text = f"{gate_comment(visit, versions.by_id(visit.job.pinned_id))}\n\n{task_link}"
     elif notice.about == STARTED:
-        text = f"{task_link} was started for this, on {code(task.line.name)}."
+        text = f"{task_link} was started for this, on {inline_code(task.line.name)}."
     else:
-        text = f"{task_link} ended: {_end(task)}."
-    return masker_of(task).mask(f"{text}\n\n{notice_marker(notice)}")
+        text = f"{task_link} ended: {_end_sentence(task)}."
+    return task_masker(task).mask(f"{text}\n\n{notice_marker(notice)}")
 
 
-def _end(task: Task) -> str:
+def _end_sentence(task: Task) -> str:
     line = versions.by_id(task.pinned_id)
     label = next((end.label for end in line.ends if end.key == task.end), "")
     word = {Status.COMPLETED: "completed", Status.FAILED: "failed"}.get(Status(task.status), "cancelled")
     if has_unmerged_change(task):
         word = f"{word}, not merged"
-    return f"{word}, {code(label)}" if label else word
+    return f"{word}, {inline_code(label)}" if label else word
 
 
-def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
+def commit_status(task: Task, commit: str) -> tuple[CommitState, str]:
     """Return the status of the task's commit: what is missing, by name. What the host merges just now was
     approved."""
     if (
@@ -83,12 +83,12 @@ def _votes_text(gate: str, needed: int, yes: int) -> str:
     return gate if needed <= 1 else f"{gate}: {min(yes, needed)} of {needed}"
 
 
-def commit_of(link: HostLink) -> str:
+def pushed_head(link: HostLink) -> str:
     """The head of the task's branch, as Gateline or people pushed it last."""
     last = VisitCommit.objects.filter(task=link.task_id, job__state=Job.State.DONE).order_by("-job")
     branch = last.values_list("branch", flat=True).first()
     return pushed_commit(link.task_id, branch) if branch else ""
 
 
-def page_of(task: Task) -> str:
+def task_page_url(task: Task) -> str:
     return absolute("task", task.project.owner.key, task.project.key, task.name)

@@ -52,16 +52,16 @@ async def check_host(host: Host, scope: CheckupScope) -> AsyncIterator[CheckupLi
             "repository", "failed", str(error), "Check the name of the repository and the token."
         )
         return
-    for line in _of_token(token, host):
+    for line in _token_lines(token, host):
         yield line
-    for name, step, remedy in _steps(host, scope, scope.branch or token.default_branch or "main"):
+    for name, step, remedy in _checkup_steps(host, scope, scope.branch or token.default_branch or "main"):
         try:
             yield CheckupLine(name, "ok", await step())
         except HostError as error:
             yield CheckupLine(name, "failed", str(error), remedy)
 
 
-def _steps(host: Host, scope: CheckupScope, base: str) -> list[Step]:
+def _checkup_steps(host: Host, scope: CheckupScope, base: str) -> list[Step]:
     """Name, what is asked, and what to do where that is refused."""
 
     async def rules() -> str:
@@ -116,7 +116,7 @@ def _steps(host: Host, scope: CheckupScope, base: str) -> list[Step]:
     return steps
 
 
-def _of_token(token: HostToken, host: Host) -> list[CheckupLine]:
+def _token_lines(token: HostToken, host: Host) -> list[CheckupLine]:
     writes = (
         "the token may write" if token.writes else "the token may read the repository, and not write to it"
     )
@@ -124,13 +124,16 @@ def _of_token(token: HostToken, host: Host) -> list[CheckupLine]:
     detail = "the host does not say them of this kind of token" if token.scopes is None else scopes or "none"
     return [
         CheckupLine(
-            "repository", _state(token.writes), writes, "" if token.writes else "Use a token that may push."
+            "repository",
+            _permission_state(token.writes),
+            writes,
+            "" if token.writes else "Use a token that may push.",
         ),
         CheckupLine("scopes", "unknown" if token.scopes is None else "ok", detail),
-        _may(
+        _permission_line(
             "set a status", token.status, "Give it write access to commit statuses, or try it with --commit."
         ),
-        _may(
+        _permission_line(
             "merge call",
             token.merge,
             f"Let it write, and merge a {host.request}, under the rules of the branch.",
@@ -138,14 +141,14 @@ def _of_token(token: HostToken, host: Host) -> list[CheckupLine]:
     ]
 
 
-def _may(what: str, may: bool | None, remedy: str) -> CheckupLine:
+def _permission_line(what: str, may: bool | None, remedy: str) -> CheckupLine:
     details = {
         True: "allowed to this token",
         False: "not allowed to this token",
         None: "shows only when it is tried",
     }
-    return CheckupLine(what, _state(may), details[may], "" if may else remedy)
+    return CheckupLine(what, _permission_state(may), details[may], "" if may else remedy)
 
 
-def _state(may: bool | None) -> State:
+def _permission_state(may: bool | None) -> State:
     return "unknown" if may is None else "ok" if may else "failed"

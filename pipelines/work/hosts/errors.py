@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 
 HOST_REFUSED, HOST_AWAY = "host_refused", "host_away"
 
@@ -14,7 +14,7 @@ class HostError(Exception):
 
     def __init__(self, message: str, status: int = 0) -> None:
         self.status = status
-        super().__init__(escaped(" ".join(message.split()))[:1000])
+        super().__init__(escaped_for_storage(" ".join(message.split()))[:1000])
 
 
 class HostAway(HostError):

@@ -7,10 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
+from pipelines.work.hosts.answers import (
+    is_from_fork,
+    number_field,
+    object_field,
+    object_rows,
+    safe_link,
+    text_field,
+)
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.github import github_issue_event, github_push_event, hook_senders
-from pipelines.work.hosts.hooks import Headers, HookSenders, IssueEvent, PushEvent, is_hmac_of
+from pipelines.work.hosts.hooks import Headers, HookSenders, IssueEvent, PushEvent, is_valid_hmac
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,
@@ -43,7 +50,7 @@ class Gitea:
         self._host = HostCaller(self.name, f"{page.origin}/api/v1", page.path, guard, own)
 
     async def can_push(self) -> bool:
-        return inner(await self._host.call("GET", self._repo), "permissions").get("push") is True
+        return object_field(await self._host.call("GET", self._repo), "permissions").get("push") is True
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
         """It gives any one of those from one branch to another, and cannot list them: where there is one that is not
@@ -56,12 +63,12 @@ class Gitea:
             if error.status == 404:
                 return []
             raise
-        if text(one, "state") == "open" and not of_fork(one):
+        if text_field(one, "state") == "open" and not is_from_fork(one):
             return [self._request(one)]
         pulls = await self._host.list_all(
             path, state="all", sort="recentupdate", base_branch=base, limit=LIMIT
         )
-        return [self._request(pull) for pull in pulls if _between(pull, head, base)]
+        return [self._request(pull) for pull in pulls if _is_between(pull, head, base)]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         payload = {"head": head, "base": base, "title": title, "body": body}
@@ -78,8 +85,8 @@ class Gitea:
     async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
         path = f"{self._repo}/issues/{number}/comments"
         return [
-            text(comment, "body")
-            for comment in rows(await self._host.call("GET", path, since=_second(since)))
+            text_field(comment, "body")
+            for comment in object_rows(await self._host.call("GET", path, since=_utc_second_text(since)))
         ]
 
     async def comment(self, kind: Thing, number: int, text: str) -> None:
@@ -92,7 +99,7 @@ class Gitea:
     async def checks(self, commit: str) -> list[HostCheck]:
         statuses = await self._host.list_all(f"{self._repo}/commits/{commit}/status", "statuses", limit=LIMIT)
         return worst_by_name(
-            HostCheck(text(status, "context"), _state(status), text(status, "target_url"))
+            HostCheck(text_field(status, "context"), _check_state(status), text_field(status, "target_url"))
             for status in statuses
         )
 
@@ -118,18 +125,18 @@ class Gitea:
     async def token(self) -> HostToken:
         """It says nothing of scopes to a token that has no scope to read them."""
         repository = await self._host.call("GET", self._repo)
-        writes = inner(repository, "permissions").get("push") is True
+        writes = object_field(repository, "permissions").get("push") is True
         return HostToken(
             writes,
             None,
             None if writes else False,
             None if writes else False,
-            text(repository, "default_branch"),
+            text_field(repository, "default_branch"),
         )
 
     async def tip(self, branch: str) -> str:
         branch_info = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
-        return text(inner(branch_info, "commit"), "id")
+        return text_field(object_field(branch_info, "commit"), "id")
 
     async def pushers(self, branch: str, since: str, until: str) -> list[str]:
         """Only its webhook tells of that."""
@@ -151,20 +158,22 @@ class Gitea:
     @staticmethod
     def is_signed(headers: Headers, body: bytes, secret: str) -> bool:
         signature = headers.get("x-gitea-signature") or headers.get("x-forgejo-signature") or ""
-        return is_hmac_of(body, secret, signature)
+        return is_valid_hmac(body, secret, signature)
 
     @staticmethod
     def issue_events(headers: Headers, payload: Any) -> list[IssueEvent]:
         """It says which labels an issue has, and only newer ones which of them are new."""
         if (headers.get("x-gitea-event") or headers.get("x-forgejo-event")) != "issues":
             return []
-        action, issue = text(payload, "action"), inner(payload, "issue")
-        labels = [text(label, "name") for label in rows(issue.get("labels"))]
-        people = [text(assignee, "login") for assignee in rows(issue.get("assignees"))]
+        action, issue = text_field(payload, "action"), object_field(payload, "issue")
+        labels = [text_field(label, "name") for label in object_rows(issue.get("labels"))]
+        people = [text_field(assignee, "login") for assignee in object_rows(issue.get("assignees"))]
         events: list[IssueEvent] = []
         if action in ("opened", "label_updated"):
-            added = rows(inner(payload, "changes").get("added_labels")) + rows([payload.get("label")])
-            new = [text(label, "name") for label in added]
+            added = object_rows(object_field(payload, "changes").get("added_labels")) + object_rows(
+                [payload.get("label")]
+            )
+            new = [text_field(label, "name") for label in added]
             events += [github_issue_event(payload, "label", label, exact=label in new) for label in labels]
         if action in ("opened", "assigned"):
             events += [github_issue_event(payload, "assignee", person, exact=False) for person in people]
@@ -183,22 +192,25 @@ class Gitea:
         state: RequestState = "open" if pull.get("state") == "open" else "closed"
         if pull.get("merged") is True:
             state = "merged"
-        which = number(pull, "number")
-        url = link(text(pull, "html_url"), f"{self._page}/pulls/{which}")
-        return OpenedRequest(which, url, state, text(pull, "title"), text(pull, "body"))
+        which = number_field(pull, "number")
+        url = safe_link(text_field(pull, "html_url"), f"{self._page}/pulls/{which}")
+        return OpenedRequest(which, url, state, text_field(pull, "title"), text_field(pull, "body"))
 
 
-def _state(status: Mapping[str, Any]) -> CheckState:
+def _check_state(status: Mapping[str, Any]) -> CheckState:
     """A warning is no success."""
-    state = text(status, "status")
+    state = text_field(status, "status")
     return "passed" if state == "success" else "pending" if state == "pending" else "failed"
 
 
-def _second(at: datetime) -> str:
+def _utc_second_text(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _between(pull: Mapping[str, Any], head: str, base: str) -> bool:
+def _is_between(pull: Mapping[str, Any], head: str, base: str) -> bool:
     """`ref` is no branch any more once that was deleted; `label` stays its name."""
-    ours = (text(inner(pull, "head"), "label"), text(inner(pull, "base"), "ref")) == (head, base)
-    return ours and not of_fork(pull)
+    ours = (
+        text_field(object_field(pull, "head"), "label"),
+        text_field(object_field(pull, "base"), "ref"),
+    ) == (head, base)
+    return ours and not is_from_fork(pull)

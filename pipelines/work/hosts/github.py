@@ -8,16 +8,23 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
-from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
+from pipelines.work.hosts.answers import (
+    is_from_fork,
+    number_field,
+    object_field,
+    object_rows,
+    safe_link,
+    text_field,
+)
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.hooks import (
     Headers,
     HookSenders,
     IssueEvent,
     PushEvent,
-    is_hmac_of,
-    moment,
-    push_event_of,
+    is_valid_hmac,
+    parsed_push_event,
+    time_field,
 )
 from pipelines.work.hosts.host import (
     CONTEXT,
@@ -66,9 +73,9 @@ class GitHub:
         """`granted`: what an app may do, of which its repository says nothing."""
         self._page, self._granted = page, granted
         self._repo = f"/repos/{page.quoted}"
-        self._host = HostCaller(self.name, api_of(page), page.path, guard, headers(token))
+        self._host = HostCaller(self.name, api_url(page), page.path, guard, request_headers(token))
         # GraphQL is /api/graphql beside /api/v3 of a server, /graphql of api.github.com
-        self._graphs = replace(self._host, base=api_of(page).removesuffix("/v3"))
+        self._graphs = replace(self._host, base=api_url(page).removesuffix("/v3"))
 
     async def can_push(self) -> bool:
         repository = await self._host.call("GET", self._repo)
@@ -76,14 +83,14 @@ class GitHub:
             return all(
                 self._granted.get(permission) == "write" for permission in ("contents", "pull_requests")
             )
-        return inner(repository, "permissions").get("push") is True
+        return object_field(repository, "permissions").get("push") is True
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
         """An owner may have forks of its own, whose branches are called alike."""
         pulls = await self._host.list_all(
             f"{self._repo}/pulls", head=f"{self._page.owner}:{head}", base=base, state="all", per_page=100
         )
-        return [self._request(pull) for pull in pulls if not of_fork(pull)]
+        return [self._request(pull) for pull in pulls if not is_from_fork(pull)]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         payload = {"title": title, "head": head, "base": base, "body": body}
@@ -104,7 +111,7 @@ class GitHub:
         comments = await self._host.list_all(
             path, since=since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), per_page=100
         )
-        return [text(comment, "body") for comment in comments]
+        return [text_field(comment, "body") for comment in comments]
 
     async def comment(self, kind: Thing, number: int, text: str) -> None:
         await self._host.call("POST", f"{self._repo}/issues/{number}/comments", {"body": text})
@@ -118,9 +125,11 @@ class GitHub:
         at = f"{self._repo}/commits/{commit}"
         runs = await self._host.list_all(f"{at}/check-runs", "check_runs", filter="latest", per_page=100)
         statuses = await self._host.list_all(f"{at}/status", "statuses", per_page=100)
-        checks = [HostCheck(text(run, "name"), _run_state(run), text(run, "html_url")) for run in runs]
+        checks = [
+            HostCheck(text_field(run, "name"), _run_state(run), text_field(run, "html_url")) for run in runs
+        ]
         checks += [
-            HostCheck(text(status, "context"), _state(status), text(status, "target_url"))
+            HostCheck(text_field(status, "context"), _check_state(status), text_field(status, "target_url"))
             for status in statuses
         ]
         return worst_by_name(checks)
@@ -130,11 +139,11 @@ class GitHub:
         of them sees the other."""
         name, checks = quote(branch, safe=""), []
         for rule in await self._host.list_all(f"{self._repo}/rules/branches/{name}", per_page=100):
-            if text(rule, "type") == "required_status_checks":
-                checks += rows(inner(rule, "parameters").get("required_status_checks"))
-        protection = inner(await self._host.call("GET", f"{self._repo}/branches/{name}"), "protection")
-        old = inner(protection, "required_status_checks").get("contexts")
-        contexts = [text(check, "context") for check in checks] + (old if isinstance(old, list) else [])
+            if text_field(rule, "type") == "required_status_checks":
+                checks += object_rows(object_field(rule, "parameters").get("required_status_checks"))
+        protection = object_field(await self._host.call("GET", f"{self._repo}/branches/{name}"), "protection")
+        old = object_field(protection, "required_status_checks").get("contexts")
+        contexts = [text_field(check, "context") for check in checks] + (old if isinstance(old, list) else [])
         return [
             context
             for context in dict.fromkeys(contexts)
@@ -154,14 +163,16 @@ class GitHub:
             for suite in await self._host.list_all(path, "check_suites", per_page=100)
             if _ended_badly(suite)
         ]
-        others = [suite for suite in suites if text(inner(suite, "app"), "slug") != ACTIONS]
-        again = [f"check-suites/{number(suite, 'id')}/rerequest" for suite in others]
+        others = [suite for suite in suites if text_field(object_field(suite, "app"), "slug") != ACTIONS]
+        again = [f"check-suites/{number_field(suite, 'id')}/rerequest" for suite in others]
         # The rest are of GitHub's own workflows, of which the failed jobs alone run again.
         if len(others) < len(suites):
             path = f"{self._repo}/actions/runs"
             runs = await self._host.list_all(path, "workflow_runs", head_sha=commit, per_page=100)
             again += [
-                f"actions/runs/{number(run, 'id')}/rerun-failed-jobs" for run in runs if _ended_badly(run)
+                f"actions/runs/{number_field(run, 'id')}/rerun-failed-jobs"
+                for run in runs
+                if _ended_badly(run)
             ]
         for endpoint in again:
             await self._host.call("POST", f"{self._repo}/{endpoint}")
@@ -171,7 +182,7 @@ class GitHub:
         """Return the token's rights. Of a classic token the answer's headers name its scopes; of a
         fine-grained one GitHub says nothing."""
         repository, headers = await self._host.get_with_headers(self._repo)
-        branch = text(repository, "default_branch")
+        branch = text_field(repository, "default_branch")
         if self._granted is not None:
             granted = tuple(f"{name}: {how}" for name, how in sorted(self._granted.items()))
             status = self._granted.get("statuses") == "write"
@@ -179,7 +190,7 @@ class GitHub:
                 self._granted.get(permission) == "write" for permission in ("contents", "pull_requests")
             )
             return HostToken(merges, granted, status, merges, branch)
-        writes = inner(repository, "permissions").get("push") is True
+        writes = object_field(repository, "permissions").get("push") is True
         if "x-oauth-scopes" not in headers:
             unknown = None if writes else False
             return HostToken(writes, None, unknown, unknown, branch)
@@ -191,7 +202,7 @@ class GitHub:
 
     async def tip(self, branch: str) -> str:
         branch_info = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
-        return text(inner(branch_info, "commit"), "sha")
+        return text_field(object_field(branch_info, "commit"), "sha")
 
     async def pushers(self, branch: str, since: str, until: str) -> list[str]:
         activities = await self._host.call(
@@ -199,9 +210,11 @@ class GitHub:
         )
         pushes = (
             ReportedPush(
-                text(inner(activity, "actor"), "login"), text(activity, "before"), text(activity, "after")
+                text_field(object_field(activity, "actor"), "login"),
+                text_field(activity, "before"),
+                text_field(activity, "after"),
             )
-            for activity in rows(activities)
+            for activity in object_rows(activities)
         )
         return pushers_between(pushes, since, until)
 
@@ -209,18 +222,18 @@ class GitHub:
         """A rule that only keeps the branch from being deleted or rewritten is no hindrance to a push."""
         name = quote(branch, safe="")
         rules = await self._host.list_all(f"{self._repo}/rules/branches/{name}", per_page=100)
-        kinds = {text(rule, "type") for rule in rules}
+        kinds = {text_field(rule, "type") for rule in rules}
         if "merge_queue" in kinds:
             return "queue"
-        old = inner(await self._host.call("GET", f"{self._repo}/branches/{name}"), "protection")
+        old = object_field(await self._host.call("GET", f"{self._repo}/branches/{name}"), "protection")
         return "merge" if kinds & PROTECTS or old.get("enabled") is True else "push"
 
     async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus:
         pull = await self._host.call("GET", f"{self._repo}/pulls/{number}")
-        head = text(inner(pull, "head"), "sha")
+        head = text_field(object_field(pull, "head"), "sha")
         if pull.get("merged") is True:
-            return MergeStatus("merged", head, text(pull, "merge_commit_sha"))
-        if text(pull, "state") != "open":
+            return MergeStatus("merged", head, text_field(pull, "merge_commit_sha"))
+        if text_field(pull, "state") != "open":
             return MergeStatus("closed", head)
         if way == "queue" and await self._queued(number):
             return MergeStatus("queued", head)
@@ -235,7 +248,7 @@ class GitHub:
     async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         if way == "queue":
             known = await self._graph(PULL, number=number)
-            await self._graph(ENQUEUE, id=text(known, "id"), head=head)
+            await self._graph(ENQUEUE, id=text_field(known, "id"), head=head)
             return
         title, _line, rest = message.partition("\n")
         body = {"sha": head, "merge_method": await self._method(squash)}
@@ -246,7 +259,7 @@ class GitHub:
 
     async def withdraw(self, number: int, way: Way) -> None:
         if way == "queue" and await self._queued(number):
-            await self._graph(DEQUEUE, id=text(await self._graph(PULL, number=number), "id"))
+            await self._graph(DEQUEUE, id=text_field(await self._graph(PULL, number=number), "id"))
 
     async def _queued(self, number: int) -> bool:
         return (await self._graph(PULL, number=number)).get("isInMergeQueue") is True
@@ -266,24 +279,28 @@ class GitHub:
         response = await self._graphs.call("POST", "/graphql", {"query": query, "variables": variables})
         if faults := response.get("errors") if isinstance(response, Mapping) else None:
             raise HostError(f"{self.name} refused it. It says: {error_text(faults)}", 422)
-        return inner(inner(inner(response, "data"), "repository"), "pullRequest")
+        return object_field(object_field(object_field(response, "data"), "repository"), "pullRequest")
 
     @staticmethod
     def is_signed(headers: Headers, body: bytes, secret: str) -> bool:
         # `sha256=`, then the digest
         way, _, signature = headers.get("x-hub-signature-256", "").partition("=")
-        return way == "sha256" and is_hmac_of(body, secret, signature)
+        return way == "sha256" and is_valid_hmac(body, secret, signature)
 
     @staticmethod
     def issue_events(headers: Headers, payload: Any) -> list[IssueEvent]:
         """Return the news of an issue: one that is opened with labels is reported once per label."""
         if headers.get("x-github-event") != "issues":
             return []
-        action = text(payload, "action")
+        action = text_field(payload, "action")
         if action == "labeled":
-            return [github_issue_event(payload, "label", text(inner(payload, "label"), "name"))]
+            return [github_issue_event(payload, "label", text_field(object_field(payload, "label"), "name"))]
         if action == "assigned":
-            return [github_issue_event(payload, "assignee", text(inner(payload, "assignee"), "login"))]
+            return [
+                github_issue_event(
+                    payload, "assignee", text_field(object_field(payload, "assignee"), "login")
+                )
+            ]
         return []
 
     @staticmethod
@@ -298,71 +315,77 @@ class GitHub:
         state: RequestState = "open" if pull.get("state") == "open" else "closed"
         if pull.get("merged_at"):
             state = "merged"
-        which = number(pull, "number")
-        url = link(text(pull, "html_url"), f"{self._page}/pull/{which}")
-        return OpenedRequest(which, url, state, text(pull, "title"), text(pull, "body"))
+        which = number_field(pull, "number")
+        url = safe_link(text_field(pull, "html_url"), f"{self._page}/pull/{which}")
+        return OpenedRequest(which, url, state, text_field(pull, "title"), text_field(pull, "body"))
 
 
 def _run_state(run: Mapping[str, Any]) -> CheckState:
     """Skipped and neutral count as passed, as for GitHub's own rule; every other end is none."""
-    if text(run, "status") != "completed":
+    if text_field(run, "status") != "completed":
         return "pending"
-    return "passed" if text(run, "conclusion") in ("success", "neutral", "skipped") else "failed"
+    return "passed" if text_field(run, "conclusion") in ("success", "neutral", "skipped") else "failed"
 
 
 def _ended_badly(run: Mapping[str, Any]) -> bool:
     """Return whether a check suite, or the run of a workflow, ended badly."""
-    return text(run, "status") == "completed" and text(run, "conclusion") in ENDED_BADLY
+    return text_field(run, "status") == "completed" and text_field(run, "conclusion") in ENDED_BADLY
 
 
-def _state(status: Mapping[str, Any]) -> CheckState:
-    state = text(status, "state")
+def _check_state(status: Mapping[str, Any]) -> CheckState:
+    state = text_field(status, "state")
     return "passed" if state == "success" else "pending" if state == "pending" else "failed"
 
 
 def github_push_event(payload: Any) -> PushEvent | None:
     """Read a push from a body as GitHub, Gitea and Forgejo send it."""
-    pusher, sender = inner(payload, "pusher"), inner(payload, "sender")
-    logins = (text(sender, "login"), text(pusher, "login"))
-    return push_event_of(
-        payload, text(inner(payload, "repository"), "full_name"), logins, (text(pusher, "email"),)
+    pusher, sender = object_field(payload, "pusher"), object_field(payload, "sender")
+    logins = (text_field(sender, "login"), text_field(pusher, "login"))
+    return parsed_push_event(
+        payload,
+        text_field(object_field(payload, "repository"), "full_name"),
+        logins,
+        (text_field(pusher, "email"),),
     )
 
 
 def hook_senders(payload: Any) -> HookSenders:
     """Read the people of a body as GitHub, Gitea and Forgejo send it."""
-    sender, pusher = inner(payload, "sender"), inner(payload, "pusher")
-    authors = [inner(inner(payload, part), "user") for part in ("issue", "comment", "pull_request", "review")]
-    logins = [text(person, "login") for person in (sender, pusher, *authors)]
-    return HookSenders(tuple(logins), (text(sender, "email"), text(pusher, "email")))
+    sender, pusher = object_field(payload, "sender"), object_field(payload, "pusher")
+    authors = [
+        object_field(object_field(payload, part), "user")
+        for part in ("issue", "comment", "pull_request", "review")
+    ]
+    logins = [text_field(person, "login") for person in (sender, pusher, *authors)]
+    return HookSenders(tuple(logins), (text_field(sender, "email"), text_field(pusher, "email")))
 
 
 def github_issue_event(
     payload: Any, on: Literal["label", "assignee"], value: str, exact: bool = True
 ) -> IssueEvent:
     """Read an issue from a body as GitHub, Gitea and Forgejo send it."""
-    issue, sender = inner(payload, "issue"), inner(payload, "sender")
-    author = inner(issue, "user")
+    issue, sender = object_field(payload, "issue"), object_field(payload, "sender")
+    author = object_field(issue, "user")
     return IssueEvent(
-        path=text(inner(payload, "repository"), "full_name"),
-        number=number(issue, "number"),
-        url=text(issue, "html_url"),
-        title=text(issue, "title"),
-        body=text(issue, "body"),
-        by=text(sender, "login"),
+        path=text_field(object_field(payload, "repository"), "full_name"),
+        number=number_field(issue, "number"),
+        url=text_field(issue, "html_url"),
+        title=text_field(issue, "title"),
+        body=text_field(issue, "body"),
+        by=text_field(sender, "login"),
         on=on,
         value=value,
-        at=moment(issue, "updated_at"),
-        author=text(author, "login"),
-        addresses=tuple(filter(None, (text(sender, "email"), text(author, "email")))),
+        at=time_field(issue, "updated_at"),
+        author=text_field(author, "login"),
+        addresses=tuple(filter(None, (text_field(sender, "email"), text_field(author, "email")))),
         exact=exact,
     )
 
 
-def api_of(page: HostPage) -> str:
+def api_url(page: HostPage) -> str:
     return "https://api.github.com" if page.server in GitHub.servers else f"{page.origin}/api/v3"
 
 
-def headers(token: str) -> dict[str, str]:
+def request_headers(token: str) -> dict[str, str]:
     own = {"authorization": f"Bearer {token}"} if token else {}
     return {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28", **own}

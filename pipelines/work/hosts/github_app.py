@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from pipelines.work.hosts.answers import inner, number, text
+from pipelines.work.hosts.answers import number_field, object_field, text_field
 from pipelines.work.hosts.errors import HostError
-from pipelines.work.hosts.github import GitHub, api_of, headers
+from pipelines.work.hosts.github import GitHub, api_url, request_headers
 from pipelines.work.hosts.host_caller import HostCaller
-from pipelines.work.hosts.page import HostPage, page_at
+from pipelines.work.hosts.page import HostPage, parsed_host_page
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 
@@ -46,9 +46,9 @@ _known: dict[str, Installation] = {}
 """Of this process, by what they were asked with."""
 
 
-async def installation_of(access: HostAccess, guard: Guard) -> Installation:
+async def app_installation(access: HostAccess, guard: Guard) -> Installation:
     """:raises HostError"""
-    page = page_at(access.page)
+    page = parsed_host_page(access.page)
     identity = "\0".join((access.app, str(page), access.credential))
     # Hashed: the private key is not kept in the table.
     key = hashlib.sha256(identity.encode()).hexdigest()
@@ -69,14 +69,14 @@ async def git_credential(access: HostAccess | None, https: bool, credential: str
     # A credential of its own for git counts before the app
     if credential and not credential.startswith(PEM):
         return credential
-    return (await installation_of(access, guard)).token
+    return (await app_installation(access, guard)).token
 
 
 async def _request_installation(access: HostAccess, page: HostPage, guard: Guard) -> Installation:
-    signed = headers(_signed_token(access.app, access.credential))
-    host = HostCaller(GitHub.name, api_of(page), page.path, guard, signed)
+    signed = request_headers(_signed_token(access.app, access.credential))
+    host = HostCaller(GitHub.name, api_url(page), page.path, guard, signed)
     try:
-        where = number(await host.call("GET", f"/repos/{page.quoted}/installation"), "id")
+        where = number_field(await host.call("GET", f"/repos/{page.quoted}/installation"), "id")
     except HostError as error:
         if error.status == 404:
             raise HostError(
@@ -86,10 +86,10 @@ async def _request_installation(access: HostAccess, page: HostPage, guard: Guard
     path = f"/app/installations/{where}/access_tokens"
     # For this repository alone, though the app may be installed for more.
     response = await host.call("POST", path, {"repositories": [page.name]})
-    token, until = text(response, "token"), _moment(text(response, "expires_at"))
+    token, until = text_field(response, "token"), _timestamp_or_now(text_field(response, "expires_at"))
     if not token:
         raise HostError("GitHub gave the app no token.")
-    return Installation(token, inner(response, "permissions"), until)
+    return Installation(token, object_field(response, "permissions"), until)
 
 
 def _signed_token(app: str, key: str) -> str:
@@ -102,16 +102,16 @@ def _signed_token(app: str, key: str) -> str:
         raise HostError("The private key of a GitHub App is an RSA key, and this secret is another.")
     now = int(time.time())
     parts = ({"alg": "RS256", "typ": "JWT"}, {"iat": now - SKEW, "exp": now + VALID, "iss": app})
-    what = b".".join(_encoded(json.dumps(part).encode()) for part in parts)
+    what = b".".join(_base64url(json.dumps(part).encode()) for part in parts)
     signature = private_key.sign(what, padding.PKCS1v15(), hashes.SHA256())
-    return b".".join((what, _encoded(signature))).decode()
+    return b".".join((what, _base64url(signature))).decode()
 
 
-def _encoded(data: bytes) -> bytes:
+def _base64url(data: bytes) -> bytes:
     return base64.urlsafe_b64encode(data).rstrip(b"=")
 
 
-def _moment(timestamp: str) -> float:
+def _timestamp_or_now(timestamp: str) -> float:
     """Now, where it says none: then it is used once."""
     try:
         moment = datetime.fromisoformat(timestamp)

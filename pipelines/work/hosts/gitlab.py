@@ -10,9 +10,23 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from pipelines.work.hosts import standard_webhooks
-from pipelines.work.hosts.answers import inner, is_other_repository, link, number, rows, text
+from pipelines.work.hosts.answers import (
+    is_other_repository,
+    number_field,
+    object_field,
+    object_rows,
+    safe_link,
+    text_field,
+)
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.hooks import Headers, HookSenders, IssueEvent, PushEvent, moment, push_event_of
+from pipelines.work.hosts.hooks import (
+    Headers,
+    HookSenders,
+    IssueEvent,
+    PushEvent,
+    parsed_push_event,
+    time_field,
+)
 from pipelines.work.hosts.host import (
     CONTEXT,
     CheckState,
@@ -71,9 +85,9 @@ class GitLab:
         self._host = HostCaller(self.name, f"{page.origin}/api/v4", page.path, guard, own)
 
     async def can_push(self) -> bool:
-        permissions = inner(await self._host.call("GET", self._project), "permissions")
+        permissions = object_field(await self._host.call("GET", self._project), "permissions")
         levels = (
-            number(inner(permissions, access_kind), "access_level")
+            number_field(object_field(permissions, access_kind), "access_level")
             for access_kind in ("project_access", "group_access")
         )
         return max(levels) >= DEVELOPER
@@ -85,7 +99,9 @@ class GitLab:
             path, source_branch=head, target_branch=base, state="all", per_page=100
         )
         return [
-            self._request(merge_request) for merge_request in merge_requests if not _of_fork(merge_request)
+            self._request(merge_request)
+            for merge_request in merge_requests
+            if not _is_from_fork(merge_request)
         ]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
@@ -105,7 +121,7 @@ class GitLab:
     async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
         """The latest hundred: it does not take a time."""
         notes = await self._host.call("GET", self._notes(kind, number), sort="desc", per_page=100)
-        return [text(note, "body") for note in rows(notes)]
+        return [text_field(note, "body") for note in object_rows(notes)]
 
     async def comment(self, kind: Thing, number: int, text: str) -> None:
         await self._host.call("POST", self._notes(kind, number), {"body": text})
@@ -131,11 +147,13 @@ class GitLab:
         path = f"{self._project}/repository/commits/{commit}/statuses"
         statuses = await self._host.list_all(path, per_page=100)
         jobs = [
-            HostCheck(text(status, "name"), _state(status), text(status, "target_url")) for status in statuses
+            HostCheck(text_field(status, "name"), _check_state(status), text_field(status, "target_url"))
+            for status in statuses
         ]
         pipelines = await self._pipelines(commit)
         latest = [
-            HostCheck(PIPELINE, _state(pipeline), text(pipeline, "web_url")) for pipeline in pipelines[:1]
+            HostCheck(PIPELINE, _check_state(pipeline), text_field(pipeline, "web_url"))
+            for pipeline in pipelines[:1]
         ]
         others = [job for job in jobs if job.name != CONTEXT]
         if len(others) < len(jobs) and others and all(job.state == "passed" for job in others):
@@ -156,7 +174,9 @@ class GitLab:
     async def rerun(self, commit: str) -> int:
         """The failed and cancelled jobs of its latest pipeline."""
         latest = (await self._pipelines(commit))[:1]
-        again = [number(job, "id") for job in latest if text(job, "status") in ("failed", "canceled")]
+        again = [
+            number_field(job, "id") for job in latest if text_field(job, "status") in ("failed", "canceled")
+        ]
         for job_id in again:
             await self._host.call("POST", f"{self._project}/pipelines/{job_id}/retry")
         return len(again)
@@ -164,14 +184,14 @@ class GitLab:
     async def _pipelines(self, commit: str) -> list[Mapping[str, Any]]:
         """The latest first."""
         path = f"{self._project}/pipelines"
-        return rows(await self._host.call("GET", path, sha=commit, order_by="id", sort="desc"))
+        return object_rows(await self._host.call("GET", path, sha=commit, order_by="id", sort="desc"))
 
     async def token(self) -> HostToken:
         """A token that may not read about itself, such as one of a job, has no scopes to tell."""
         project = await self._host.call("GET", self._project)
-        permissions = inner(project, "permissions")
+        permissions = object_field(project, "permissions")
         levels = (
-            number(inner(permissions, access_kind), "access_level")
+            number_field(object_field(permissions, access_kind), "access_level")
             for access_kind in ("project_access", "group_access")
         )
         level = max(levels)
@@ -185,11 +205,11 @@ class GitLab:
                 raise
             scopes = None
         may = level >= DEVELOPER and (None if scopes is None else "api" in scopes)
-        return HostToken(level >= DEVELOPER, scopes, may, may, text(project, "default_branch"))
+        return HostToken(level >= DEVELOPER, scopes, may, may, text_field(project, "default_branch"))
 
     async def tip(self, branch: str) -> str:
         path = f"{self._project}/repository/branches/{quote(branch, safe='')}"
-        return text(inner(await self._host.call("GET", path), "commit"), "id")
+        return text_field(object_field(await self._host.call("GET", path), "commit"), "id")
 
     async def pushers(self, branch: str, since: str, until: str) -> list[str]:
         """Return the pushers, from the last pushes to the whole project: GitLab lists them by branch nowhere."""
@@ -197,9 +217,14 @@ class GitLab:
             "GET", f"{self._project}/events", action="pushed", per_page=MOST_PUSHES, sort="desc"
         )
         pushes = (
-            ReportedPush(text(event, "author_username"), text(data, "commit_from"), text(data, "commit_to"))
-            for event in rows(events)
-            if text(data := inner(event, "push_data"), "ref") == branch and text(data, "ref_type") == "branch"
+            ReportedPush(
+                text_field(event, "author_username"),
+                text_field(data, "commit_from"),
+                text_field(data, "commit_to"),
+            )
+            for event in object_rows(events)
+            if text_field(data := object_field(event, "push_data"), "ref") == branch
+            and text_field(data, "ref_type") == "branch"
         )
         return pushers_between(pushes, since, until)
 
@@ -212,15 +237,17 @@ class GitLab:
 
     async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus:
         merge_request = await self._host.call("GET", f"{self._project}/merge_requests/{number}")
-        head, state = text(merge_request, "sha"), text(merge_request, "state")
+        head, state = text_field(merge_request, "sha"), text_field(merge_request, "state")
         if state == "merged":  # by fast-forward there is no commit of its own
-            landed = (text(merge_request, key) for key in ("merge_commit_sha", "squash_commit_sha", "sha"))
+            landed = (
+                text_field(merge_request, key) for key in ("merge_commit_sha", "squash_commit_sha", "sha")
+            )
             return MergeStatus("merged", head, next(filter(None, landed), ""))
         if state == "closed":
             return MergeStatus("closed", head)
         if way == "queue" and await self._in_train(number):
             return MergeStatus("queued", head)
-        why = text(merge_request, "detailed_merge_status")
+        why = text_field(merge_request, "detailed_merge_status")
         if state == "locked" or why in UNKNOWN:
             return MergeStatus("waits", head, why="GitLab does not know yet whether it can be merged")
         if why in CHECKS:
@@ -262,7 +289,7 @@ class GitLab:
             if error.status == 404:
                 return False
             raise
-        return text(train_entry, "status") in ("idle", "fresh", "stale", "merging")
+        return text_field(train_entry, "status") in ("idle", "fresh", "stale", "merging")
 
     @staticmethod
     def is_signed(headers: Headers, body: bytes, secret: str) -> bool:
@@ -274,61 +301,68 @@ class GitLab:
 
     @staticmethod
     def issue_events(headers: Headers, payload: Any) -> list[IssueEvent]:
-        if text(payload, "object_kind") != "issue":
+        if text_field(payload, "object_kind") != "issue":
             return []
-        issue, changes = inner(payload, "object_attributes"), inner(payload, "changes")
-        if text(issue, "action") == "open":
-            labels, people = _texts(payload, "labels", "title"), _texts(payload, "assignees", "username")
+        issue, changes = object_field(payload, "object_attributes"), object_field(payload, "changes")
+        if text_field(issue, "action") == "open":
+            labels, people = (
+                _row_texts(payload, "labels", "title"),
+                _row_texts(payload, "assignees", "username"),
+            )
         else:
             # A change tells all labels, old ones too: only what was added now is a trigger
-            labels = _new(inner(changes, "labels"), "title")
-            people = _new(inner(changes, "assignees"), "username")
+            labels = _added_names(object_field(changes, "labels"), "title")
+            people = _added_names(object_field(changes, "assignees"), "username")
         triggers: list[tuple[Literal["label", "assignee"], str]] = [("label", label) for label in labels]
         triggers += [("assignee", person) for person in people]
         return [
             IssueEvent(
-                path=text(inner(payload, "project"), "path_with_namespace"),
-                number=number(issue, "iid"),
-                url=text(issue, "url"),
-                title=text(issue, "title"),
-                body=text(issue, "description"),
-                by=text(inner(payload, "user"), "username"),
+                path=text_field(object_field(payload, "project"), "path_with_namespace"),
+                number=number_field(issue, "iid"),
+                url=text_field(issue, "url"),
+                title=text_field(issue, "title"),
+                body=text_field(issue, "description"),
+                by=text_field(object_field(payload, "user"), "username"),
                 on=on,
                 value=value,
-                at=moment(issue, "updated_at"),
-                author=_author(payload),
-                addresses=tuple(filter(None, (text(inner(payload, "user"), "email"),))),
+                at=time_field(issue, "updated_at"),
+                author=_issue_author(payload),
+                addresses=tuple(filter(None, (text_field(object_field(payload, "user"), "email"),))),
             )
             for on, value in triggers
         ]
 
     @staticmethod
     def senders(payload: Any) -> HookSenders:
-        user = inner(payload, "user")
-        logins = (text(user, "username"), text(payload, "user_username"), _author(payload))
-        are_all = bool(_author(payload)) or not number(inner(payload, "object_attributes"), "author_id")
-        return HookSenders(logins, (text(user, "email"), text(payload, "user_email")), are_all)
+        user = object_field(payload, "user")
+        logins = (text_field(user, "username"), text_field(payload, "user_username"), _issue_author(payload))
+        are_all = bool(_issue_author(payload)) or not number_field(
+            object_field(payload, "object_attributes"), "author_id"
+        )
+        return HookSenders(logins, (text_field(user, "email"), text_field(payload, "user_email")), are_all)
 
     @staticmethod
     def push_event(headers: Headers, payload: Any) -> PushEvent | None:
-        if text(payload, "object_kind") != "push":
+        if text_field(payload, "object_kind") != "push":
             return None
-        path = text(inner(payload, "project"), "path_with_namespace")
-        return push_event_of(payload, path, (text(payload, "user_username"),), (text(payload, "user_email"),))
+        path = text_field(object_field(payload, "project"), "path_with_namespace")
+        return parsed_push_event(
+            payload, path, (text_field(payload, "user_username"),), (text_field(payload, "user_email"),)
+        )
 
     def _request(self, merge_request: Mapping[str, Any]) -> OpenedRequest:
-        which = number(merge_request, "iid")
-        url = link(text(merge_request, "web_url"), f"{self._page}/-/merge_requests/{which}")
-        state = STATES.get(text(merge_request, "state"), "closed")
+        which = number_field(merge_request, "iid")
+        url = safe_link(text_field(merge_request, "web_url"), f"{self._page}/-/merge_requests/{which}")
+        state = STATES.get(text_field(merge_request, "state"), "closed")
         return OpenedRequest(
-            which, url, state, text(merge_request, "title"), text(merge_request, "description")
+            which, url, state, text_field(merge_request, "title"), text_field(merge_request, "description")
         )
 
 
-def _state(status: Mapping[str, Any]) -> CheckState:
+def _check_state(status: Mapping[str, Any]) -> CheckState:
     """Return the state of a check: one that may fail has passed as soon as it ended, or while it waits for
     somebody to start it."""
-    state, may_fail = text(status, "status"), status.get("allow_failure") is True
+    state, may_fail = text_field(status, "status"), status.get("allow_failure") is True
     if state in ("success", "skipped"):
         return "passed"
     if state in ("failed", "canceled"):
@@ -336,26 +370,34 @@ def _state(status: Mapping[str, Any]) -> CheckState:
     return "passed" if state == "manual" and may_fail else "pending"
 
 
-def _of_fork(merge_request: Mapping[str, Any]) -> bool:
+def _is_from_fork(merge_request: Mapping[str, Any]) -> bool:
     return is_other_repository(
-        number(merge_request, "source_project_id"), number(merge_request, "target_project_id")
+        number_field(merge_request, "source_project_id"), number_field(merge_request, "target_project_id")
     )
 
 
-def _author(payload: Any) -> str:
+def _issue_author(payload: Any) -> str:
     """The user name of who wrote an issue. GitLab tells a number: it is that of who acts, or of an assignee, or ""."""
-    author = number(inner(payload, "object_attributes"), "author_id")
+    author = number_field(object_field(payload, "object_attributes"), "author_id")
     assignees = payload.get("assignees") if isinstance(payload, Mapping) else None
-    people = [inner(payload, "user"), *rows(assignees)]
+    people = [object_field(payload, "user"), *object_rows(assignees)]
     return next(
-        (text(person, "username") for person in people if author and number(person, "id") == author), ""
+        (
+            text_field(person, "username")
+            for person in people
+            if author and number_field(person, "id") == author
+        ),
+        "",
     )
 
 
-def _texts(payload: Any, key: str, name: str) -> list[str]:
-    return [text(row, name) for row in rows(payload.get(key) if isinstance(payload, Mapping) else None)]
+def _row_texts(payload: Any, key: str, name: str) -> list[str]:
+    return [
+        text_field(row, name)
+        for row in object_rows(payload.get(key) if isinstance(payload, Mapping) else None)
+    ]
 
 
-def _new(change: Mapping[str, Any], name: str) -> list[str]:
-    before = _texts(change, "previous", name)
-    return [entry for entry in _texts(change, "current", name) if entry not in before]
+def _added_names(change: Mapping[str, Any], name: str) -> list[str]:
+    before = _row_texts(change, "previous", name)
+    return [entry for entry in _row_texts(change, "current", name) if entry not in before]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from pipelines.work.hosts.answers import inner, rows, text
+from pipelines.work.hosts.answers import object_field, object_rows, text_field
 
 Headers = Mapping[str, str]
 """Their names in small letters."""
@@ -62,33 +62,33 @@ class HookSenders:
     are_all: bool = True
 
 
-def push_event_of(
+def parsed_push_event(
     payload: Any, path: str, logins: Iterable[str], addresses: Iterable[str]
 ) -> PushEvent | None:
     """None of a tag, or of a branch that was deleted."""
-    ref, commit = text(payload, "ref"), text(payload, "after")
+    ref, commit = text_field(payload, "ref"), text_field(payload, "after")
     # Of a deleted branch a host tells forty zeros as its commit
     if not ref.startswith(HEADS) or not COMMIT.fullmatch(commit) or not commit.strip("0"):
         return None
     of_commits = (
-        text(inner(pushed_commit, role), "email")
-        for pushed_commit in rows(payload.get("commits"))[:MOST]
+        text_field(object_field(pushed_commit, role), "email")
+        for pushed_commit in object_rows(payload.get("commits"))[:MOST]
         for role in ROLES
     )
     known = [tuple(filter(None, names)) for names in (logins, addresses, of_commits)]
     return PushEvent(path, ref.removeprefix(HEADS), commit, *known)
 
 
-def is_hmac_of(body: bytes, secret: str, signature: str) -> bool:
+def is_valid_hmac(body: bytes, secret: str, signature: str) -> bool:
     """Return whether this is the HMAC-SHA256 of the body, in hexadecimal."""
     made = hmac.new(secret.encode(), body, "sha256").hexdigest()
     # As bytes: of texts compare_digest takes ASCII only, and raises for what anybody may send
     return hmac.compare_digest(made.encode(), signature.strip().lower().encode())
 
 
-def moment(payload: Any, key: str) -> datetime | None:
+def time_field(payload: Any, key: str) -> datetime | None:
     # Such as `2024-01-31 12:00:00 UTC`, which fromisoformat does not read
-    timestamp = text(payload, key).replace(" UTC", "+00:00")
+    timestamp = text_field(payload, key).replace(" UTC", "+00:00")
     try:
         at = datetime.fromisoformat(timestamp)
     except ValueError:

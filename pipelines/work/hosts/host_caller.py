@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from pipelines.work.hosts.answers import rows
+from pipelines.work.hosts.answers import object_rows
 from pipelines.work.hosts.errors import HostAway, HostError
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
-from pipelines.work.outgoing.http_fetch import Call, HttpAnswer, fetch
+from pipelines.work.outgoing.http_fetch import Call, HttpAnswer, fetch_url
 from pipelines.work.results.text import MASK
 
 SILENT, TOTAL_SECONDS = 20.0, 60.0
@@ -62,7 +62,7 @@ class HostCaller:
         for page in range(1, PAGES + 1):
             answer = await self._answer("GET", path, None, {**query, "page": page})
             payload = self._read(answer)
-            entries += rows(payload.get(key) if key and isinstance(payload, Mapping) else payload)
+            entries += object_rows(payload.get(key) if key and isinstance(payload, Mapping) else payload)
             if not NEXT.search(answer.headers.get("link", "")):
                 break
         return entries
@@ -81,7 +81,7 @@ class HostCaller:
         call = Call(method, url, {"accept": "application/json", **typed, **self.headers}, sent)
         try:
             async with asyncio.timeout(TOTAL_SECONDS):
-                return await fetch(call, self.guard, SILENT)
+                return await fetch_url(call, self.guard, SILENT)
         except RefusedAddress as error:
             raise HostError(str(error)) from error
         except (TimeoutError, httpx2.TimeoutException) as error:
@@ -90,10 +90,10 @@ class HostCaller:
             raise HostAway(f"{self.name} could not be reached: {error or type(error).__name__}") from error
 
     def _read(self, answer: HttpAnswer) -> Any:
-        payload = _json(answer)
-        if answer.status in LATER or _limited(answer):
+        payload = _json_or_none(answer)
+        if answer.status in LATER or _is_rate_limited(answer):
             why = f"{self.name} answers {answer.status} at the moment. Try again later."
-            raise HostAway(why, answer.status, _wait(answer))
+            raise HostAway(why, answer.status, _retry_seconds(answer))
         if not 200 <= answer.status < 300:
             why = error_text(payload) if len(answer.body) <= MAX_ERROR_BYTES else ""
             # A host may repeat the token that it refuses.
@@ -133,20 +133,20 @@ def error_text(payload: Any, deep: int = DEEP) -> str:
     return ": ".join(filter(None, (own, inner)))
 
 
-def _json(answer: HttpAnswer) -> Any:
+def _json_or_none(answer: HttpAnswer) -> Any:
     try:
         return json.loads(answer.body) if answer.body and not answer.cut else None
     except (ValueError, RecursionError):
         return None
 
 
-def _limited(answer: HttpAnswer) -> bool:
+def _is_rate_limited(answer: HttpAnswer) -> bool:
     """GitHub says 403 to who asked too often."""
     spent = answer.headers.get("x-ratelimit-remaining") == "0" or "retry-after" in answer.headers
     return answer.status == 403 and spent
 
 
-def _wait(answer: HttpAnswer) -> float:
+def _retry_seconds(answer: HttpAnswer) -> float:
     retry_after = answer.headers.get("retry-after", "")
     # The header may be a date as well, which is not read.
     return min(float(retry_after), LONGEST_WAIT) if retry_after.isdecimal() else 1.0

@@ -34,7 +34,7 @@ class HostPage:
         return self.path.rpartition("/")[2]
 
 
-def page_at(text: str) -> HostPage:
+def parsed_host_page(text: str) -> HostPage:
     """Parse the address of a page, or of the repository itself. :raises ValueError: it is neither, in words"""
     if len(text) > LONGEST:
         raise ValueError("This address is too long.")

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 from pipelines.work.hosts.errors import HostError
-from pipelines.work.hosts.table import host_at
+from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 
@@ -25,12 +25,12 @@ class HostProbeResult:
 def probe_host(access: HostAccess, guard: Guard, missing: str = "", branch: str = "") -> HostProbeResult:
     """Test a connection, in a thread, without changing anything. `missing`: why its secret is not there.
     `branch`: "" is the default one."""
-    return HostProbeResult(False, missing) if missing else asyncio.run(_probe(access, guard, branch))
+    return HostProbeResult(False, missing) if missing else asyncio.run(_probe_host(access, guard, branch))
 
 
-async def _probe(access: HostAccess, guard: Guard, branch: str) -> HostProbeResult:
+async def _probe_host(access: HostAccess, guard: Guard, branch: str) -> HostProbeResult:
     try:
-        host = await host_at(access, guard)
+        host = await open_host(access, guard)
         pushes = await host.can_push()
     except HostError as error:
         return HostProbeResult(False, str(error))

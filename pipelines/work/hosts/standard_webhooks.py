@@ -22,7 +22,7 @@ def new_secret() -> str:
     return PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
-def sign(secret: str, message_id: str, moment: datetime, body: bytes) -> str:
+def webhook_signature(secret: str, message_id: str, moment: datetime, body: bytes) -> str:
     """Return the signature. `moment`: in UTC. Raises ValueError: the secret is no key."""
     # The library drops what is no Base64 without a word, and would sign with another key.
     key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)

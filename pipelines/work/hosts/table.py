@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.gitea import Gitea
 from pipelines.work.hosts.github import GitHub
-from pipelines.work.hosts.github_app import installation_of
+from pipelines.work.hosts.github_app import app_installation
 from pipelines.work.hosts.gitlab import GitLab
 from pipelines.work.hosts.host import Host
-from pipelines.work.hosts.page import HostPage, page_at
+from pipelines.work.hosts.page import HostPage, parsed_host_page
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 
@@ -33,7 +33,7 @@ def find_host(host: str, address: str, page: str) -> tuple[str, HostPage] | None
         return None
     if not host:
         try:
-            known = page_at(page or address)
+            known = parsed_host_page(page or address)
         # Nobody chose a host: an address that is no page simply has none
         except ValueError:
             return None
@@ -41,14 +41,14 @@ def find_host(host: str, address: str, page: str) -> tuple[str, HostPage] | None
         return (host, known) if host else None
     if host not in HOSTS:
         raise ValueError("Choose one of the hosts that are offered.")
-    return host, page_at(page or address)
+    return host, parsed_host_page(page or address)
 
 
-async def host_at(access: HostAccess, guard: Guard) -> Host:
+async def open_host(access: HostAccess, guard: Guard) -> Host:
     """:raises HostError: a host of this name is not known here, or an app cannot sign in"""
     if access.host not in HOSTS:
         raise HostError(f"This worker knows no host {access.host}. Start a newer one.")
     if access.app and access.host == GitHub.key:
-        app = await installation_of(access, guard)
-        return GitHub(page_at(access.page), app.token, guard, app.granted)
-    return HOSTS[access.host](page_at(access.page), access.credential, guard)
+        app = await app_installation(access, guard)
+        return GitHub(parsed_host_page(access.page), app.token, guard, app.granted)
+    return HOSTS[access.host](parsed_host_page(access.page), access.credential, guard)

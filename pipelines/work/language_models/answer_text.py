@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pipelines.work.results.output import Unreadable, parse
+from pipelines.work.results.output import Unreadable, parse_storable_json
 
 WORDS = ("yes", "no")
 # A line that says nothing else: `yes`, `**No.**`, `> Answer: yes`
@@ -24,7 +24,7 @@ class ModelVerdict:
     why: str
 
 
-def answer_in(text: str) -> ModelVerdict:
+def parsed_verdict(text: str) -> ModelVerdict:
     """Parse a model's answer: one JSON object {answer, explanation}; else the last line that says only yes or
     no; else the last line, if it holds one of the two words and not the other."""
     return _as_json(text) or _as_line(text) or _in_last_line(text) or ModelVerdict("", text.strip())
@@ -33,7 +33,7 @@ def answer_in(text: str) -> ModelVerdict:
 def _as_json(text: str) -> ModelVerdict | None:
     fenced = FENCED.match(text)
     try:
-        value = parse(fenced.group(1) if fenced else text, "answer")
+        value = parse_storable_json(fenced.group(1) if fenced else text, "answer")
     except Unreadable:
         return None
     word = value.get("answer") if isinstance(value, dict) else None

@@ -69,7 +69,7 @@ class NoAnswer(Exception):
         super().__init__(message[:2000])
 
 
-async def ask(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Reply:
+async def ask_model(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Reply:
     """`hear` gets the text as it comes. :raises NoAnswer: what went wrong, after the retries of the settings"""
     if not outgoing.endpoint.url:
         raise NoAnswer("model_not_set", "No model is set: an operator sets GATELINE_MODEL_URL.")
@@ -79,7 +79,7 @@ async def ask(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Re
 
     try:
         async with model_client(outgoing) as client:
-            return await _answer(client, question, question.body(outgoing.endpoint.model), hear)
+            return await _ask_once(client, question, question.body(outgoing.endpoint.model), hear)
     # Before the connection error, which is its base class
     except openai.APITimeoutError as error:
         raise NoAnswer("model_timeout", "The model did not answer in time.") from error
@@ -109,12 +109,12 @@ def _failure_type(code: int) -> str:
     return known.get(code, "model_error" if code >= 500 else "model_refused")
 
 
-async def _answer(
+async def _ask_once(
     client: openai.AsyncOpenAI, question: CompletionRequest, body: dict[str, Any], hear: Hear
 ) -> Reply:
     if not question.stream:
         completion = await client.chat.completions.create(**body)
-        reply = _reply_of(_plain(completion))
+        reply = _parsed_reply(_plain_json(completion))
         await hear(reply.text)
         return reply
     import openai  # noqa: PLC0415
@@ -128,7 +128,7 @@ async def _answer(
     ) as chunks:
         try:
             async for chunk in chunks:
-                await hear(streamed.add(_plain(chunk)))
+                await hear(streamed.add(_plain_json(chunk)))
         except openai.APITimeoutError as error:
             raise NoAnswer("model_timeout", "The model fell silent in the middle of its answer.") from error
         except openai.APIConnectionError as error:
@@ -137,7 +137,7 @@ async def _answer(
     return streamed.reply()
 
 
-def _plain(value: Any) -> dict[str, Any]:
+def _plain_json(value: Any) -> dict[str, Any]:
     """Convert the library's answer to plain JSON. :raises ValueError: it is no object"""
     import openai  # noqa: PLC0415
 
@@ -148,7 +148,7 @@ def _plain(value: Any) -> dict[str, Any]:
     return value
 
 
-def _first(answer: dict[str, Any]) -> dict[str, Any]:
+def _first_choice(answer: dict[str, Any]) -> dict[str, Any]:
     choices = answer.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else {}
     if not isinstance(first, dict):
@@ -156,41 +156,41 @@ def _first(answer: dict[str, Any]) -> dict[str, Any]:
     return first
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _object_or_empty(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _text(value: Any) -> str:
+def _text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _count(value: Any) -> int | None:
+def _count_or_none(value: Any) -> int | None:
     # By type: for isinstance true and false are numbers, too
     return value if type(value) is int and value >= 0 else None
 
 
 def _record_usage(reply: Reply, answer: dict[str, Any]) -> None:
-    usage = _object(answer.get("usage"))
-    reply.model = _text(answer.get("model")) or reply.model
-    reply.tokens_in = _count(usage.get("prompt_tokens")) or reply.tokens_in
-    reply.tokens_out = _count(usage.get("completion_tokens")) or reply.tokens_out
+    usage = _object_or_empty(answer.get("usage"))
+    reply.model = _text_or_empty(answer.get("model")) or reply.model
+    reply.tokens_in = _count_or_none(usage.get("prompt_tokens")) or reply.tokens_in
+    reply.tokens_out = _count_or_none(usage.get("completion_tokens")) or reply.tokens_out
 
 
-def _reply_of(answer: dict[str, Any]) -> Reply:
-    first = _first(answer)
+def _parsed_reply(answer: dict[str, Any]) -> Reply:
+    first = _first_choice(answer)
     message = first.get("message")
     if not isinstance(message, dict):
         raise ValueError("it holds no message")
-    reply = Reply(_text(message.get("content")), finish=_text(first.get("finish_reason")))
-    reply.refusal, reply.unreadable = _text(message.get("refusal")), _not_read(message)
+    reply = Reply(_text_or_empty(message.get("content")), finish=_text_or_empty(first.get("finish_reason")))
+    reply.refusal, reply.unreadable = _text_or_empty(message.get("refusal")), _not_read(message)
     _record_usage(reply, answer)
     calls = message.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
-        function = _object(_object(call).get("function"))
+        function = _object_or_empty(_object_or_empty(call).get("function"))
         tool_call = ToolCall(
-            _text(_object(call).get("id")) or f"call_{index}",
-            _text(function.get("name")),
-            _text(function.get("arguments")),
+            _text_or_empty(_object_or_empty(call).get("id")) or f"call_{index}",
+            _text_or_empty(function.get("name")),
+            _text_or_empty(function.get("arguments")),
         )
         reply.calls.append(tool_call)
     return reply
@@ -216,16 +216,16 @@ class StreamedAnswer:
     def add(self, chunk: dict[str, Any]) -> str:
         """The text that a piece brings."""
         _record_usage(self._reply, chunk)
-        first = _first(chunk)
-        self._reply.finish = _text(first.get("finish_reason")) or self._reply.finish
-        delta = _object(first.get("delta"))
+        first = _first_choice(chunk)
+        self._reply.finish = _text_or_empty(first.get("finish_reason")) or self._reply.finish
+        delta = _object_or_empty(first.get("delta"))
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
-            self._call(_object(call))
-        refusal = _text(delta.get("refusal"))
+            self._call(_object_or_empty(call))
+        refusal = _text_or_empty(delta.get("refusal"))
         self._reply.refusal += refusal
         self._reply.unreadable = self._reply.unreadable or _not_read(delta)
-        text = _text(delta.get("content"))
+        text = _text_or_empty(delta.get("content"))
         self._grow(text + refusal)
         self._parts.append(text)
         return text
@@ -234,11 +234,11 @@ class StreamedAnswer:
         index = piece.get("index")
         # A piece without an index counts as a call of its own
         known = self._calls.setdefault(index if type(index) is int else len(self._calls), {})
-        function = _object(piece.get("function"))
+        function = _object_or_empty(piece.get("function"))
         for key, value in (("id", piece.get("id")), ("name", function.get("name"))):
-            if _text(value):
-                known[key] = _text(value)
-        arguments = _text(function.get("arguments"))
+            if _text_or_empty(value):
+                known[key] = _text_or_empty(value)
+        arguments = _text_or_empty(function.get("arguments"))
         self._grow(arguments)
         known["arguments"] = known.get("arguments", "") + arguments
 

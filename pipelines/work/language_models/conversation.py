@@ -33,10 +33,10 @@ class ToolCall:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the call as an output contains it: arguments as a value where they are one."""
-        return {"id": self.id, "name": self.name, "arguments": parsed(self.arguments)}
+        return {"id": self.id, "name": self.name, "arguments": json_or_text(self.arguments)}
 
 
-def parsed(text: str) -> Any:
+def json_or_text(text: str) -> Any:
     try:
         return json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -62,19 +62,21 @@ class Conversation:
 
     def open_calls(self) -> list[ToolCall]:
         """Calls that the model asked for last, and that nobody answered."""
-        last = next((i for i in reversed(range(len(self.messages))) if _asks(self.messages[i])), None)
+        last = next(
+            (i for i in reversed(range(len(self.messages))) if _asks_for_tools(self.messages[i])), None
+        )
         if last is None:
             return []
         answered = {message.get("tool_call_id") for message in self.messages[last + 1 :]}
-        calls = calls_of(self.messages[last]["tool_calls"])
+        calls = tool_calls_in(self.messages[last]["tool_calls"])
         return [call for call in calls if call.id not in answered]
 
 
-def _asks(message: Message) -> bool:
+def _asks_for_tools(message: Message) -> bool:
     return message.get("role") == "assistant" and bool(message.get("tool_calls"))
 
 
-def read(value: Any) -> Conversation:
+def parsed_conversation(value: Any) -> Conversation:
     """:raises NoConversation: with what is wrong with it"""
     if value is None:
         return Conversation()
@@ -111,7 +113,7 @@ def next_conversation(before: Conversation, system: str, prompt: str, feedback: 
     return Conversation(({"role": "system", "content": system}, *others), extended.more)
 
 
-def calls_of(values: Any) -> list[ToolCall]:
+def tool_calls_in(values: Any) -> list[ToolCall]:
     """Return the calls in the messages of a model, or in an output that contains them."""
     calls: list[ToolCall] = []
     for value in values if isinstance(values, Sequence) and not isinstance(values, str) else ():

@@ -23,7 +23,7 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.authorities import program_variables
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.document import FLUX, NATIVE
-from pipelines.work.results.output import example
+from pipelines.work.results.output import example_output
 from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from pipelines.work.spec.repository import GitOrder
 
@@ -152,23 +152,26 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
     """:raises Unrenderable: before anything starts"""
     station, work = orders.station, orders.station.work
     argv = tuple(
-        rendered(orders, f"argv[{index}]", str(part)) for index, part in enumerate(work.get("argv", ()))
+        rendered_text(orders, f"argv[{index}]", str(part)) for index, part in enumerate(work.get("argv", ()))
     )
-    own = {key: filled_in(orders, f"env.{key}", value, config) for key, value in work.get("env", {}).items()}
+    own = {
+        key: rendered_or_stored(orders, f"env.{key}", value, config)
+        for key, value in work.get("env", {}).items()
+    }
     return Spec(
         kind=station.kind,
         attempt=attempt,
         argv=argv,
-        prompt=prompt(orders),
+        prompt=station_prompt(orders),
         # The last one wins: a station cannot replace PATH, HOME or a GATELINE_ variable
-        env={**certificate_variables(attempt, config), **own, **environment(orders, attempt, config)},
-        cwd=rendered(orders, "cwd", str(work.get("cwd", "."))),
+        env={**certificate_variables(attempt, config), **own, **command_environment(orders, attempt, config)},
+        cwd=rendered_text(orders, "cwd", str(work.get("cwd", "."))),
         limits=ProcessLimits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
         result_document=station.result_document,
         document_style=FLUX if orders.preset == FLUX else NATIVE,
         output_keys=tuple(station.output_keys),
         isolation=config.isolation,
-        access=access(orders, config),
+        access=station_access(orders, config),
         outgoing=config.outgoing,
         resources=config.resources.overridden(station.resources),
         expects=station.expects,
@@ -176,7 +179,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
     )
 
 
-def access(orders: Orders, config: WorkerConfig) -> Access:
+def station_access(orders: Orders, config: WorkerConfig) -> Access:
     """The network as the version has it; listed repositories for a station whose document names one."""
     work = orders.station.work
     texts = [text for _place, text in work_templates(work, "work")]
@@ -200,10 +203,10 @@ def is_allowed(folders: ServerFolders, path: str) -> bool:
         return False
 
 
-def filled_in(orders: Orders, place: str, value: Any, config: WorkerConfig) -> str:
+def rendered_or_stored(orders: Orders, place: str, value: Any, config: WorkerConfig) -> str:
     """A text rendered, or the secret or variable that is named in its stead."""
     if not isinstance(value, Mapping):
-        return rendered(orders, place, str(value))
+        return rendered_text(orders, place, str(value))
     kind = SECRET if SECRET in value else VARIABLE
     name = resolve_secret_name(str(value[kind]), orders.scope["input"])
     known = config.named_secrets if kind == SECRET else config.named_variables
@@ -222,7 +225,7 @@ def filled_in(orders: Orders, place: str, value: Any, config: WorkerConfig) -> s
     )
 
 
-def rendered(orders: Orders, place: str, text: str) -> str:
+def rendered_text(orders: Orders, place: str, text: str) -> str:
     try:
         return render(text, {**orders.scope, "macros": {**orders.scope["macros"], **orders.machine}})
     except UndefinedVariable as missing:
@@ -233,23 +236,23 @@ def rendered(orders: Orders, place: str, text: str) -> str:
         raise Unrenderable(f"{orders.station.key}: work.{place}: {fault}") from fault
 
 
-def prompt(orders: Orders) -> str | None:
+def station_prompt(orders: Orders) -> str | None:
     """The prompt, the outputs that are expected of it, and the latest feedback (law §2 and §5)."""
     text = orders.station.work.get("prompt")
     if text is None:
         return None
-    parts = [rendered(orders, "prompt", str(text))]
+    parts = [rendered_text(orders, "prompt", str(text))]
     if orders.preset == VIBE_FACTORY and orders.scope["context"]:
         parts.append(context_so_far(orders.scope["context"]))
     parts += _expected_sections(orders)
     if orders.feedback:
         parts.append(feedback_section(orders))
-    return _joined(parts)
+    return _joined_paragraphs(parts)
 
 
-def remark(orders: Orders) -> str:
+def follow_up_prompt(orders: Orders) -> str:
     """The next message to an agent that already knows its task: the feedback and what is expected of it."""
-    return _joined([feedback_section(orders), *_expected_sections(orders)])
+    return _joined_paragraphs([feedback_section(orders), *_expected_sections(orders)])
 
 
 def _expected_sections(orders: Orders) -> list[str]:
@@ -258,7 +261,7 @@ def _expected_sections(orders: Orders) -> list[str]:
     return [expected_outputs(expected)] if expected else []
 
 
-def _joined(parts: list[str]) -> str:
+def _joined_paragraphs(parts: list[str]) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
@@ -278,7 +281,7 @@ def feedback_section(orders: Orders) -> str:
 def expected_outputs(keys: tuple[str, ...]) -> str:
     """The section that names the keys which are taken from the answer, with an example (C23)."""
     listed = "\n".join(f"- {key}" for key in keys)
-    example_json = json.dumps(example(keys), indent=2, ensure_ascii=False)
+    example_json = json.dumps(example_output(keys), indent=2, ensure_ascii=False)
     how = f"End your answer with one block like this. {EXAMPLES}"
     return f"## Expected outputs\n\n{listed}\n\n{how}\n\n```json\n{example_json}\n```"
 
@@ -293,7 +296,7 @@ PROGRAMS_AS_THEY_ARE: Final = {"npm_config_manage_package_manager_versions": "fa
 """Keep pnpm from fetching another version of itself, which `packageManager` names: a station has no network for it."""
 
 
-def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
+def command_environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
     """The whole environment of a command; nothing of the worker's own is inherited."""
     return {
         "PATH": os.pathsep.join(config.station_path) or os.defpath,

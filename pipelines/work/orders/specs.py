@@ -29,10 +29,10 @@ from pipelines.work.orders.order import (
     Unrenderable,
     command_spec,
     feedback_section,
-    filled_in,
-    prompt,
-    remark,
-    rendered,
+    follow_up_prompt,
+    rendered_or_stored,
+    rendered_text,
+    station_prompt,
 )
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.agent_call import AgentCall
@@ -45,23 +45,23 @@ PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 NOT_FOR_TOOLS = ("GATELINE_RESULT", "RESULT_DOC_PATH")
 
 
-def spec_of(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+def job_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """:raises Unrenderable: before anything starts"""
-    return SPECS.get(orders.kind, of_texts)(orders, attempt, config)
+    return SPECS.get(orders.kind, text_spec)(orders, attempt, config)
 
 
 def pushed_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """Build the spec for the visit of somebody who pushed to the branch: nothing runs (law §15)."""
     by = orders.git.pushed_by if orders.git else ""
-    return replace(plain(orders, attempt, config), kind=NOOP_KIND.key, work={"pushed_by": by})
+    return replace(shared_spec(orders, attempt, config), kind=NOOP_KIND.key, work={"pushed_by": by})
 
 
-def data_of(orders: Orders) -> dict[str, Any]:
+def readable_values(orders: Orders) -> dict[str, Any]:
     """Return what the work may read as values."""
     return {family: orders.scope[family] for family in FAMILIES}
 
 
-def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+def shared_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """The part of the spec shared by every kind except a command."""
     station = orders.station
     return Spec(
@@ -71,40 +71,40 @@ def plain(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         output_keys=tuple(station.output_keys),
         isolation=config.isolation,
         work=station.work,
-        data=data_of(orders),
+        data=readable_values(orders),
         outgoing=config.outgoing,
         feedback=orders.feedback,
         question=orders.asked,
     )
 
 
-def of_texts(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+def text_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """The spec of most kinds: their template keys, rendered."""
-    made, work = plain(orders, attempt, config), dict(orders.station.work)
+    made, work = shared_spec(orders, attempt, config), dict(orders.station.work)
     for name, key in KINDS[orders.kind].keys.items():
         if isinstance(key, TextKey | JsonKey) and any(key.templates(work.get(name), name)):
-            work[name] = map_texts(work[name], partial(rendered, orders, name))
+            work[name] = map_texts(work[name], partial(rendered_text, orders, name))
     return replace(made, work=work)
 
 
-def of_a_chat(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+def chat_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     return replace(
-        of_texts(orders, attempt, config),
-        prompt=prompt(orders),
+        text_spec(orders, attempt, config),
+        prompt=station_prompt(orders),
         feedback=feedback_section(orders) if orders.feedback else "",
         labels=orders.station.labels,
         offered=tuple(tool_definitions(orders.declared)),
     )
 
 
-def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+def agent_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     made, work = command_spec(orders, attempt, config), orders.station.work
     preset = PRESETS.get(str(work.get("agent")))
     if preset is None:
         raise Unrenderable(f"{orders.station.key}: work.agent names no agent that this worker knows.")
-    signed_in = _lent(preset, config, attempt) if uses_runner_sign_in(work) else None
-    stored = {} if signed_in else _those(preset.environment, config.named_variables)
-    secret = {} if signed_in else _those(preset.secrets, config.named_secrets)
+    signed_in = _lent_sign_in(preset, config, attempt) if uses_runner_sign_in(work) else None
+    stored = {} if signed_in else _selected_values(preset.environment, config.named_variables)
+    secret = {} if signed_in else _selected_values(preset.secrets, config.named_secrets)
     # Taken out of the environment: the agent reads these from files
     files = {path: secret.pop(name) for name, path in preset.secret_files if name in secret}
     call = AgentCall(
@@ -118,7 +118,7 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         session=orders.session,
         signed_in=signed_in,
         files=files,
-        remark=remark(orders) if orders.feedback else None,
+        remark=follow_up_prompt(orders) if orders.feedback else None,
     )
     if egress_of(work.get("network")) is not None:
         made = replace(
@@ -129,14 +129,14 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     )
 
 
-def _lent(preset: Preset, config: WorkerConfig, attempt: Attempt) -> LentSignIn:
+def _lent_sign_in(preset: Preset, config: WorkerConfig, attempt: Attempt) -> LentSignIn:
     """:raises Unrenderable"""
     if preset.key not in config.signed_in:
         raise Unrenderable(f"{preset.name} is not signed in on this runner, and the station asks for that.")
     return LentSignIn(preset, config.signed_in[preset.key], attempt.home)
 
 
-def _those(names: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
+def _selected_values(names: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
     return {name: known[name] for name in names if name in known}
 
 
@@ -148,21 +148,21 @@ def _with_model(access: Access, preset: Preset, stored: Mapping[str, str], liste
     return replace(access, hosts=tuple(dict.fromkeys((*its, *others))))
 
 
-def of_a_hook(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
-    return replace(command_spec(orders, attempt, config), data=data_of(orders))
+def hook_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    return replace(command_spec(orders, attempt, config), data=readable_values(orders))
 
 
-def of_a_call(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
-    made, work = plain(orders, attempt, config), orders.station.work
+def http_call_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+    made, work = shared_spec(orders, attempt, config), orders.station.work
     rendered_work: dict[str, Any] = {**work, "url": rendered_url(orders, str(work.get("url", "")))}
     rendered_work["headers"] = {
-        name: filled_in(orders, f"headers.{name}", value, config)
+        name: rendered_or_stored(orders, f"headers.{name}", value, config)
         for name, value in (work.get("headers") or {}).items()
     }
     if "body" in work:
-        rendered_work["body"] = rendered(orders, "body", str(work["body"]))
+        rendered_work["body"] = rendered_text(orders, "body", str(work["body"]))
     if "json" in work:
-        rendered_work["json"] = map_texts(work["json"], lambda text: rendered(orders, "json", text))
+        rendered_work["json"] = map_texts(work["json"], lambda text: rendered_text(orders, "json", text))
     return replace(made, work=rendered_work)
 
 
@@ -170,7 +170,7 @@ def rendered_url(orders: Orders, text: str) -> str:
     """Render an address. Values are inserted escaped, except one at the beginning, which is the address itself."""
 
     def insert(match: re.Match[str]) -> str:
-        value = rendered(orders, "url", match[0])
+        value = rendered_text(orders, "url", match[0])
         return value if match.start() == 0 else quote(value, safe="")
 
     return PLACE.sub(insert, text.strip())
@@ -190,13 +190,15 @@ def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
 # Tools
 
 
-def of_tools(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
+def tools_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     from_a_command = command_spec(orders, attempt, config)
-    made, work = plain(orders, attempt, config), dict(orders.station.work)
+    made, work = shared_spec(orders, attempt, config), dict(orders.station.work)
     work["calls"] = [
         {
             **call,
-            "arguments": map_texts(call.get("arguments") or {}, lambda text: rendered(orders, "calls", text)),
+            "arguments": map_texts(
+                call.get("arguments") or {}, lambda text: rendered_text(orders, "calls", text)
+            ),
         }
         for call in work.get("calls") or ()
     ]
@@ -206,11 +208,11 @@ def of_tools(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         resources=from_a_command.resources,
         env={name: value for name, value in from_a_command.env.items() if name not in NOT_FOR_TOOLS},
         work=work,
-        tools=tuple(_tool(orders, tool, config) for tool in work.get("tools") or ()),
+        tools=tuple(_offered_tool(orders, tool, config) for tool in work.get("tools") or ()),
     )
 
 
-def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> OfferedTool:
+def _offered_tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> OfferedTool:
     place = f"tools.{tool['name']}"
     timeout = tool.get("timeout")
     return OfferedTool(
@@ -221,13 +223,15 @@ def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Offe
             name: _parts_of_value(orders, f"{place}.env", value, config)
             for name, value in (tool.get("env") or {}).items()
         },
-        cwd=rendered(orders, f"{place}.cwd", tool.get("cwd") or "."),
+        cwd=rendered_text(orders, f"{place}.cwd", tool.get("cwd") or "."),
         timeout=None if timeout is None else parse_seconds(timeout),
-        http=_request(orders, place, tool["http"], config) if "http" in tool else None,
+        http=_request_template(orders, place, tool["http"], config) if "http" in tool else None,
     )
 
 
-def _request(orders: Orders, place: str, call: Mapping[str, Any], config: WorkerConfig) -> RequestTemplate:
+def _request_template(
+    orders: Orders, place: str, call: Mapping[str, Any], config: WorkerConfig
+) -> RequestTemplate:
     header_items = (call.get("headers") or {}).items()
     headers = {
         name: _parts_of_value(orders, f"{place}.headers", value, config) for name, value in header_items
@@ -249,7 +253,7 @@ def _parts_of_value(orders: Orders, place: str, value: Any, config: WorkerConfig
     argument is looked for."""
     if isinstance(value, str):
         return _parts_of_text(orders, place, value)
-    return (filled_in(orders, place, value, config),)
+    return (rendered_or_stored(orders, place, value, config),)
 
 
 def _parts_of_text(orders: Orders, place: str, text: str, *, in_address: bool = False) -> Text:
@@ -266,16 +270,16 @@ def _parts_of_text(orders: Orders, place: str, text: str, *, in_address: bool = 
 
 def _rendered_part(orders: Orders, place: str, text: str, inside: bool) -> str:
     if not inside:
-        return rendered_url(orders, text) if place.endswith(".url") else rendered(orders, place, text)
-    return PLACE.sub(lambda match: quote(rendered(orders, place, match[0]), safe=""), text)
+        return rendered_url(orders, text) if place.endswith(".url") else rendered_text(orders, place, text)
+    return PLACE.sub(lambda match: quote(rendered_text(orders, place, match[0]), safe=""), text)
 
 
 SPECS: Mapping[str, Callable[[Orders, Attempt, WorkerConfig], Spec]] = {
-    "agent": of_an_agent,
+    "agent": agent_spec,
     "command": command_spec,
-    "hook": of_a_hook,
-    "tools": of_tools,
-    "chat": of_a_chat,
-    "route": of_a_chat,
-    "http": of_a_call,
+    "hook": hook_spec,
+    "tools": tools_spec,
+    "chat": chat_spec,
+    "route": chat_spec,
+    "http": http_call_spec,
 }

@@ -50,7 +50,7 @@ class Authorities:
 
     @cached_property
     def context(self) -> ssl.SSLContext:
-        made = _public()
+        made = _public_context()
         if self.own:
             made.load_verify_locations(cadata="\n".join(self.own))
         return made
@@ -59,17 +59,21 @@ class Authorities:
     def bundle(self) -> str:
         """Certificates of all authorities together, for programs; "" where there are only the public ones,
         which programs know."""
-        return "\n".join((*map(ssl.DER_cert_to_PEM_cert, _known()), *self.own, "")) if self.own else ""
+        return (
+            "\n".join((*map(ssl.DER_cert_to_PEM_cert, _public_certificates()), *self.own, ""))
+            if self.own
+            else ""
+        )
 
 
-def of_environment(environment: Mapping[str, str]) -> Authorities:
+def configured_authorities(environment: Mapping[str, str]) -> Authorities:
     """:raises WrongBundle: the setting names a file without certificates"""
     configured = environment.get(SETTING, "").strip()
     own, sources = dict[str, None](), list[str]()
     for name in (SETTING,) if configured else USUAL:
         if place := environment.get(name, "").strip():
             try:
-                certificates = _certificates(Path(place).expanduser())
+                certificates = _certificates_in_file(Path(place).expanduser())
             except WrongBundle as error:
                 if configured:
                     raise WrongBundle(f"{name} is “{place}”: {error}") from error
@@ -78,14 +82,14 @@ def of_environment(environment: Mapping[str, str]) -> Authorities:
             added = [
                 certificate
                 for certificate in certificates
-                if ssl.PEM_cert_to_DER_cert(certificate) not in _known()
+                if ssl.PEM_cert_to_DER_cert(certificate) not in _public_certificates()
             ]
             own |= dict.fromkeys(added)
             sources += [f"{name}={place}"] if added else []
     return Authorities(tuple(own), ", ".join(sources))
 
 
-def _certificates(path: Path) -> list[str]:
+def _certificates_in_file(path: Path) -> list[str]:
     """:raises WrongBundle: why there are none"""
     try:
         certificates = CERTIFICATE.findall(path.read_text("utf-8"))
@@ -102,23 +106,23 @@ def _certificates(path: Path) -> list[str]:
     raise WrongBundle("it holds no certificate in PEM.")
 
 
-def _public() -> ssl.SSLContext:
+def _public_context() -> ssl.SSLContext:
     # Mozilla's, on every machine the same: httpx2 takes the system's, of which a bare one has none.
     return ssl.create_default_context(cafile=certifi.where())
 
 
 @cache
-def _known() -> tuple[bytes, ...]:
-    return tuple(_public().get_ca_certs(binary_form=True))
+def _public_certificates() -> tuple[bytes, ...]:
+    return tuple(_public_context().get_ca_certs(binary_form=True))
 
 
 _trusted: list[Authorities] = [Authorities()]
 
 
-def trust(authorities: Authorities) -> None:
+def set_trusted_authorities(authorities: Authorities) -> None:
     """Set the authorities that this process trusts, when it starts."""
     _trusted[:] = [authorities]
 
 
-def trusted() -> Authorities:
+def trusted_authorities() -> Authorities:
     return _trusted[0]

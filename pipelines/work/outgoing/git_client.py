@@ -158,12 +158,12 @@ class HttpsGitClient(AbstractHttpGitClient):
             raise GitProtocolError(self._deadline.words(error)) from error
         if raise_for_status and response.status_code != 200:
             response.close()
-            raise _failure(response)
+            raise _response_error(response)
         answer = GitAnswer(response, self._took, self._deadline)
         return answer, answer.read
 
 
-def _failure(response: httpx2.Response) -> Exception:
+def _response_error(response: httpx2.Response) -> Exception:
     if response.status_code == 404:
         return NotGitRepository()
     if response.status_code in (401, 403):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import httpx2
 
 from pipelines.work.outgoing import nat64
-from pipelines.work.outgoing.special_purpose import Address, of_private_network, public
+from pipelines.work.outgoing.special_purpose import Address, is_private_network, is_public
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
@@ -21,7 +21,7 @@ class RefusedAddress(httpx2.ConnectError):
     """The address is private and not listed; the message says which, and where an operator would list it."""
 
 
-async def resolve(host: str, port: int) -> list[str]:
+async def resolve_addresses(host: str, port: int) -> list[str]:
     """The addresses of a host, as this machine's resolver has them at this moment. :raises OSError: it has none"""
     entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
@@ -34,7 +34,7 @@ class Guard:
     in small letters, and ports that may be in a private network: not on this machine or a link, nor a cloud's keys."""
 
     private_hosts: tuple[str, ...] = ()
-    resolve: Resolve = field(default=resolve, repr=False, compare=False)
+    resolve: Resolve = field(default=resolve_addresses, repr=False, compare=False)
     nat64: tuple[ipaddress.IPv6Network, ...] = ()
     inside: tuple[tuple[str, int], ...] = ()
 
@@ -51,7 +51,9 @@ class Guard:
         # One private address refuses the name, whichever of them would be connected to
         for address in addresses:
             if not self.allows(host, address, port):
-                raise RefusedAddress(f"The host {host} has the private address {address}. {remedy(address)}")
+                raise RefusedAddress(
+                    f"The host {host} has the private address {address}. {unlisted_address_remedy(address)}"
+                )
         return addresses
 
     def allows(self, host: str, address: str, port: int | None = None) -> bool:
@@ -60,8 +62,8 @@ class Guard:
             reached = self.reached(ipaddress.ip_address(address.partition("%")[0]))
         except ValueError:
             return False
-        inside = (host.lower(), port) in self.inside and of_private_network(reached)
-        return public(reached) or inside or self._lists(host, reached)
+        inside = (host.lower(), port) in self.inside and is_private_network(reached)
+        return is_public(reached) or inside or self._lists(host, reached)
 
     def lists(self, host: str) -> bool:
         """Return whether an operator listed this name or address, or a network that contains it. No name is
@@ -73,7 +75,7 @@ class Guard:
 
     def _lists(self, host: str, reached: Address | None) -> bool:
         return any(
-            host.lower() == entry.lower() or (reached is not None and _holds(entry, reached))
+            host.lower() == entry.lower() or (reached is not None and _entry_covers(entry, reached))
             for entry in self.private_hosts
         )
 
@@ -89,7 +91,7 @@ class Guard:
         return replace(self, private_hosts=(*self.private_hosts, *hosts))
 
 
-def remedy(address: str) -> str:
+def unlisted_address_remedy(address: str) -> str:
     """Return the sentence on where an operator lists the address."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if any(parsed in prefix for prefix in nat64.SET_ASIDE):
@@ -97,7 +99,7 @@ def remedy(address: str) -> str:
     return "An operator can list it in GATELINE_PRIVATE_HOSTS."
 
 
-def _holds(entry: str, address: Address) -> bool:
+def _entry_covers(entry: str, address: Address) -> bool:
     try:
         # Not strict: 10.1.2.3/16 is the network that it lies in
         return address in ipaddress.ip_network(entry, strict=False)

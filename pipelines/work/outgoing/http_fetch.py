@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import httpx2
 
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.outgoing.transport import client
+from pipelines.work.outgoing.transport import guarded_client
 
 NOT_FETCHED = (httpx2.HTTPError, httpx2.InvalidURL)
 """Refused, not reached, cut off, too slow, or no address."""
@@ -38,14 +38,14 @@ class HttpAnswer:
         return self.body.decode(errors="replace")
 
 
-async def fetch(call: Call, guard: Guard, seconds: float, most: int = MOST_BYTES) -> HttpAnswer:
+async def fetch_url(call: Call, guard: Guard, seconds: float, most: int = MOST_BYTES) -> HttpAnswer:
     """Call, following redirects through the same guard. Headers of the call stay with the origin that they were meant
     for: another one gets none of them. `seconds`: for which a server may be silent.
 
     :raises httpx2.HTTPError: refused, not reached, cut off, too slow, redirected too often
     :raises httpx2.InvalidURL: no address
     """
-    async with client(guard, seconds) as http:
+    async with guarded_client(guard, seconds) as http:
         # Bytes as they are: a small answer must not unfold into a large one.
         headers = {"accept-encoding": "identity", "user-agent": "gateline", **call.headers}
         request = http.build_request(call.method, call.url, headers=headers, content=call.body or None)
@@ -53,25 +53,25 @@ async def fetch(call: Call, guard: Guard, seconds: float, most: int = MOST_BYTES
             response = await http.send(request, stream=True)
             try:
                 if response.next_request is None:
-                    return await _read(response, most)
+                    return await _read_limited(response, most)
             finally:
                 await response.aclose()
-            request = _onward(request, response.next_request, call)
+            request = _redirected_request(request, response.next_request, call)
     raise httpx2.TooManyRedirects(f"redirected more than {MOST_REDIRECTS} times", request=request)
 
 
-def _onward(before: httpx2.Request, after: httpx2.Request, call: Call) -> httpx2.Request:
-    if _origin(before.url) != _origin(after.url):
+def _redirected_request(before: httpx2.Request, after: httpx2.Request, call: Call) -> httpx2.Request:
+    if _url_origin(before.url) != _url_origin(after.url):
         for name in call.headers:
             after.headers.pop(name, None)
     return after
 
 
-def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+def _url_origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-async def _read(response: httpx2.Response, most: int) -> HttpAnswer:
+async def _read_limited(response: httpx2.Response, most: int) -> HttpAnswer:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk

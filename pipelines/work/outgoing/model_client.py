@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipelines.work.outgoing.endpoint import Outgoing
-from pipelines.work.outgoing.transport import client
+from pipelines.work.outgoing.transport import guarded_client
 
 if TYPE_CHECKING:
     import openai
@@ -25,7 +25,7 @@ def model_client(outgoing: Outgoing) -> openai.AsyncOpenAI:
         api_key=endpoint.key or NO_KEY,
         timeout=endpoint.seconds,
         max_retries=endpoint.retries,
-        http_client=client(outgoing.guard.with_hosts(endpoint.host), endpoint.seconds),
+        http_client=guarded_client(outgoing.guard.with_hosts(endpoint.host), endpoint.seconds),
     )
     # The library reads them from the environment, where no setting of ours stands.
     openai_client.organization = openai_client.project = None

@@ -18,7 +18,7 @@ BYTES = {
 SET_ASIDE = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 
 
-def prefix(text: str) -> ipaddress.IPv6Network:
+def parsed_prefix(text: str) -> ipaddress.IPv6Network:
     """A prefix, such as `64:ff9b::/96`. :raises ValueError: it is none"""
     network = ipaddress.IPv6Network(text)
     if network.prefixlen not in BYTES:

@@ -109,7 +109,7 @@ class HostProxy:
             return
         try:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await _joined((reader, writer), upstream, self.limits.idle)
+            await _relay_both_ways((reader, writer), upstream, self.limits.idle)
         finally:
             # At once: what a program did not take by then nobody waits for
             upstream[1].transport.abort()
@@ -127,7 +127,7 @@ class HostProxy:
             if not error.partial:
                 raise ConnectionResetError from None  # It was only tried whether anybody listens.
             raise NotPassed(BAD, "a request broke off") from None
-        host, port = target_of(head)
+        host, port = connect_target(head)
         if (host, port) not in self.hosts:
             raise NotPassed(FORBIDDEN, not_listed_message(host, port, self.hosts, self.whose))
         return host, port
@@ -174,7 +174,7 @@ SLOW, LARGE = "408 Request Timeout", "431 Request Header Fields Too Large"
 GATEWAY, BUSY = "502 Bad Gateway", "503 Service Unavailable"
 
 
-def target_of(head: bytes) -> tuple[str, int]:
+def connect_target(head: bytes) -> tuple[str, int]:
     """Name and port of a complete head. Only its first line says where to; a head that says something else besides is
     refused, since two readers of it could understand two things.
 
@@ -233,12 +233,12 @@ def not_listed_message(host: str, port: int, hosts: Collection[tuple[str, int]],
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-async def _joined(one: Streams, other: Streams, idle: float) -> None:
+async def _relay_both_ways(one: Streams, other: Streams, idle: float) -> None:
     """Pass on what each says until both are done, or nothing passed for too long."""
     loop = asyncio.get_running_loop()
     # A list of one: both directions write into it
     last_activity = [loop.time()]
-    both = (_copied(one[0], other[1], last_activity), _copied(other[0], one[1], last_activity))
+    both = (_relay_one_way(one[0], other[1], last_activity), _relay_one_way(other[0], one[1], last_activity))
     copying = [asyncio.create_task(coroutine) for coroutine in both]
     try:
         while True:
@@ -255,7 +255,7 @@ async def _joined(one: Streams, other: Streams, idle: float) -> None:
         await asyncio.gather(*copying, return_exceptions=True)
 
 
-async def _copied(
+async def _relay_one_way(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, last_activity: list[float]
 ) -> None:
     loop = asyncio.get_running_loop()

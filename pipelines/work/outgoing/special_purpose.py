@@ -89,13 +89,13 @@ METADATA = frozenset(
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 
 
-def public(address: Address) -> bool:
+def is_public(address: Address) -> bool:
     """Return whether the address may belong to somebody on the internet."""
     if address.is_multicast or (address.version == 6 and address not in GLOBAL_UNICAST):
         return False
     return not any(address in network for network in SPECIAL_PURPOSE)
 
 
-def of_private_network(address: Address) -> bool:
+def is_private_network(address: Address) -> bool:
     """Recognize an address inside an organization that is no cloud's server of keys."""
     return address not in METADATA and any(address in network for network in INSIDE)

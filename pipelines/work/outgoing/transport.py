@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import httpx2
 
-from pipelines.work.outgoing.authorities import REMEDY, trusted
+from pipelines.work.outgoing.authorities import REMEDY, trusted_authorities
 from pipelines.work.outgoing.guard import Guard
 
 # Seconds to find a server and to be answered by it.
@@ -26,19 +26,21 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._inner = httpx2.AsyncHTTPTransport(
-            verify=trusted().context, trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0)
+            verify=trusted_authorities().context,
+            trust_env=False,
+            limits=httpx2.Limits(max_keepalive_connections=0),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        name, port = _server(request)
+        name, port = _host_and_port(request)
         *others, last = await self._guard.addresses(name, port)
         for address in others:
             try:
-                return await self._inner.handle_async_request(_to(request, address, name))
+                return await self._inner.handle_async_request(_with_address(request, address, name))
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue  # Nothing was sent yet.
         with _explaining_certificates(name):
-            return await self._inner.handle_async_request(_to(request, last, name))
+            return await self._inner.handle_async_request(_with_address(request, last, name))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -50,19 +52,21 @@ class GuardedBlockingTransport(httpx2.BaseTransport):
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._inner = httpx2.HTTPTransport(
-            verify=trusted().context, trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0)
+            verify=trusted_authorities().context,
+            trust_env=False,
+            limits=httpx2.Limits(max_keepalive_connections=0),
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        name, port = _server(request)
+        name, port = _host_and_port(request)
         *others, last = asyncio.run(self._guard.addresses(name, port))
         for address in others:
             try:
-                return self._inner.handle_request(_to(request, address, name))
+                return self._inner.handle_request(_with_address(request, address, name))
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue  # Nothing was sent yet.
         with _explaining_certificates(name):
-            return self._inner.handle_request(_to(request, last, name))
+            return self._inner.handle_request(_with_address(request, last, name))
 
     def close(self) -> None:
         self._inner.close()
@@ -84,13 +88,13 @@ def _explaining_certificates(name: str) -> Iterator[None]:
         raise httpx2.ConnectError(message) from error
 
 
-def _server(request: httpx2.Request) -> tuple[str, int]:
+def _host_and_port(request: httpx2.Request) -> tuple[str, int]:
     host = request.url.raw_host.decode("ascii")
     # An IPv6 address stands in brackets in a URL, and without them for a resolver
     return host.strip("[]"), request.url.port or (443 if request.url.scheme == "https" else 80)
 
 
-def _to(request: httpx2.Request, address: str, name: str) -> httpx2.Request:
+def _with_address(request: httpx2.Request, address: str, name: str) -> httpx2.Request:
     return httpx2.Request(
         request.method,
         request.url.copy_with(host=address),
@@ -101,11 +105,14 @@ def _to(request: httpx2.Request, address: str, name: str) -> httpx2.Request:
     )
 
 
-def client(guard: Guard, seconds: float) -> httpx2.AsyncClient:
+def guarded_client(guard: Guard, seconds: float) -> httpx2.AsyncClient:
     """A client for one piece of work: no proxy, no cookie jar of the machine, no redirect unasked. `seconds`: for which
     a server may be silent."""
     return httpx2.AsyncClient(
-        transport=GuardedTransport(guard), timeout=_timeout(seconds), trust_env=False, follow_redirects=False
+        transport=GuardedTransport(guard),
+        timeout=_connect_timeout(seconds),
+        trust_env=False,
+        follow_redirects=False,
     )
 
 
@@ -113,11 +120,11 @@ def blocking_client(guard: Guard, seconds: float) -> httpx2.Client:
     """The same for programs without an event loop."""
     return httpx2.Client(
         transport=GuardedBlockingTransport(guard),
-        timeout=_timeout(seconds),
+        timeout=_connect_timeout(seconds),
         trust_env=False,
         follow_redirects=False,
     )
 
 
-def _timeout(seconds: float) -> httpx2.Timeout:
+def _connect_timeout(seconds: float) -> httpx2.Timeout:
     return httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))

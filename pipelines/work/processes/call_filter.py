@@ -72,17 +72,17 @@ ALLOW, NOTIFY, ERRNO, FILTER_MODE = 0x7FFF0000, 0x7FC00000, 0x00050000, 2
 SET_MODE_FILTER, NEW_LISTENER, WAIT_KILLABLE = 1, 1 << 3, 1 << 5
 
 
-def syscall(number: int, *arguments: object) -> int:
+def call_kernel(number: int, *arguments: object) -> int:
     return int(ctypes.CDLL(None, use_errno=True).syscall(number, *arguments))
 
 
-def checked(result: int, what: str) -> int:
+def checked_result(result: int, what: str) -> int:
     if result < 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
     return result
 
 
-def numbers() -> CallNumbers:
+def machine_call_numbers() -> CallNumbers:
     """:raises OSError: not for this machine"""
     if platform.machine() not in MACHINES:
         raise OSError(ENOSYS, f"No filter of system calls for {platform.machine()}")
@@ -171,10 +171,10 @@ class CallFilter(ctypes.Structure):
 
 
 def call_filter(steps: Steps) -> CallFilter:
-    return CallFilter(len(steps), in_bytes(steps))
+    return CallFilter(len(steps), packed_filter(steps))
 
 
-def in_bytes(steps: Steps) -> bytes:
+def packed_filter(steps: Steps) -> bytes:
     # struct sock_filter: code, jump if true, jump if false, operand
     return b"".join(struct.pack("HBBI", *step) for step in steps)
 
@@ -182,33 +182,35 @@ def in_bytes(steps: Steps) -> bytes:
 def install_filter(steps: Steps) -> None:
     """Put a filter over this process and all that come from it. :raises OSError: the kernel has none"""
     libc, filtering = ctypes.CDLL(None, use_errno=True), call_filter(steps)
-    checked(libc.prctl(PR_SET_SECCOMP, FILTER_MODE, ctypes.byref(filtering), 0, 0), "seccomp")
+    checked_result(libc.prctl(PR_SET_SECCOMP, FILTER_MODE, ctypes.byref(filtering), 0, 0), "seccomp")
 
 
 def refuse_needless_calls() -> None:
     """Refuse what no station behind Landlock needs, on the machines whose calls are known."""
     if platform.machine() in MACHINES:
-        install_filter(refusal_steps(numbers(), namespaces=True, outside=True))
+        install_filter(refusal_steps(machine_call_numbers(), namespaces=True, outside=True))
 
 
 def cut_network() -> None:
     """:raises OSError: the kernel or the machine has no filter of system calls"""
-    install_filter(network_refusal_steps(numbers()))
+    install_filter(network_refusal_steps(machine_call_numbers()))
 
 
 def go_offline() -> None:
     """Cut the network where the kernel can: a command that asks for none does without the filter elsewhere."""
     if sys.platform == "linux" and platform.machine() in MACHINES:
         with suppress(OSError):
-            checked(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+            checked_result(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
             cut_network()
 
 
 def hand_over() -> int:
     """:return: the descriptor from which another process takes the calls. :raises OSError: the kernel has no such"""
-    calls, flags = numbers(), NEW_LISTENER | WAIT_KILLABLE
+    calls, flags = machine_call_numbers(), NEW_LISTENER | WAIT_KILLABLE
     filtering = call_filter(handover_steps(calls))
-    return checked(syscall(calls.seccomp, SET_MODE_FILTER, flags, ctypes.byref(filtering)), "seccomp")
+    return checked_result(
+        call_kernel(calls.seccomp, SET_MODE_FILTER, flags, ctypes.byref(filtering)), "seccomp"
+    )
 
 
 def main() -> int:
@@ -218,7 +220,10 @@ def main() -> int:
     elif platform.machine() in MACHINES:
         # Flags 0, without close-on-exec: bubblewrap reads the filter from it
         filtering = os.memfd_create("filter", 0)
-        os.write(filtering, in_bytes(refusal_steps(numbers(), namespaces=namespaces, outside=False)))
+        os.write(
+            filtering,
+            packed_filter(refusal_steps(machine_call_numbers(), namespaces=namespaces, outside=False)),
+        )
         os.lseek(filtering, 0, os.SEEK_SET)
         argv[1:1] = ["--seccomp", str(filtering)]
     try:

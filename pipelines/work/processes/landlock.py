@@ -23,7 +23,13 @@ from pathlib import Path
 # A script without site: where the package lies is told here. Standard library only, there too.
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
-from pipelines.work.processes.call_filter import ENOSYS, checked, cut_network, refuse_needless_calls, syscall
+from pipelines.work.processes.call_filter import (
+    ENOSYS,
+    call_kernel,
+    checked_result,
+    cut_network,
+    refuse_needless_calls,
+)
 
 # Numbers of system calls, the same on every machine that `call_filter` knows
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -55,21 +61,21 @@ OF_OTHERS = frozenset(
 """Files of no process there that tell all the same of those outside."""
 
 
-def abi() -> int:
+def landlock_version() -> int:
     """The kernel's version of Landlock, 0 without it."""
-    return max(0, int(syscall(CREATE_RULESET, None, 0, 1))) if sys.platform == "linux" else 0
+    return max(0, int(call_kernel(CREATE_RULESET, None, 0, 1))) if sys.platform == "linux" else 0
 
 
 def prctl(option: int, value: int) -> None:
-    checked(ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0), "prctl")
+    checked_result(ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0), "prctl")
 
 
-def restrict(read: list[str], write: list[str], *, tcp: bool = True) -> None:
+def restrict_paths(read: list[str], write: list[str], *, tcp: bool = True) -> None:
     """Permit only these from now on, to this process and all that come from it. `tcp`: whether it makes connections.
 
     :raises OSError: the kernel has no Landlock, or one that does not know TCP, or refuses
     """
-    version = abi()
+    version = landlock_version()
     if not version:
         raise OSError(ENOSYS, "This kernel has no Landlock")
     if not tcp and version < TCP_ABI:
@@ -81,16 +87,18 @@ def restrict(read: list[str], write: list[str], *, tcp: bool = True) -> None:
     )
     # The kernel's structure grew: files alone, from ABI 4 on TCP, from ABI 6 on scopes
     size = 24 if version >= 6 else 16 if version >= 4 else 8
-    ruleset = checked(syscall(CREATE_RULESET, attributes[:size], size, 0), "landlock_create_ruleset")
+    ruleset = checked_result(
+        call_kernel(CREATE_RULESET, attributes[:size], size, 0), "landlock_create_ruleset"
+    )
     for paths, rights in (((*read, *shared_proc_paths()), READ), (write, handled)):
         for path in paths:
-            allow(ruleset, path, rights & handled)
+            allow_path(ruleset, path, rights & handled)
     # Of processes this one's alone: kept open, for the kernel forgets the folder else, and the rule with it.
     os.set_inheritable(os.open(f"{PROC}/self", os.O_PATH), True)
-    allow(ruleset, f"{PROC}/{os.getpid()}", READ)
+    allow_path(ruleset, f"{PROC}/{os.getpid()}", READ)
     # Without it the kernel lets only a privileged process restrict itself
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    checked(syscall(RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
+    checked_result(call_kernel(RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
     os.close(ruleset)
     refuse_needless_calls()
 
@@ -113,7 +121,7 @@ def drop_capabilities() -> None:
     libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24))
 
 
-def allow(ruleset: int, path: str, rights: int) -> None:
+def allow_path(ruleset: int, path: str, rights: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -124,7 +132,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
             rights &= FOR_FILES
         # `=`: without padding, as the kernel declares struct landlock_path_beneath_attr
         rule = struct.pack("=Qi", rights, descriptor)
-        checked(syscall(ADD_RULE, ruleset, 1, rule, 0), f"landlock_add_rule {path}")
+        checked_result(call_kernel(ADD_RULE, ruleset, 1, rule, 0), f"landlock_add_rule {path}")
     finally:
         os.close(descriptor)
 
@@ -134,7 +142,7 @@ def main() -> int:
     argv = sys.argv[3:]
     try:
         drop_capabilities()
-        restrict(rules["read"], rules["write"])
+        restrict_paths(rules["read"], rules["write"])
         if not rules.get("network", True):
             cut_network()
         os.execvp(argv[0], argv)

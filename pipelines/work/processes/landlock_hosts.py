@@ -91,9 +91,9 @@ class Connector:
         """Do the call on the program's socket. False: it is one of the file system, and goes on by itself, fenced.
 
         :raises OSError: the answer to the program"""
-        listens = call == call_filter.numbers().listen
+        listens = call == call_filter.machine_call_numbers().listen
         try:
-            connection = socket_of(thread, arguments[0])
+            connection = duplicate_socket(thread, arguments[0])
         except OSError:
             if listens:
                 raise
@@ -107,7 +107,7 @@ class Connector:
                 return True
             if connection.family == socket.AF_UNIX:
                 return False
-            family, port, address = address_of(thread, arguments[1], arguments[2])
+            family, port, address = named_address(thread, arguments[1], arguments[2])
             fcntl.ioctl(self.calls, VALID, struct.pack("=Q", number))  # else it may be another process by now
             # Such a connect only dissolves a connection
             if family == socket.AF_UNSPEC:
@@ -132,13 +132,13 @@ class Connector:
         connection.connect(("127.0.0.1", self.port))
 
 
-def socket_of(thread: int, descriptor: int) -> socket.socket:
+def duplicate_socket(thread: int, descriptor: int) -> socket.socket:
     """Another process's socket, as one of this process. :raises OSError: it is none, or may not be looked at"""
     # A thread's own number gives no pidfd
-    process = os.pidfd_open(process_of(thread))
+    process = os.pidfd_open(process_of_thread(thread))
     try:
-        ours = call_filter.checked(
-            call_filter.syscall(PIDFD_GETFD, process, ctypes.c_int(descriptor), 0), "pidfd_getfd"
+        ours = call_filter.checked_result(
+            call_filter.call_kernel(PIDFD_GETFD, process, ctypes.c_int(descriptor), 0), "pidfd_getfd"
         )
     finally:
         os.close(process)
@@ -149,12 +149,12 @@ def socket_of(thread: int, descriptor: int) -> socket.socket:
         raise
 
 
-def process_of(thread: int) -> int:
+def process_of_thread(thread: int) -> int:
     with open(f"/proc/{thread}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("Tgid:"))
 
 
-def address_of(thread: int, place: int, length: int) -> tuple[int, int, str]:
+def named_address(thread: int, place: int, length: int) -> tuple[int, int, str]:
     """Family, port and IPv4 address that a program names. :raises OSError: it names none"""
     if length < 2:
         raise OSError(errno.EINVAL, "no address")
@@ -167,13 +167,13 @@ def address_of(thread: int, place: int, length: int) -> tuple[int, int, str]:
     return family, int.from_bytes(port, "big"), socket.inet_ntoa(address)
 
 
-def become(argv: list[str], rules: dict[str, list[str]], port: int, channel: socket.socket) -> None:
+def become_command(argv: list[str], rules: dict[str, list[str]], port: int, channel: socket.socket) -> None:
     """Hand over the system calls of this child, and become the command. Returns only where that fails."""
     try:
         # Without the process outside nobody would answer its calls
         landlock.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         landlock.drop_capabilities()
-        landlock.restrict(rules["read"], rules["write"], tcp=False)
+        landlock.restrict_paths(rules["read"], rules["write"], tcp=False)
         calls = call_filter.hand_over()
         # A descriptor is sent along with a byte, never alone
         socket.send_fds(channel, [b"!"], [calls])
@@ -188,7 +188,7 @@ def become(argv: list[str], rules: dict[str, list[str]], port: int, channel: soc
         print(f"landlock: {error}", file=sys.stderr, flush=True)
 
 
-async def attend(child: int, connector: Connector) -> None:
+async def serve_until_exit(child: int, connector: Connector) -> None:
     """Serve until the child has ended, and end with its exit code, as a shell has it."""
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
@@ -227,7 +227,7 @@ def main() -> int:
         if child == 0:
             ours.close()
             listener.close()
-            become(argv, rules, port, theirs)
+            become_command(argv, rules, port, theirs)
             os._exit(NOT_STARTED)
         # Else recv_fds would wait for ever for a child that ended without sending
         theirs.close()
@@ -239,7 +239,7 @@ def main() -> int:
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nothing, descriptor)
-        asyncio.run(attend(child, Connector(descriptors[0], listener, path)))
+        asyncio.run(serve_until_exit(child, Connector(descriptors[0], listener, path)))
     return NOT_STARTED
 
 

@@ -40,7 +40,7 @@ class ResourceMeter:
         if now < self._next:
             return ""
         self._next = now + TICK_SECONDS / 2
-        pids = tree(os.getpid())
+        pids = processes_below(os.getpid())
         checks = ((PROCESSES, self._processes), (CPU, self._cpu), (MEMORY, self._memory), (DISK, self._disk))
         return next((name for name, check in checks if self._run_check(name, check, pids)), "")
 
@@ -103,27 +103,27 @@ class ResourceMeter:
         return used >= int(self.limits["disk_bytes"])
 
 
-def tree(root: int) -> list[int]:
+def processes_below(root: int) -> list[int]:
     """Every process below `root`."""
     pids: list[int] = []
     level = [root]
     while level:
-        level = [child for pid in level for child in children(pid)]
+        level = [child for pid in level for child in child_pids(pid)]
         pids += level
     return pids
 
 
-def children(pid: int) -> list[int]:
+def child_pids(pid: int) -> list[int]:
     child_pids: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
-            child_pids += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
+            child_pids += map(int, read_or_empty(f"/proc/{pid}/task/{thread}/children").split())
     except OSError:
         pass  # it has ended
     return child_pids
 
 
-def read(path: str) -> bytes:
+def read_or_empty(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -134,7 +134,7 @@ def read(path: str) -> bytes:
 def process_figures(pid: int) -> dict[str, int]:
     """`ticks` of processor time, its ended children included, and `threads`; {} of a process that has ended."""
     # Behind the last `)`: the name before it may itself hold spaces and brackets
-    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    fields = read_or_empty(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     if len(fields) < 18:
         return {}
     # utime, stime, cutime, cstime (fields 14 to 17 of proc(5)) and num_threads (20)
@@ -144,7 +144,7 @@ def process_figures(pid: int) -> dict[str, int]:
 def sum_of_lines(path: str, *names: str) -> int:
     """The sum, in bytes, of the lines `Name:  123 kB` with these names."""
     total = 0
-    for line in read(path).splitlines():
+    for line in read_or_empty(path).splitlines():
         name, _, value = line.partition(b":")
         if name.decode() in names:
             total += int(value.split()[0]) * 1024
@@ -187,7 +187,7 @@ def inode_and_size(file_stat: os.stat_result) -> tuple[tuple[int, int], int]:
     return (file_stat.st_dev, file_stat.st_ino), max(file_stat.st_size, file_stat.st_blocks * 512)
 
 
-def restrict(limits: dict[str, Any]) -> None:
+def set_resource_limits(limits: dict[str, Any]) -> None:
     """Set the kernel's limits for each process: in the process that becomes the command, before it does."""
     # One more than the meter's, which ends the station at the limit itself
     cpu = int(limits["cpu_seconds"]) + 1

@@ -73,7 +73,7 @@ class Process:
         status_read, out_read, err_read, in_write = await asyncio.to_thread(self._spawn)
         self.stdout, self.stderr = await self._reader(out_read), await self._reader(err_read)
         self._status = await self._reader(status_read)
-        self.stdin = await _writer(in_write) if in_write >= 0 else None
+        self.stdin = await _pipe_writer(in_write) if in_write >= 0 else None
         try:
             # In a thread: the line may be longer than the pipe takes at once
             await asyncio.get_running_loop().run_in_executor(None, self._send, self.launch.line())
@@ -181,7 +181,7 @@ class Process:
         return reader
 
 
-async def _writer(descriptor: int) -> asyncio.StreamWriter:
+async def _pipe_writer(descriptor: int) -> asyncio.StreamWriter:
     loop = asyncio.get_running_loop()
     # A StreamWriter waits by its protocol, and for a pipe asyncio has none in public that can
     transport, protocol = await loop.connect_write_pipe(

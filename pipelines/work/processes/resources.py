@@ -51,7 +51,7 @@ class Resources:
 DEFAULT = Resources()
 
 
-def of_words(words: Mapping[str, str]) -> Resources:
+def parsed_resources(words: Mapping[str, str]) -> Resources:
     """Parse the limits of a setting: {"memory_mb": "2048"}. Raises ValueError: an unknown name, or no whole
     number from 1 on."""
     known = asdict(DEFAULT)

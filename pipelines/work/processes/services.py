@@ -29,7 +29,7 @@ class ServiceAbsent(Exception):
 
 
 def start_service(service: dict[str, Any], folder: str) -> subprocess.Popen[bytes]:
-    with open(log_of(service, folder), "wb") as log:
+    with open(log_path(service, folder), "wb") as log:
         try:
             return subprocess.Popen(
                 service["argv"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
@@ -38,11 +38,11 @@ def start_service(service: dict[str, Any], folder: str) -> subprocess.Popen[byte
             raise ServiceAbsent(f"could not be started: {error.strerror}") from error
 
 
-def log_of(service: dict[str, Any], folder: str) -> str:
+def log_path(service: dict[str, Any], folder: str) -> str:
     return os.path.join(folder, f"{service['name']}.log")
 
 
-def answers(service: dict[str, Any]) -> bool:
+def is_healthy(service: dict[str, Any]) -> bool:
     if service.get("health"):
         try:
             nothing = subprocess.DEVNULL
@@ -64,10 +64,10 @@ def answers(service: dict[str, Any]) -> bool:
     return True
 
 
-def wait_for(service: dict[str, Any], process: subprocess.Popen[bytes]) -> float:
+def wait_until_healthy(service: dict[str, Any], process: subprocess.Popen[bytes]) -> float:
     """:return: seconds that it took"""
     began = time.monotonic()
-    while not answers(service):
+    while not is_healthy(service):
         code = process.poll()
         if code is not None:
             raise ServiceAbsent(f"ended with exit code {code} before it answered")
@@ -82,9 +82,9 @@ def wait_for(service: dict[str, Any], process: subprocess.Popen[bytes]) -> float
     return round(time.monotonic() - began, 1)
 
 
-def tail(service: dict[str, Any], folder: str) -> str:
+def log_tail(service: dict[str, Any], folder: str) -> str:
     try:
-        with open(log_of(service, folder), "rb") as log:
+        with open(log_path(service, folder), "rb") as log:
             log.seek(max(0, os.fstat(log.fileno()).st_size - MAX_OUTPUT))
             return log.read(MAX_OUTPUT).decode("utf-8", "replace")
     except OSError:
@@ -98,12 +98,17 @@ def run_services(services: list[dict[str, Any]], folder: str, write_end: int) ->
     for service in services:
         try:
             ready.append(
-                {"name": service["name"], "seconds": wait_for(service, start_service(service, folder))}
+                {
+                    "name": service["name"],
+                    "seconds": wait_until_healthy(service, start_service(service, folder)),
+                }
             )
         except ServiceAbsent as absent:
-            say(write_end, {"failed": str(absent), "name": service["name"], "log": tail(service, folder)})
+            send_message(
+                write_end, {"failed": str(absent), "name": service["name"], "log": log_tail(service, folder)}
+            )
             return
-    say(write_end, {MARK: ready})
+    send_message(write_end, {MARK: ready})
     # Its end would make them orphans, which is no harm; but nobody would bury what they leave.
     while True:
         try:
@@ -112,7 +117,7 @@ def run_services(services: list[dict[str, Any]], folder: str, write_end: int) ->
             return
 
 
-def say(write_end: int, message: dict[str, Any]) -> None:
+def send_message(write_end: int, message: dict[str, Any]) -> None:
     # Closing it ends the answer: `start_keeper` reads until then
     with os.fdopen(write_end, "wb") as pipe:
         pipe.write(json.dumps(message).encode() + b"\n")

@@ -23,16 +23,16 @@ from pipelines.work.agents.installed import describe_agents, find_agents
 from pipelines.work.agents.sign_in import NotSignedIn, sign_in_folders
 from pipelines.work.hosts.checkup import CheckupLine, CheckupScope, check_host
 from pipelines.work.hosts.errors import HostError
-from pipelines.work.hosts.page import page_at
-from pipelines.work.hosts.table import host_at
-from pipelines.work.outgoing.authorities import WrongBundle, of_environment, trust
+from pipelines.work.hosts.page import parsed_host_page
+from pipelines.work.hosts.table import open_host
+from pipelines.work.outgoing.authorities import WrongBundle, configured_authorities, set_trusted_authorities
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.processes.installation import of_installation
+from pipelines.work.processes.installation import installation_places
 from pipelines.work.processes.isolation import Isolation
-from pipelines.work.processes.isolation_choice import choose
-from pipelines.work.results.text import escaped
+from pipelines.work.processes.isolation_choice import choose_isolation
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.hosting import HostAccess
-from pipelines.work.workspace_folder.choice import of_server
+from pipelines.work.workspace_folder.choice import server_choice
 from pipelines.work.workspace_folder.outer_config import file_above
 
 OK, FAILED, WRONG = 0, 1, 2
@@ -45,7 +45,7 @@ def main(words: Sequence[str]) -> int:
     """The exit code: 0 nothing failed, 1 something did, 2 it cannot be asked like this."""
     arguments = _parser().parse_args(words)
     try:
-        lines = check_machine(os.environ) if arguments.what is None else _of_host(arguments, os.environ)
+        lines = check_machine(os.environ) if arguments.what is None else _host_lines(arguments, os.environ)
         return asyncio.run(_report_lines(lines, arguments.json))
     except (ValueError, HostError, WrongBundle) as error:
         print(f"gateline doctor: {error}", file=sys.stderr)
@@ -57,7 +57,7 @@ async def _report_lines(lines: AsyncIterator[CheckupLine], as_json: bool) -> int
     async for line in lines:
         results.append(line)
         if not as_json:
-            _print(line)
+            _print_line(line)
     if as_json:
         print(json.dumps([asdict(line) for line in results], indent=2))
     failed = sum(line.state == "failed" for line in results)
@@ -66,27 +66,27 @@ async def _report_lines(lines: AsyncIterator[CheckupLine], as_json: bool) -> int
     return FAILED if failed else OK
 
 
-def _print(line: CheckupLine) -> None:
-    print(f"{WORDS[line.state]}  {line.check}: {escaped(line.said)}", flush=True)
+def _print_line(line: CheckupLine) -> None:
+    print(f"{WORDS[line.state]}  {line.check}: {escaped_for_storage(line.said)}", flush=True)
     if line.remedy:
         print(f"         {line.remedy}", flush=True)
 
 
-async def _of_host(
+async def _host_lines(
     arguments: argparse.Namespace, environment: Mapping[str, str]
 ) -> AsyncIterator[CheckupLine]:
     """:raises ValueError: what was typed cannot be meant; HostError"""
-    page = page_at(f"{arguments.server or SERVERS[arguments.what]}/{arguments.repository}")
-    token = _token(arguments.token_variable or VARIABLES[arguments.what], environment)
-    trust(of_environment(environment))
+    page = parsed_host_page(f"{arguments.server or SERVERS[arguments.what]}/{arguments.repository}")
+    token = _read_token(arguments.token_variable or VARIABLES[arguments.what], environment)
+    set_trusted_authorities(configured_authorities(environment))
     # Whoever names a server here may reach it anyway.
     guard = Guard((page.server,))
-    host = await host_at(HostAccess(arguments.what, str(page), token), guard)
+    host = await open_host(HostAccess(arguments.what, str(page), token), guard)
     async for line in check_host(host, CheckupScope(arguments.branch, arguments.issue, arguments.commit)):
         yield line
 
 
-def _token(name: str, environment: Mapping[str, str]) -> str:
+def _read_token(name: str, environment: Mapping[str, str]) -> str:
     """Never from the command line, which others see. :raises ValueError"""
     token = environment.get(name, "").strip()
     if not token and sys.stdin.isatty():
@@ -139,8 +139,8 @@ async def check_machine(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     if environment.get("GATELINE_RUN_PROGRAMS", "").strip().lower() in OFF:
         detail = "a server that is started here runs none itself, and leaves them to runners"
         yield CheckupLine("programs", "ok", f"{detail} (GATELINE_RUN_PROGRAMS)")
-    yield _certificates(environment)
-    git = await asyncio.to_thread(_version, "git")
+    yield _certificates_line(environment)
+    git = await asyncio.to_thread(_version_line, "git")
     without = "not installed: Gateline reads repositories by itself, and stations cannot call it"
     yield CheckupLine(
         "git",
@@ -157,17 +157,17 @@ async def check_machine(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     if not agents:
         remedy = "Install one on the path of stations; lines without agents need none."
         yield CheckupLine("agents", "unknown", "none found", remedy)
-    yield await asyncio.to_thread(_workspaces, environment)
-    for line in await _isolation(path):
+    yield await asyncio.to_thread(_workspaces_line, environment)
+    for line in await _isolation_lines(path):
         yield line
     for program in ("podman", "docker"):
-        yield await asyncio.to_thread(of_images, program)
+        yield await asyncio.to_thread(image_program_line, program)
 
 
-def of_images(program: str) -> CheckupLine:
+def image_program_line(program: str) -> CheckupLine:
     """Check whether the program provides images, as a runner tries it: docker without its daemon provides
     none."""
-    version, place = _version(program), shutil.which(program)
+    version, place = _version_line(program), shutil.which(program)
     if place is None or not version:
         return CheckupLine(program, "unknown", "not installed; Gateline does not need it")
     if not images.is_working(place):
@@ -178,9 +178,9 @@ def of_images(program: str) -> CheckupLine:
     return CheckupLine(program, "ok", f"{version}; it brings the images of repositories")
 
 
-def _certificates(environment: Mapping[str, str]) -> CheckupLine:
+def _certificates_line(environment: Mapping[str, str]) -> CheckupLine:
     try:
-        authorities = of_environment(environment)
+        authorities = configured_authorities(environment)
     except WrongBundle as error:
         return CheckupLine("certificates", "failed", str(error), "Name a file with certificates in PEM.")
     more = f"{len(authorities.own)} more of {authorities.source}" if authorities.own else "none besides"
@@ -197,10 +197,10 @@ def _sign_in_folder_text(preset: Preset, environment: Mapping[str, str]) -> str:
     return f"{folder}; gateline runner --signed-in {preset.key} lends it to stations"
 
 
-def _workspaces(environment: Mapping[str, str]) -> CheckupLine:
+def _workspaces_line(environment: Mapping[str, str]) -> CheckupLine:
     """The folder of a server that is started from here."""
     state = environment.get("GATELINE_HOME")
-    choice = of_server(Path(state).expanduser() if state else CHECKOUT / ".gateline", environment)
+    choice = server_choice(Path(state).expanduser() if state else CHECKOUT / ".gateline", environment)
     folder = choice.expected()
     if path := file_above(folder):
         text = f"{path} lies above {folder}: tools of stations take it for their own configuration"
@@ -210,10 +210,10 @@ def _workspaces(environment: Mapping[str, str]) -> CheckupLine:
     return CheckupLine("workspaces", "ok", f"in {folder}, with no file above it that tools look for")
 
 
-async def _isolation(path: tuple[str, ...]) -> list[CheckupLine]:
+async def _isolation_lines(path: tuple[str, ...]) -> list[CheckupLine]:
     with tempfile.TemporaryDirectory(prefix="gateline-doctor-") as folder:
-        places = of_installation(CHECKOUT, path, (), hidden=())
-        chosen = await choose("auto", places, Path(folder), None)
+        places = installation_places(CHECKOUT, path, (), hidden=())
+        chosen = await choose_isolation("auto", places, Path(folder), None)
     return enforcement_lines(chosen.isolation)
 
 
@@ -251,7 +251,7 @@ def enforcement_lines(isolation: Isolation) -> list[CheckupLine]:
     return [CheckupLine("isolation", "ok", isolation.name), network, egress]
 
 
-def _version(program: str) -> str:
+def _version_line(program: str) -> str:
     """Its first line, "" where it is not there or does not say."""
     place = shutil.which(program)
     if place is None:

@@ -19,18 +19,18 @@ import structlog
 
 from pipelines.work import images
 from pipelines.work.config import WorkerConfig
-from pipelines.work.outgoing.authorities import trust
+from pipelines.work.outgoing.authorities import set_trusted_authorities
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.processes.installation import notices, of_installation
+from pipelines.work.processes.installation import installation_places, unlistable_notices
 from pipelines.work.processes.isolation import CannotIsolate, Isolation
-from pipelines.work.processes.isolation_choice import choose
-from pipelines.work.program.options import Options, WrongOptions, options
+from pipelines.work.processes.isolation_choice import choose_isolation
+from pipelines.work.program.options import Options, WrongOptions, parsed_options
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
 from pipelines.work.transport.http.job_polling import JobPoller
 from pipelines.work.transport.http.transport import HttpTransport
 from pipelines.work.worker.service import Service
-from pipelines.work.workspace_folder.choice import of_runner
+from pipelines.work.workspace_folder.choice import runner_choice
 from pipelines.work.workspace_folder.outer_config import file_above
 from pipelines.work.workspace_folder.workspace_move import move_earlier
 
@@ -44,15 +44,15 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 def main(words: Sequence[str]) -> int:
     """The exit code: 0 stopped as planned, 2 cannot start like this, 3 the server refuses the token."""
     try:
-        settings = options(words, os.environ)
+        settings = parsed_options(words, os.environ)
         settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open_runner_id(settings.state) as runner:
-            return asyncio.run(_run(settings, runner))
+            return asyncio.run(_run_runner(settings, runner))
     except (WrongOptions, CallRefused, CannotIsolate) as error:
         print(f"gateline runner: {error}", file=sys.stderr)
         return WRONG
     except BearerRefused as error:
-        return _refused(str(error))
+        return _print_refused_token(str(error))
 
 
 @contextmanager
@@ -75,19 +75,19 @@ def open_runner_id(state: Path) -> Iterator[uuid.UUID]:
         yield uuid.UUID(known)
 
 
-async def _run(settings: Options, runner: uuid.UUID) -> int:
-    trust(settings.authorities)
-    workspaces = _workspaces(settings.state)
-    isolation = await _isolation(settings, workspaces)
+async def _run_runner(settings: Options, runner: uuid.UUID) -> int:
+    set_trusted_authorities(settings.authorities)
+    workspaces = _make_workspaces_folder(settings.state)
+    isolation = await _chosen_isolation(settings, workspaces)
     if isolation.name == "none":
         print(
             "Nothing isolates stations on this machine: they can read what this user can read.",
             file=sys.stderr,
         )
-    for notice in notices(isolation):
+    for notice in unlistable_notices(isolation):
         print(notice, file=sys.stderr)
     loop, refused = asyncio.get_running_loop(), list[str]()
-    config = config_of(settings, isolation, workspaces)
+    config = worker_config(settings, isolation, workspaces)
 
     def on_refused(why: str) -> None:
         refused.append(why)
@@ -95,7 +95,7 @@ async def _run(settings: Options, runner: uuid.UUID) -> int:
         loop.call_soon_threadsafe(service.stop)  # at once: nothing that it does counts any more
 
     calls = ServerCalls(settings.server, settings.token, runner, on_refused)
-    transport = HttpTransport(calls, machine())
+    transport = HttpTransport(calls, machine_facts())
     # Another id than the runner's, which stays: folders of an earlier process are those of a dead worker
     service = Service(
         uuid.uuid4(), config, settings.name, transport, JobPoller(transport, config.concurrency)
@@ -103,12 +103,12 @@ async def _run(settings: Options, runner: uuid.UUID) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, service.stop)
     await service.run()
-    return _refused(refused[0]) if refused else 0
+    return _print_refused_token(refused[0]) if refused else 0
 
 
-def _workspaces(state: Path) -> Path:
+def _make_workspaces_folder(state: Path) -> Path:
     """The folder of workspaces, made. One process at a time works there. :raises WrongOptions"""
-    choice = of_runner(state, os.environ)
+    choice = runner_choice(state, os.environ)
     folder = choice.choose_folder_anew()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -128,7 +128,7 @@ def _print_error(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _refused(why: str) -> int:
+def _print_refused_token(why: str) -> int:
     print(f"gateline runner: the server does not take this token: {why}", file=sys.stderr)
     print(
         "It is wrong, expired or revoked. Project settings, Runners, Add a runner makes another.",
@@ -137,13 +137,15 @@ def _refused(why: str) -> int:
     return REFUSED
 
 
-async def _isolation(settings: Options, workspaces: Path) -> Isolation:
+async def _chosen_isolation(settings: Options, workspaces: Path) -> Isolation:
     """:raises CannotIsolate"""
-    where = of_installation(CHECKOUT, settings.path, settings.readable, hidden=(settings.state, workspaces))
-    return (await choose(settings.isolation, where, workspaces, None)).isolation
+    where = installation_places(
+        CHECKOUT, settings.path, settings.readable, hidden=(settings.state, workspaces)
+    )
+    return (await choose_isolation(settings.isolation, where, workspaces, None)).isolation
 
 
-def config_of(settings: Options, isolation: Isolation, workspaces: Path) -> WorkerConfig:
+def worker_config(settings: Options, isolation: Isolation, workspaces: Path) -> WorkerConfig:
     url, model, key = settings.model
     return WorkerConfig(
         workspaces=workspaces,
@@ -151,7 +153,7 @@ def config_of(settings: Options, isolation: Isolation, workspaces: Path) -> Work
         images=images.find_image_program(isolation, workspaces, settings.path),
         station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *settings.path))),
         repository_roots=settings.roots,
-        protected=(str(settings.state), *map(str, of_runner(settings.state, os.environ).neighbours())),
+        protected=(str(settings.state), *map(str, runner_choice(settings.state, os.environ).neighbours())),
         elsewhere=True,
         labels=frozenset(settings.labels),
         concurrency=settings.concurrency,
@@ -167,18 +169,18 @@ def config_of(settings: Options, isolation: Isolation, workspaces: Path) -> Work
     )
 
 
-def machine() -> dict[str, str]:
+def machine_facts() -> dict[str, str]:
     """Return the facts on this machine that the page of runners shows as well."""
     return {
         "os": f"{platform.system()} {platform.release()}",
         "arch": platform.machine(),
         "python": platform.python_version(),
-        "git": _git(),
+        "git": _git_version(),
         "version": checkout_version(),
     }
 
 
-def _git() -> str:
+def _git_version() -> str:
     """The system's, "" where there is none: then repositories are read by our own library."""
     program = shutil.which("git")
     if program is None:

@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from pipelines.work.agents.sign_in import NotSignedIn, sign_in_folders
-from pipelines.work.outgoing.authorities import Authorities, WrongBundle, of_environment
+from pipelines.work.outgoing.authorities import Authorities, WrongBundle, configured_authorities
 
 SECRET: Final = "GATELINE_SECRET_"
 
@@ -47,7 +47,7 @@ class Options:
     authorities: Authorities = field(default_factory=Authorities)
 
 
-def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
+def parsed_options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
     """:raises WrongOptions; SystemExit: --help, or a word that is not known"""
     arguments = _parser().parse_args(words)
     server = (arguments.server or environment.get("GATELINE_URL", "")).rstrip("/")
@@ -58,7 +58,7 @@ def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
     state = Path(arguments.state).expanduser() if arguments.state else _usual_state(environment, name)
     return Options(
         server=server,
-        token=_token(arguments.token_file, environment),
+        token=_read_token(arguments.token_file, environment),
         name=name[:200],
         state=state.resolve(),
         labels=tuple(arguments.label),
@@ -69,8 +69,8 @@ def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
         path=tuple(
             environment.get("GATELINE_STATION_PATH", os.pathsep.join(os.get_exec_path())).split(os.pathsep)
         ),
-        roots=_roots(environment.get("GATELINE_REPOSITORY_ROOTS", "")),
-        private_hosts=_words(environment.get("GATELINE_PRIVATE_HOSTS", "")),
+        roots=_repository_roots(environment.get("GATELINE_REPOSITORY_ROOTS", "")),
+        private_hosts=_split_words(environment.get("GATELINE_PRIVATE_HOSTS", "")),
         model=(
             environment.get("GATELINE_MODEL_URL", ""),
             environment.get("GATELINE_MODEL", ""),
@@ -81,9 +81,9 @@ def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
             for key, value in environment.items()
             if key.startswith(SECRET) and value
         },
-        signed_in=_signed_in(arguments.signed_in, environment),
+        signed_in=_checked_sign_ins(arguments.signed_in, environment),
         evaluator=tuple(shlex.split(environment.get("GATELINE_EVALUATOR_COMMAND", ""))),
-        authorities=_authorities(environment),
+        authorities=_checked_authorities(environment),
     )
 
 
@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="One of its token’s labels; repeat. Default: all of them.",
     )
-    add("--concurrency", type=_positive, default=4, metavar="N", help="Stations at once (4).")
+    add("--concurrency", type=_positive_number, default=4, metavar="N", help="Stations at once (4).")
     add(
         "--drain",
         type=float,
@@ -140,21 +140,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _authorities(environment: Mapping[str, str]) -> Authorities:
+def _checked_authorities(environment: Mapping[str, str]) -> Authorities:
     try:
-        return of_environment(environment)
+        return configured_authorities(environment)
     except WrongBundle as error:
         raise WrongOptions(f"{error} Name a file with certificates in PEM.") from error
 
 
-def _signed_in(words: Sequence[str], environment: Mapping[str, str]) -> Mapping[str, Path]:
+def _checked_sign_ins(words: Sequence[str], environment: Mapping[str, str]) -> Mapping[str, Path]:
     try:
         return sign_in_folders(words, environment)
     except NotSignedIn as error:
         raise WrongOptions(str(error)) from error
 
 
-def _positive(word: str) -> int:
+def _positive_number(word: str) -> int:
     number = int(word)
     if number < 1:
         raise argparse.ArgumentTypeError("a number from 1 on")
@@ -179,7 +179,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _token(file: str, environment: Mapping[str, str]) -> str:
+def _read_token(file: str, environment: Mapping[str, str]) -> str:
     if file:
         try:
             return Path(file).expanduser().read_text().strip()
@@ -197,10 +197,10 @@ def _usual_state(environment: Mapping[str, str], name: str) -> Path:
     return Path(base).expanduser() / "gateline-runner" / (plain.lstrip(".") or "runner")
 
 
-def _roots(text: str) -> tuple[str, ...] | None:
+def _repository_roots(text: str) -> tuple[str, ...] | None:
     """Folders below which repositories have to lie; none listed: no bound."""
     return tuple(folder for folder in text.split(os.pathsep) if folder) or None
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in text.replace(",", " ").split() if word)

@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.routing.basics.facts import with_claim
 from pipelines.routing.basics.outcome import OutcomeError, is_signal, read_outcome
 from pipelines.work.results.files import FileRefused, open_plain_file
-from pipelines.work.results.strict_json import Unreadable, parse
+from pipelines.work.results.strict_json import Unreadable, parse_storable_json
 from pipelines.work.spec.handler_io import Attempt, Outcome
 
 NATIVE, FLUX = "native", "flux"
@@ -51,7 +51,7 @@ def read_document(attempt: Attempt, limit: int, style: str = NATIVE) -> Document
             data = file.read(limit + 1)
         if len(data) > limit:
             raise Unreadable(f"result document: larger than {limit} bytes")
-        value = parse(data.decode(), "result document")
+        value = parse_storable_json(data.decode(), "result document")
         if not isinstance(value, dict):
             raise Unreadable("result document: has to be one JSON object")
         fields = document_fields(value, style)
@@ -81,16 +81,18 @@ def document_fields(document: Mapping[str, Any], style: str = NATIVE) -> Outcome
         fields["signals"] = [*before, signal] if isinstance(before, list) else before
     if document.get("facts") is not None:  # the work says so: a claim (law §13)
         fields["facts"] = with_claim("facts", {"said": document["facts"]})
-    return _of_flux(document, fields) if style == FLUX else fields
+    return _flux_outcome(document, fields) if style == FLUX else fields
 
 
-def _of_flux(document: Mapping[str, Any], fields: Outcome) -> Outcome:
+def _flux_outcome(document: Mapping[str, Any], fields: Outcome) -> Outcome:
     """Flux has no output: what a stage hands on are its artifacts and its `meta`. It asks for a summary."""
     summary = document.get("summary")
     if not isinstance(summary, str) or not summary.strip():
         raise Unreadable("result document.summary: is missing or blank")
     meta = document.get("meta")
-    usage = {name: number for name, places in FLUX_USAGE.items() if (number := _number(document, places))}
+    usage = {
+        name: number for name, places in FLUX_USAGE.items() if (number := _first_number(document, places))
+    }
     own = fields.get("usage", {})
     return {
         "output": meta if isinstance(meta, dict) else {},
@@ -99,7 +101,7 @@ def _of_flux(document: Mapping[str, Any], fields: Outcome) -> Outcome:
     }
 
 
-def _number(document: Mapping[str, Any], places: tuple[tuple[str, str], ...]) -> float | None:
+def _first_number(document: Mapping[str, Any], places: tuple[tuple[str, str], ...]) -> float | None:
     for family, key in places:
         inside = document.get(family)
         value = inside.get(key) if isinstance(inside, dict) else None

@@ -19,7 +19,7 @@ class FileRefused(Exception):
 def open_plain_file(root: Path, relative: str) -> Iterator[BinaryIO]:
     """Open a plain file below `root` for reading. No part of the path may be a link: the station could redirect
     it. :raises FileRefused: absolute, with `..`, through a link, missing, or no plain file"""
-    descriptor = _walk(root, _parts(relative))
+    descriptor = _open_below(root, _checked_path_parts(relative))
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise FileRefused(f"{relative} is not a plain file")
@@ -29,9 +29,9 @@ def open_plain_file(root: Path, relative: str) -> Iterator[BinaryIO]:
 def remove_path(root: Path, relative: str) -> None:
     """Remove what stands below `root` under this name, a folder with all that is in it, if no step of the way is a
     link."""
-    *folders, name = _parts(relative)
+    *folders, name = _checked_path_parts(relative)
     try:
-        here = _walk(root, tuple(folders), of_folder=True)
+        here = _open_below(root, tuple(folders), of_folder=True)
     except FileRefused:
         return
     try:
@@ -48,8 +48,8 @@ def write_anew(root: Path, relative: str, data: bytes) -> None:
     """Write a new file in place of what stands below `root` under this name.
 
     :raises FileRefused: a step of the way is a link, or missing; OSError"""
-    *folders, name = _parts(relative)
-    here = _walk(root, tuple(folders), of_folder=True)
+    *folders, name = _checked_path_parts(relative)
+    here = _open_below(root, tuple(folders), of_folder=True)
     try:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=here)
@@ -69,14 +69,14 @@ def _remove_folder(name: str, inside: int) -> None:
     shutil.rmtree(name, onerror=unlocked, dir_fd=inside)
 
 
-def _parts(relative: str) -> tuple[str, ...]:
+def _checked_path_parts(relative: str) -> tuple[str, ...]:
     path = PurePosixPath(relative)
     if not relative or "\x00" in relative or path.is_absolute() or ".." in path.parts or not path.parts:
         raise FileRefused(f"{relative!r} does not name a file inside the workspace")
     return path.parts
 
 
-def _walk(root: Path, parts: tuple[str, ...], of_folder: bool = False) -> int:
+def _open_below(root: Path, parts: tuple[str, ...], of_folder: bool = False) -> int:
     """A descriptor of the last part, which is a file unless it is `of_folder`; O_NONBLOCK so that a pipe cannot hold us
     up."""
     here = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -29,7 +29,7 @@ TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*): +(\S.*)")
 AI_METADATA = ("AI-Usage", "Agent-IDs", "AI-Prompt-Ref", "AI-Risk-Notes")
 
 
-def read(workspace: str, heads: dict[str, str]) -> dict[str, Any]:
+def read_changes(workspace: str, heads: dict[str, str]) -> dict[str, Any]:
     """Read the changes of all repositories together. `files` [{path, change, committed}], paths below the
     workspace; `commits` [{id, repository, subject, author, trailers}], newest first; both cut, with the
     full counts beside them. `trailers` {name: [values]}; `ai_metadata` {name: value} of those that every
@@ -41,9 +41,9 @@ def read(workspace: str, heads: dict[str, str]) -> dict[str, Any]:
             made = list(new_commits(repository, before))
             commits += [commit_fields(commit, folder) for commit in made]
             for path, change in committed_changes(repository, made, before):
-                files[below(folder, path)] = {"change": change, "committed": True}
+                files[joined_path(folder, path)] = {"change": change, "committed": True}
             for path, change in uncommitted_changes(repository):
-                files[below(folder, path)] = {"change": change, "committed": False}
+                files[joined_path(folder, path)] = {"change": change, "committed": False}
     if not files and not commits:
         return {}
     listed = [{"path": path, **files[path]} for path in sorted(files)]
@@ -88,32 +88,32 @@ def committed_changes(repository: Repo, made: list[Commit], before: str) -> Iter
         # Of a file that was deleted only the old side has a path
         where = change.new if change.new is not None and change.new.path is not None else change.old
         if where is not None and where.path is not None:
-            yield text(where.path), CHANGES.get(change.type, "modified")
+            yield storable_text(where.path), CHANGES.get(change.type, "modified")
 
 
 def uncommitted_changes(repository: Repo) -> Iterator[tuple[str, str]]:
     status = porcelain.status(repository, untracked_files="all")
     for kind, paths in status.staged.items():
-        yield from ((text(path), CHANGES.get(kind, "modified")) for path in paths)
+        yield from ((storable_text(path), CHANGES.get(kind, "modified")) for path in paths)
     root = repository.path
     for path in status.unstaged:
         there = os.path.lexists(os.path.join(os.fsencode(root), path))
-        yield text(path), "modified" if there else "deleted"
-    yield from ((text(path), "added") for path in status.untracked)
+        yield storable_text(path), "modified" if there else "deleted"
+    yield from ((storable_text(path), "added") for path in status.untracked)
 
 
 def commit_fields(commit: Commit, folder: str) -> dict[str, Any]:
-    message = text(commit.message)
+    message = storable_text(commit.message)
     return {
         "id": commit.id.decode(),
         "repository": folder or ".",
         "subject": message.strip().partition("\n")[0][:MOST_TEXT],
-        "author": text(commit.author)[:MOST_TEXT],
-        "trailers": trailers(message),
+        "author": storable_text(commit.author)[:MOST_TEXT],
+        "trailers": message_trailers(message),
     }
 
 
-def trailers(message: str) -> dict[str, list[str]]:
+def message_trailers(message: str) -> dict[str, list[str]]:
     """The `Name: value` lines of the last paragraph, if it has nothing else; an indented line goes on."""
     paragraphs = re.split(r"\n[ \t]*\n", message.strip().replace("\r\n", "\n"))
     by_name: dict[str, list[str]] = {}
@@ -148,15 +148,15 @@ def shared_metadata(commits: list[dict[str, Any]]) -> dict[str, str]:
     }
 
 
-def below(folder: str, path: str) -> str:
+def joined_path(folder: str, path: str) -> str:
     return f"{folder}/{path}" if folder else path
 
 
-def text(value: bytes | str) -> str:
+def storable_text(value: bytes | str) -> str:
     """Convert to text without characters that no store accepts."""
     plain = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     return plain.encode("utf-8", "replace").decode().replace("\x00", "\\x00")
 
 
 if __name__ == "__main__":
-    print(json.dumps(read(sys.argv[1], json.loads(sys.argv[2]))))
+    print(json.dumps(read_changes(sys.argv[1], json.loads(sys.argv[2]))))

@@ -6,7 +6,7 @@ import codecs
 from dataclasses import dataclass, field
 
 from pipelines.work.results import terminal
-from pipelines.work.results.text import LONGEST_LINE, Masker, escaped, pieces
+from pipelines.work.results.text import LONGEST_LINE, Masker, escaped_for_storage, line_pieces
 
 
 @dataclass
@@ -34,12 +34,12 @@ class LineCutter:
             lines, self._rest = [*lines, self._displayed_line(self._rest)], ""
         elif len(self._rest) > LONGEST_LINE:
             lines += self._beginning()
-        return [escaped(part) for line in lines for part in pieces(line)]
+        return [escaped_for_storage(part) for line in lines for part in line_pieces(line)]
 
     def _beginning(self) -> list[str]:
         """Return the part of a line without an end that is too long to be buffered."""
         if terminal.ACTS.search(self._rest):
-            line = terminal.read(self.masker.across_escapes(self._rest))
+            line = terminal.rendered_line(self.masker.across_escapes(self._rest))
             self._was_overwritten |= line.overwritten
             is_complete = len(line.text) <= LONGEST_LINE
             self._rest = line.restoring_text(0 if is_complete else LONGEST_LINE)
@@ -52,7 +52,7 @@ class LineCutter:
         line = line.removesuffix("\r")
         if not terminal.ACTS.search(line):
             return line
-        made = terminal.read(self.masker.across_escapes(line))
+        made = terminal.rendered_line(self.masker.across_escapes(line))
         self.overwritten += made.overwritten or self._was_overwritten
         self._was_overwritten = False
         return self.masker.mask(made.text)

@@ -12,8 +12,8 @@ from typing import Any
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.facts import OUTPUT
 from pipelines.routing.basics.values import MISSING
-from pipelines.work.results.strict_json import Unreadable, parse
-from pipelines.work.results.text import escaped
+from pipelines.work.results.strict_json import Unreadable, parse_storable_json
+from pipelines.work.results.text import escaped_for_storage
 
 # A block between ```json and ```, each on a line of its own
 FENCE = re.compile(r"^[ \t]*```json[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.MULTILINE | re.DOTALL)
@@ -30,7 +30,7 @@ PLACEHOLDER = "…"
 """What stands for each value in the example of the section "Expected outputs" of a prompt."""
 
 
-def example(keys: Sequence[str]) -> dict[str, str]:
+def example_output(keys: Sequence[str]) -> dict[str, str]:
     """The output that a prompt shows as an example. An agent that echoes it has not answered."""
     return dict.fromkeys(keys, PLACEHOLDER)
 
@@ -49,7 +49,7 @@ class TextOutput:
     @property
     def facts(self) -> dict[str, Any]:
         """Members of the group `output` (law §13)."""
-        reason = {"unreadable": shortened(self.unreadable)} if self.unreadable else {}
+        reason = {"unreadable": shortened_reason(self.unreadable)} if self.unreadable else {}
         return {**reason, **({"signal": True} if self.is_signal else {})}
 
     def added_to(self, outcome: dict[str, Any]) -> dict[str, Any]:
@@ -66,9 +66,9 @@ def with_output_facts(outcome: dict[str, Any], members: Mapping[str, Any]) -> di
     return {**outcome, "facts": {**facts, OUTPUT: {**facts.get(OUTPUT, {}), **members}}}
 
 
-def shortened(reason: str) -> str:
+def shortened_reason(reason: str) -> str:
     """A text as a fact has room for it."""
-    reason = escaped(reason).strip()
+    reason = escaped_for_storage(reason).strip()
     return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]} …"
 
 
@@ -80,11 +80,11 @@ def from_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = "") -
     text = without_echo(text, prompt)
     blocks = Blocks.of(text, keys)
     if blocks.value is not MISSING:
-        outside = keys_in(_without_blocks(text), keys)
+        outside = wanted_keys_in(_without_blocks(text), keys)
         more = (f"{outside} stands outside of the block that counts, and was not read.",) if outside else ()
-        return TextOutput(filtered(blocks.value, keys), blocks.faults, (*blocks.remarks(keys), *more))
+        return TextOutput(wanted_keys_only(blocks.value, keys), blocks.faults, (*blocks.remarks(keys), *more))
     try:
-        value = parse(text, "output")
+        value = parse_storable_json(text, "output")
     except Unreadable as error:
         return TextOutput(
             MISSING, blocks.faults or _lost_output_reason(text, keys, str(error), cut), blocks.remarks(keys)
@@ -93,7 +93,7 @@ def from_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = "") -
         return TextOutput()
     # A beginning that is JSON of itself, as of a number, may be another value than the whole.
     return TextOutput(
-        filtered(value, keys), cut, left_out_remark(value, keys), is_signal=is_signal_line(value)
+        wanted_keys_only(value, keys), cut, left_out_remark(value, keys), is_signal=is_signal_line(value)
     )
 
 
@@ -130,7 +130,7 @@ class Blocks:
             starts.append(match.start())
             ends.append(match.end())
             try:
-                block = parse(match.group(1), "output")
+                block = parse_storable_json(match.group(1), "output")
             except Unreadable as error:
                 if len(faults) < MOST_FAULTS:
                     faults.append(_block_fault(text, match.start(), f"cannot be read: {error}"))
@@ -169,7 +169,9 @@ def _without_blocks(text: str, instead: str | Callable[[re.Match[str]], str] = "
 def left_out_remark(value: Any, keys: Sequence[str]) -> tuple[str, ...]:
     """Keys of an output that its station did not ask for, as a remark."""
     others = [str(key) for key in value if key not in keys] if keys and isinstance(value, dict) else []
-    return (f"Not among the output keys, and left out: {shortened(', '.join(others))}",) if others else ()
+    return (
+        (f"Not among the output keys, and left out: {shortened_reason(', '.join(others))}",) if others else ()
+    )
 
 
 def _block_fault(text: str, start: int, fault: str) -> str:
@@ -184,11 +186,11 @@ def _lost_output_reason(text: str, keys: Sequence[str], fault: str, cut: str) ->
     rest = SIGNAL_LINE.sub("", _without_blocks(text))
     if BEGINS.match(rest):
         return f"the text begins as JSON and is none: {fault}"
-    listed = keys_in(rest, keys)
+    listed = wanted_keys_in(rest, keys)
     return f"{listed} stands in the text, and in no json block" if listed else ""
 
 
-def keys_in(text: str, keys: Sequence[str]) -> str:
+def wanted_keys_in(text: str, keys: Sequence[str]) -> str:
     """List the wanted keys that stand in a text as JSON writes them."""
     return ", ".join(key for key in keys if re.search(rf"[\"']{re.escape(key)}[\"']\s*:", text))
 
@@ -213,7 +215,7 @@ def besides_output(text: str, keys: Sequence[str], output: Any) -> str:
 def _remaining_block(keys: Sequence[str], match: re.Match[str]) -> str:
     """A block that holds none of the wanted keys is part of what it said."""
     try:
-        value = parse(match.group(1), "output")
+        value = parse_storable_json(match.group(1), "output")
     except Unreadable:
         return match.group()
     return "" if isinstance(value, dict) and any(key in value for key in keys) else match.group()
@@ -221,7 +223,7 @@ def _remaining_block(keys: Sequence[str], match: re.Match[str]) -> str:
 
 def _is_json(text: str) -> bool:
     try:
-        parse(text, "output")
+        parse_storable_json(text, "output")
     except Unreadable:
         return False
     return True
@@ -243,7 +245,7 @@ def is_example(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(entry == PLACEHOLDER for entry in value.values())
 
 
-def filtered(value: Any, keys: Sequence[str]) -> Any:
+def wanted_keys_only(value: Any, keys: Sequence[str]) -> Any:
     """Return only the wanted keys of an object; anything else as it is."""
     if not keys or not isinstance(value, dict):
         return value

@@ -20,7 +20,7 @@ from pipelines.routing.basics import jsontext
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process
 from pipelines.work.results.files import FileRefused, open_plain_file
-from pipelines.work.results.strict_json import Unreadable, parse
+from pipelines.work.results.strict_json import Unreadable, parse_storable_json
 from pipelines.work.spec.handler_io import Spec
 
 SCRIPT = Path(__file__).with_name("git_changes.py")
@@ -33,27 +33,27 @@ BRANCH = re.compile(r"refs/heads/[^\s\x00]+")
 log = structlog.get_logger(__name__)
 
 
-def heads(workspace: Path) -> dict[str, str]:
+def repository_heads(workspace: Path) -> dict[str, str]:
     """{folder: commit} of the repositories in the workspace: itself (""), its folders, and theirs. "" is no commit."""
     commits = {}
-    for folder in _folders(workspace):
+    for folder in _repository_folders(workspace):
         if (workspace / folder / ".git").is_dir() and not (workspace / folder / ".git").is_symlink():
-            commits[folder] = _head(workspace, folder)
+            commits[folder] = _head_commit(workspace, folder)
         if len(commits) >= MOST:
             break
     return commits
 
 
-def _folders(workspace: Path) -> Iterator[str]:
+def _repository_folders(workspace: Path) -> Iterator[str]:
     yield ""
     # Level by level: at most MOST repositories count, the outer ones first
-    for name in _below(workspace):
+    for name in _subfolder_names(workspace):
         yield name
-    for name in _below(workspace):
-        yield from (f"{name}/{inner}" for inner in _below(workspace / name))
+    for name in _subfolder_names(workspace):
+        yield from (f"{name}/{inner}" for inner in _subfolder_names(workspace / name))
 
 
-def _below(folder: Path) -> list[str]:
+def _subfolder_names(folder: Path) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
@@ -62,19 +62,21 @@ def _below(folder: Path) -> list[str]:
     return sorted(name for name in names if name != ".git" and name.isprintable())[:200]
 
 
-def _head(workspace: Path, folder: str) -> str:
+def _head_commit(workspace: Path, folder: str) -> str:
     git = f"{folder}/.git" if folder else ".git"
-    head = _text(workspace, f"{git}/HEAD")
+    head = _text_or_empty(workspace, f"{git}/HEAD")
     if head.startswith("ref: "):
         name = head.removeprefix("ref: ")
         if not BRANCH.fullmatch(name):
             return ""
         # A branch is a file of its own or, once git packed it, a line among others
-        head = _text(workspace, f"{git}/{name}") or _packed(_text(workspace, f"{git}/packed-refs"), name)
+        head = _text_or_empty(workspace, f"{git}/{name}") or _packed_ref(
+            _text_or_empty(workspace, f"{git}/packed-refs"), name
+        )
     return head if COMMIT.fullmatch(head) else ""
 
 
-def _text(workspace: Path, path: str) -> str:
+def _text_or_empty(workspace: Path, path: str) -> str:
     try:
         with open_plain_file(workspace, path) as file:
             return file.read(MOST_BYTES).decode("utf-8", "replace").strip()
@@ -82,15 +84,15 @@ def _text(workspace: Path, path: str) -> str:
         return ""
 
 
-def _packed(text: str, name: str) -> str:
+def _packed_ref(text: str, name: str) -> str:
     lines = (line.partition(" ") for line in text.splitlines())
     return next((commit for commit, _, ref in lines if ref == name), "")
 
 
-async def changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
+async def station_changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
     """Return the changes of the station as `git_changes.read` has them; {} if there are none, or they cannot be
     read."""
-    now = await asyncio.to_thread(heads, spec.attempt.workspace)
+    now = await asyncio.to_thread(repository_heads, spec.attempt.workspace)
     if not now:
         return {}
     heads_json = jsontext.dumps({folder: before.get(folder, "") for folder in now})
@@ -98,14 +100,14 @@ async def changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
     argv = (sys.executable, "-I", str(SCRIPT), workspace, heads_json)
     try:
         async with asyncio.timeout(SECONDS):
-            text = await _output(spec, argv)
-        return dict(parse(text, "git"))
+            text = await _git_output(spec, argv)
+        return dict(parse_storable_json(text, "git"))
     except (TimeoutError, CannotStart, CannotIsolate, Unreadable) as error:
         log.warning("repositories_unread", why=str(error) or type(error).__name__)
         return {}
 
 
-async def _output(spec: Spec, argv: tuple[str, ...]) -> str:
+async def _git_output(spec: Spec, argv: tuple[str, ...]) -> str:
     # To read takes none, and programs that a repository starts then get none
     access = replace(spec.access, network=False)
     wrapped = spec.isolation.wrap(argv, spec.attempt.root, spec.attempt.workspace, access)
@@ -122,15 +124,15 @@ async def _output(spec: Spec, argv: tuple[str, ...]) -> str:
     )
     async with Process(launch) as process:
         async with asyncio.TaskGroup() as streams:
-            out = streams.create_task(_read(process.stdout))
-            streams.create_task(_read(process.stderr))
+            out = streams.create_task(_read_limited(process.stdout))
+            streams.create_task(_read_limited(process.stderr))
         ended = await process.wait()
     if ended.code != 0:
         raise Unreadable(f"the repositories could not be read: exit code {ended.code}")
     return out.result().decode()
 
 
-async def _read(stream: asyncio.StreamReader) -> bytes:
+async def _read_limited(stream: asyncio.StreamReader) -> bytes:
     """Read the stream to its end, so that nothing waits; keep only as much as is of use."""
     buffer = bytearray()
     while data := await stream.read(64 * 1024):

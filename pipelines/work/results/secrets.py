@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipelines.work.results.files import FileRefused, open_plain_file
-from pipelines.work.results.text import spellings, with_keys
+from pipelines.work.results.text import secret_and_private_keys, secret_spellings
 
 SHORTEST = 8
 """Characters, as the vault asks for: a shorter value stands in many files by chance."""
@@ -23,7 +23,12 @@ class SecretFinder:
     encrypted hides them."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        parts = {part for secret in secrets for key in with_keys(secret) for part in _parts(key)}
+        parts = {
+            part
+            for secret in secrets
+            for key in secret_and_private_keys(secret)
+            for part in _secret_spellings(key)
+        }
         self._bytes = sorted({part.encode(errors="backslashreplace") for part in parts})
 
     def __bool__(self) -> bool:
@@ -51,11 +56,11 @@ class SecretFinder:
             return any(mapped.find(secret) >= 0 for secret in self._bytes)
 
 
-def _parts(secret: str) -> Iterator[str]:
+def _secret_spellings(secret: str) -> Iterator[str]:
     plain = secret.strip()
     if len(plain) < SHORTEST:
         return
-    yield from spellings(plain)
+    yield from secret_spellings(plain)
     lines = [line.strip() for line in plain.splitlines()]
     if len(lines) > 1:
         yield from (line for line in lines if len(line) >= SHORTEST_LINE and not line.startswith(MARK))

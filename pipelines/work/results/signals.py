@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.routing.basics.outcome import is_signal
-from pipelines.work.results.strict_json import Unreadable, parse
+from pipelines.work.results.strict_json import Unreadable, parse_storable_json
 
 Signal = dict[str, Any]
 
@@ -75,12 +75,14 @@ def signals_in(line: str) -> list[Signal]:
     if not line.startswith("{") or _INSIDE not in line:
         return []
     try:
-        message = parse(line, "stream-json")
+        message = parse_storable_json(line, "stream-json")
     except Unreadable:
         return []
     texts = dict.fromkeys(_tool_texts(message))
     return list(
-        _unique(signal for text in texts for piece in text.split("\n") for signal in _signal_of_line(piece))
+        _unique_signals(
+            signal for text in texts for piece in text.split("\n") for signal in _signal_of_line(piece)
+        )
     )
 
 
@@ -88,7 +90,7 @@ def _signal_of_line(line: str) -> Iterator[Signal]:
     if not _ALONE.match(line):
         return
     try:
-        value = parse(line.strip(), "signal")
+        value = parse_storable_json(line.strip(), "signal")
     except Unreadable:
         return
     signal = value.get("flux:signal")
@@ -104,7 +106,7 @@ def normalized_signal(signal: Signal) -> Signal:
     return {key: value for key, value in signal.items() if type(value) is kinds.get(key, type(value))}
 
 
-def _unique(signals: Iterator[Signal]) -> Iterator[Signal]:
+def _unique_signals(signals: Iterator[Signal]) -> Iterator[Signal]:
     """A line names what a tool gave back twice: as the model sees it and as the program got it."""
     yielded: list[Signal] = []
     for signal in signals:
@@ -124,10 +126,10 @@ def _tool_texts(message: Mapping[str, Any]) -> Iterator[str]:
     content = inner.get("content") if isinstance(inner, dict) else None
     for block in (message, *(content if isinstance(content, list) else ())):
         if isinstance(block, dict) and block.get("type") == "tool_result":
-            yield from _texts(block.get("content"))
+            yield from _block_texts(block.get("content"))
 
 
-def _texts(content: Any) -> Iterator[str]:
+def _block_texts(content: Any) -> Iterator[str]:
     """Yield the texts of one block: a text, or a list of `{type: text, text}`."""
     if isinstance(content, str):
         yield content

@@ -14,7 +14,7 @@ class Unreadable(Exception):
     """The text is not the JSON that was expected."""
 
 
-def parse(text: str, path: str) -> Any:
+def parse_storable_json(text: str, path: str) -> Any:
     """:raises Unreadable: with the place"""
     try:
         value = jsontext.loads(text)
@@ -23,17 +23,17 @@ def parse(text: str, path: str) -> Any:
         raise Unreadable(f"{path}: {error}") from error
     except Malformed as error:
         raise Unreadable(str(error)) from error
-    return _plain(value, path)
+    return _with_doubles(value, path)
 
 
-def _plain(value: Any, path: str) -> Any:
+def _with_doubles(value: Any, path: str) -> Any:
     """Numbers of more digits than a double has become doubles: what the database's JSON gives back."""
     if isinstance(value, Decimal):
         if not isfinite(float(value)):
             raise Unreadable(f"{path}: the number {str(value)[:40]} is out of range")
         return float(value)
     if isinstance(value, list):
-        return [_plain(member, path) for member in value]
+        return [_with_doubles(member, path) for member in value]
     if isinstance(value, dict):
-        return {key: _plain(member, path) for key, member in value.items()}
+        return {key: _with_doubles(member, path) for key, member in value.items()}
     return value

@@ -82,7 +82,7 @@ class TerminalLine:
             self._cells[column:column] = " " * min(count, max(WIDEST - len(self._cells), 0))
 
 
-def read(line: str) -> TerminalLine:
+def rendered_line(line: str) -> TerminalLine:
     """A whole line as a terminal has it in the end."""
     made = TerminalLine()
     made.write(line)

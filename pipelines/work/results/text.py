@@ -22,12 +22,12 @@ CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x09), 0x0B, 0x0C, *range
 SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def escaped(text: str) -> str:
+def escaped_for_storage(text: str) -> str:
     """Text that any store takes: NUL and lone surrogates written out (law §2)."""
     return SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text.translate(CONTROLS))
 
 
-def with_keys(secret: str) -> tuple[str, ...]:
+def secret_and_private_keys(secret: str) -> tuple[str, ...]:
     """A secret, and the private keys in it if it is a document of JSON, as that of a service account: programs write
     them out with real line ends."""
     if not secret.lstrip().startswith("{"):
@@ -42,7 +42,7 @@ def with_keys(secret: str) -> tuple[str, ...]:
     )
 
 
-def spellings(secret: str) -> tuple[str, ...]:
+def secret_spellings(secret: str) -> tuple[str, ...]:
     """Return a secret as it is, and as addresses, JSON, hexadecimal dumps and Base64 spell it."""
     plain = secret.encode(errors="backslashreplace")
     inside = [core for core in _inside_base64(plain) if len(core) >= SHORTEST_INSIDE]
@@ -73,11 +73,11 @@ class Masker:
 
     def learn(self, secrets: Iterable[str]) -> None:
         """Mask these, too, from now on."""
-        plain = [key for secret in secrets for key in with_keys(secret)]
+        plain = [key for secret in secrets for key in secret_and_private_keys(secret)]
         parts = {
             part
             for key in plain
-            for spelling in spellings(key)
+            for spelling in secret_spellings(key)
             for part in (spelling, *spelling.splitlines())
         }
         parts = {part for part in parts if len(part) >= SHORTEST_SECRET} | set(self._secrets)
@@ -132,22 +132,22 @@ class Masker:
         return 0
 
 
-def pieces(line: str) -> list[str]:
+def line_pieces(line: str) -> list[str]:
     """A line longer than LONGEST_LINE in several."""
     return [line[at : at + LONGEST_LINE] for at in range(0, max(len(line), 1), LONGEST_LINE)]
 
 
-def stamped(seconds: float, line: str) -> str:
+def stamped_line(seconds: float, line: str) -> str:
     """The form in which a line is stored."""
     return f"{seconds:.3f}\t{line}\n"
 
 
-def masked(value: Any, masker: Masker) -> Any:
+def masked_value(value: Any, masker: Masker) -> Any:
     """Secrets out of every text of an outcome (house §3 I16)."""
     if isinstance(value, str):
         return masker.mask(value)
     if isinstance(value, list):
-        return [masked(member, masker) for member in value]
+        return [masked_value(member, masker) for member in value]
     if isinstance(value, dict):
-        return {masker.mask(key): masked(member, masker) for key, member in value.items()}
+        return {masker.mask(key): masked_value(member, masker) for key, member in value.items()}
     return value

@@ -21,15 +21,15 @@ from pipelines.ports import leases, queue
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.runner import KIND
-from pipelines.work.file_measure import TooLarge, measure
-from pipelines.work.orders.order import MAX_SECONDS, Orders, Unrenderable, prompt, rendered
-from pipelines.work.results.text import escaped, masked
+from pipelines.work.file_measure import TooLarge, measure_file
+from pipelines.work.orders.order import MAX_SECONDS, Orders, Unrenderable, rendered_text, station_prompt
+from pipelines.work.results.text import escaped_for_storage, masked_value
 from pipelines.work.runners import files, presence, runner_claims
-from pipelines.work.runners.reports import artifacts_of
+from pipelines.work.runners.reports import artifacts_by_job
 from pipelines.work.transport.local import reports, stored_results
-from pipelines.work.transport.local.claimable import claimable
-from pipelines.work.transport.local.orders import orders_of
-from pipelines.work.transport.local.station_values import masker_of
+from pipelines.work.transport.local.claimable import claimable_jobs
+from pipelines.work.transport.local.orders import job_orders
+from pipelines.work.transport.local.station_values import task_masker
 from pipelines.work.transport.protocol import MEDIA_TYPE, LeaseLost, ReportAnswer, ReportFailed
 from pipelines.work.worker.attempt_io import MOST_ARTIFACTS, MOST_BYTES
 
@@ -56,7 +56,7 @@ class Dispatched:
     system: str
 
 
-def register(token: ApiToken, name: str, host: str, labels: Sequence[str]) -> Worker:
+def register_alp_runner(token: ApiToken, name: str, host: str, labels: Sequence[str]) -> Worker:
     """The one runner of this token. What an earlier process of it held is taken back. `labels`: as for any runner, of
     those of its token."""
     runner, now = runner_id(token), timezone.now()
@@ -93,7 +93,7 @@ def registered_runner(token: ApiToken) -> Worker:
     return presence.registered_runner(token, runner_id(token))
 
 
-def claim_of(runner: Worker) -> Claim:
+def alp_claim(runner: Worker) -> Claim:
     return Claim(
         runner.pk,
         labels=frozenset(runner.labels),
@@ -107,24 +107,24 @@ def mark_present(runner: Worker) -> None:
     Worker.objects.filter(pk=runner.pk).update(seen_at=timezone.now() + SEEN_AHEAD, stopped_at=None)
 
 
-def waiting(runner: Worker) -> list[int]:
+def waiting_job_ids(runner: Worker) -> list[int]:
     """The jobs that it could have now, the most urgent first."""
     # One job at a time: its reports need not say which one they are about (docs/runners.md)
     if runner.stopping or leases.leases_of(runner.pk):
         return []
-    return list(claimable(claim_of(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
+    return list(claimable_jobs(alp_claim(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
 
 
-def take(runner: Worker) -> Dispatched | None:
+def take_job(runner: Worker) -> Dispatched | None:
     """The most urgent job that fits, leased; none while it has one. What cannot be rendered fails before anything
     starts (law §12)."""
     # It has no heartbeat while it is idle: that it asks is its only sign of life
     mark_present(runner)
     # Each that cannot be rendered ends failed, and the next is tried; but the call has to end, too
     for _try in range(MOST_UNRENDERABLE):
-        candidates = waiting(runner)
+        candidates = waiting_job_ids(runner)
         job = next(
-            (job for candidate in candidates if (job := engine.start(candidate, claim_of(runner)))), None
+            (job for candidate in candidates if (job := engine.start(candidate, alp_claim(runner)))), None
         )
         if job is None:
             return None
@@ -133,34 +133,34 @@ def take(runner: Worker) -> Dispatched | None:
         Artifact.objects.filter(job=job).delete()
         # `current` answers with it when the lease has ended
         Worker.objects.filter(pk=runner.pk).update(last_job=job.pk)
-        orders = orders_of(job)
+        orders = job_orders(job)
         try:
-            return Dispatched(job, orders, _prompt(orders), _system(orders))
+            return Dispatched(job, orders, _prompt_or_default(orders), _system_text(orders))
         except Unrenderable as fault:
             outcome = {"result": "failure", "failure_type": "template_error", "summary": str(fault)}
-            deliver(runner, job, outcome)
+            deliver_report(runner, job, outcome)
     return None
 
 
-def _prompt(orders: Orders) -> str:
+def _prompt_or_default(orders: Orders) -> str:
     text = orders.station.work.get("prompt") or WITHOUT_A_PROMPT
     work = {**orders.station.work, "prompt": text}
-    return prompt(_with(orders, work)) or ""
+    return station_prompt(_with_work(orders, work)) or ""
 
 
-def _system(orders: Orders) -> str:
-    return rendered(orders, "system", str(orders.station.work.get("system") or ""))
+def _system_text(orders: Orders) -> str:
+    return rendered_text(orders, "system", str(orders.station.work.get("system") or ""))
 
 
-def _with(orders: Orders, work: Mapping[str, Any]) -> Orders:
+def _with_work(orders: Orders, work: Mapping[str, Any]) -> Orders:
     return replace(orders, station=replace(orders.station, work=work))
 
 
-def current(runner: Worker) -> Job | None:
+def current_job(runner: Worker) -> Job | None:
     """The job that it has now, else the one that it had last."""
     current_leases = leases.leases_of(runner.pk)
     job: Job | None = (
-        _jobs().filter(pk=current_leases[0].job_id if current_leases else runner.last_job).first()
+        _jobs_with_owner().filter(pk=current_leases[0].job_id if current_leases else runner.last_job).first()
     )
     return job
 
@@ -174,7 +174,7 @@ def has_lease(runner: Worker, job: Job) -> bool:
     return job.lease_key is not None and leases.has_lease(job.pk, job.lease_key, runner.pk)
 
 
-def renew(runner: Worker, job: Job) -> None:
+def renew_lease(runner: Worker, job: Job) -> None:
     """A heartbeat. Beyond the limit of its station the job is cancelled.
 
     :raises LeaseLost: it has this job no longer"""
@@ -184,27 +184,27 @@ def renew(runner: Worker, job: Job) -> None:
     limit = timedelta(seconds=limits.max_timeout or MAX_SECONDS)
     # A program elsewhere need not keep to the limit, and its heartbeats would let it go on for ever
     if job.started_at is not None and job.started_at + limit + GRACE < timezone.now():
-        deliver(runner, job, {"result": "cancelled", "reason": "max_timeout"})
+        deliver_report(runner, job, {"result": "cancelled", "reason": "max_timeout"})
         raise LeaseLost
     if job.pk not in leases.renew(runner.pk, SECONDS):
         raise LeaseLost
     mark_present(runner)
 
 
-def deliver(runner: Worker, job: Job, outcome: Mapping[str, Any]) -> ReportAnswer:
+def deliver_report(runner: Worker, job: Job, outcome: Mapping[str, Any]) -> ReportAnswer:
     """Deliver the report of such a runner on its job. It observed nothing that Gateline could rely on.
 
     :raises ReportFailed: nothing moved
     """
     reported = dict(outcome)
-    if artifacts := [artifact.to_dict() for artifact in artifacts_of([job.pk]).get(job.pk, ())]:
+    if artifacts := [artifact.to_dict() for artifact in artifacts_by_job([job.pk]).get(job.pk, ())]:
         reported["artifacts"] = artifacts
     its = job.worker_id == runner.pk and job.lease_key is not None
     # A lease that no job has: the fence refuses the report like any late one
     lease = job.lease_key if its else uuid.uuid5(NAMES, f"{runner.pk} {job.pk}")
     by = f"worker:{runner.pk}"
-    (answer,) = reports.deliver(
-        [Report(job.pk, job.attempt, lease, masked(reported, masker_of(job.task)), by=by)]
+    (answer,) = reports.deliver_reports(
+        [Report(job.pk, job.attempt, lease, masked_value(reported, task_masker(job.task)), by=by)]
     )
     if answer.status == "error":
         raise ReportFailed(answer.detail)
@@ -220,10 +220,10 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     lease = job.lease_key
     if lease is None or not has_lease(runner, job):
         raise LeaseLost
-    if not name or escaped(name) != name or escaped(media_type) != media_type:
+    if not name or escaped_for_storage(name) != name or escaped_for_storage(media_type) != media_type:
         raise Invalid.at("name", "is no name that can be shown")
     try:
-        measured = measure(file, MOST_BYTES)
+        measured = measure_file(file, MOST_BYTES)
     except TooLarge as error:
         raise Invalid.at("file", str(error)) from error
     others = Artifact.objects.filter(job=job).exclude(name=name).select_related("blob")
@@ -233,7 +233,7 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     if sum(sizes) + measured.size > MOST_BYTES:
         raise Invalid.at("file", f"A run hands over at most {MOST_BYTES // 1024**2} MB.")
     file.seek(0)
-    files.keep(job, lease, measured.digest, measured.size, file)
+    files.keep_file(job, lease, measured.digest, measured.size, file)
     with transaction.atomic():
         # Looked at again: the lease may have ended while the bytes were stored
         stored_results.lock_lease(job.pk, lease)
@@ -249,10 +249,10 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     return stored_artifact
 
 
-def age(job: Job, now: datetime) -> float:
+def seconds_since_start(job: Job, now: datetime) -> float:
     """Seconds since it began, as its log counts them."""
     return max(0.0, (now - job.started_at).total_seconds()) if job.started_at else 0.0
 
 
-def _jobs() -> Any:
+def _jobs_with_owner() -> Any:
     return Job.objects.select_related("task__project__owner")

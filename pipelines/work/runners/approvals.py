@@ -26,17 +26,17 @@ class ApprovalQuestion:
     answered_at: datetime | None = None
 
 
-def number_of(job: Job) -> str:
+def question_number(job: Job) -> str:
     return f"{job.pk}-{job.attempt}"
 
 
-def of_number(runner: Worker, number: str) -> ApprovalQuestion:
+def question_by_number(runner: Worker, number: str) -> ApprovalQuestion:
     """:raises NotFound: it is none of this runner"""
     match = NUMBER.fullmatch(number)
     if match is None:
         raise NotFound
     job = runner_claims.reported_by(runner, int(match[1]))
-    question = _question(job)
+    question = _question_text(job)
     if job.attempt != int(match[2]) or not question:
         raise NotFound
     # The token's next job: an answer made it, or something else that went on without one
@@ -48,19 +48,21 @@ def of_number(runner: Worker, number: str) -> ApprovalQuestion:
         return (
             ApprovalQuestion(job, question, "answered", after.feedback, event.at)
             if event
-            else _closed(job, question)
+            else _closed_question(job, question)
         )
     waits = job.token.status == Status.BLOCKED and job.token.station == job.station
     return (
-        ApprovalQuestion(job, question) if waits and job.task.status not in ENDED else _closed(job, question)
+        ApprovalQuestion(job, question)
+        if waits and job.task.status not in ENDED
+        else _closed_question(job, question)
     )
 
 
-def _closed(job: Job, question: str) -> ApprovalQuestion:
+def _closed_question(job: Job, question: str) -> ApprovalQuestion:
     return ApprovalQuestion(job, question, "closed")
 
 
-def _question(job: Job) -> str:
+def _question_text(job: Job) -> str:
     """Return the question as the job's report put it; "" where it asked nothing."""
     signals = (job.outcome or {}).get("signals") or ()
     for signal in signals:

@@ -20,7 +20,7 @@ from pipelines.errors import Invalid, NotFound
 from pipelines.models import Artifact, Blob, Job, RunnerUpload
 from pipelines.ports import leases
 from pipelines.work import expiry, storage
-from pipelines.work.file_measure import PIECE, measure
+from pipelines.work.file_measure import PIECE, measure_file
 from pipelines.work.transport.http.wire_format import MOST_PART
 from pipelines.work.transport.local import stored_results
 from pipelines.work.transport.protocol import LeaseLost
@@ -39,16 +39,16 @@ MOST_PARTS: Final = MOST_BYTES // MOST_PART
 # To a runner
 
 
-def name_for(job_id: int, lease: uuid.UUID, place: str) -> str:
+def signed_file_name(job_id: int, lease: uuid.UUID, place: str) -> str:
     """A name that opens this place in the storage to whoever holds the lease."""
     return signing.dumps([job_id, lease.hex, place], salt=SALT)
 
 
-def namer(job_id: int, lease: uuid.UUID) -> partial[str]:
-    return partial(name_for, job_id, lease)
+def file_namer(job_id: int, lease: uuid.UUID) -> partial[str]:
+    return partial(signed_file_name, job_id, lease)
 
 
-def opened(name: str, worker: uuid.UUID) -> File:
+def open_named_file(name: str, worker: uuid.UUID) -> File:
     """The bytes behind a name. :raises NotFound: nobody gave this name; LeaseLost"""
     try:
         # Without a limit of time: a name opens nothing once its lease has ended
@@ -76,11 +76,11 @@ def missing_digests(job: Job, lease: uuid.UUID, sizes: dict[str, int]) -> list[s
     if sum(sizes.values()) > MOST_TOGETHER:
         raise Invalid.at("files", f"are more than {MOST_TOGETHER // 1024**2} MB together")
     # Not all that is stored here: the answer would tell which content other tasks have
-    there = allowed(job, lease, sizes)
+    there = allowed_digests(job, lease, sizes)
     return [digest for digest in sizes if digest not in there]
 
 
-def allowed(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set[str]:
+def allowed_digests(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set[str]:
     """Return those of these digests that this attempt may name: what it sent, what it started with, and, for
     a repeat, what it left already."""
     permitted = set(
@@ -97,12 +97,12 @@ def allowed(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set[str]:
     return permitted
 
 
-def receive(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
+def receive_file(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
     """Read a file, or a part of one, to its end, compare it with its digest, keep it. Again for a repeat: the same.
 
     :raises Invalid: it is too large, another one, or one too many"""
     _check_digest(digest)
-    room = most = min(MOST_PART, _room(job, lease))
+    room = most = min(MOST_PART, _remaining_bytes(job, lease))
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
         while piece := body.read(PIECE):
             room -= len(piece)
@@ -110,14 +110,14 @@ def receive(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
                 raise Invalid.at("file", f"is larger than the {most} bytes that there is room for")
             file.write(piece)
         file.seek(0)
-        measured = measure(file)  # type: ignore[arg-type]
+        measured = measure_file(file)  # type: ignore[arg-type]
         if measured.digest != digest:
             raise Invalid.at("file", "is not what its digest says")
         file.seek(0)
-        keep(job, lease, digest, measured.size, file)  # type: ignore[arg-type]
+        keep_file(job, lease, digest, measured.size, file)  # type: ignore[arg-type]
 
 
-def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
+def join_parts(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
     """Keep the file that these parts make in this order, and the parts no longer. Again for a repeat: the same.
 
     :raises Invalid: they make another file, a too large one, or were not sent under this lease"""
@@ -130,7 +130,7 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
     sizes = dict(sent.values_list("blob_id", "blob__size"))
     if missing := set(parts) - sizes.keys():
         raise Invalid.at("parts", f"were not all sent, {min(missing)[:12]} among them")
-    places, size = storage.names(sizes), sum(sizes[part] for part in parts)
+    places, size = storage.stored_names(sizes), sum(sizes[part] for part in parts)
     if size > MOST_BYTES:
         raise Invalid.at("parts", f"make more than {MOST_BYTES // 1024**2} MB")
     sha = hashlib.sha256()
@@ -142,7 +142,7 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
                     file.write(piece)
         if sha.hexdigest() != digest:
             raise Invalid.at("parts", "do not make what its digest says")
-        keep(job, lease, digest, size, file)
+        keep_file(job, lease, digest, size, file)
     sent.delete()
     # A part may be the whole file
     expiry.delete_unused_blobs(sizes.keys() - {digest})
@@ -153,7 +153,7 @@ def _check_digest(digest: str) -> None:
         raise Invalid.at("digest", "is no SHA-256")
 
 
-def _room(job: Job, lease: uuid.UUID) -> int:
+def _remaining_bytes(job: Job, lease: uuid.UUID) -> int:
     """Bytes that this attempt may still send. :raises Invalid: no more files"""
     sent = RunnerUpload.objects.filter(job=job, lease=lease)
     together = sent.aggregate(files=Count("pk"), size=Sum("blob__size", default=0))
@@ -162,13 +162,15 @@ def _room(job: Job, lease: uuid.UUID) -> int:
     return max(0, MOST_TOGETHER - int(together["size"]))
 
 
-def keep(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO) -> None:
+def keep_file(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO) -> None:
     """Store bytes whose digest was computed here, and note that this attempt may name them."""
     for last in (False, True):
         now = timezone.now()
         if not storage.stored_digests([digest]):
             file.seek(0)
-            storage.record({digest: (size, storage.save(storage.artifact_storage(), digest, file))}, now)
+            storage.record_blobs(
+                {digest: (size, storage.save(storage.artifact_storage(), digest, file))}, now
+            )
         try:
             with transaction.atomic():
                 RunnerUpload.objects.get_or_create(job=job, lease=lease, blob_id=digest, defaults={"at": now})
@@ -179,5 +181,5 @@ def keep(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO) -> 
                 raise
 
 
-def sizes_of(digests: Collection[str]) -> dict[str, int]:
+def stored_sizes(digests: Collection[str]) -> dict[str, int]:
     return dict(Blob.objects.filter(pk__in=list(digests)).values_list("pk", "size"))

@@ -12,7 +12,7 @@ from pipelines.models import Job, LogChunk
 from pipelines.work import logs
 from pipelines.work.results.text import SURROGATES
 from pipelines.work.transport.local import jobs
-from pipelines.work.transport.local.station_values import masker_of
+from pipelines.work.transport.local.station_values import task_masker
 
 MOST_AT_ONCE: Final = 1024**2
 MOST: Final = 12 * 1024**2
@@ -21,7 +21,7 @@ MOST: Final = 12 * 1024**2
 LINE: Final = re.compile(r"\d{1,9}(\.\d{1,6})?\t[^\n\x00]*\n")
 
 
-def append(job: Job, text: str, *, again: bool) -> None:
+def append_to_log(job: Job, text: str, *, again: bool) -> None:
     """`again`: this call may have come before, and its answer got lost. :raises Invalid: it is no piece of a log"""
     if not text:
         return
@@ -35,7 +35,7 @@ def append(job: Job, text: str, *, again: bool) -> None:
         end = match.end()
     if end != len(text):
         raise Invalid.at("text", "is not whole lines, each of seconds, a tab and text")
-    text = _masked(job, text)
+    text = _masked_lines(job, text)
     size = len(text.encode())
     chunks = LogChunk.objects.filter(job=job, attempt=job.attempt)
     last = chunks.order_by("-number").first()
@@ -58,8 +58,8 @@ def append(job: Job, text: str, *, again: bool) -> None:
     jobs.append_log(writer, text)
 
 
-def _masked(job: Job, text: str) -> str:
+def _masked_lines(job: Job, text: str) -> str:
     """Mask the text behind the time of each line, which a secret of digits may not touch."""
-    masker = masker_of(job.task)
+    masker = task_masker(job.task)
     cut = (line.partition("\t") for line in SURROGATES.sub("\ufffd", text).split("\n"))
     return "\n".join(f"{at}{tab}{masker.mask(message)}" for at, tab, message in cut)

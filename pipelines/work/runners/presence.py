@@ -34,7 +34,7 @@ class WrongProtocol(Refused):
     """The runner speaks another protocol."""
 
 
-def register(token: ApiToken, runner: uuid.UUID, registration: Mapping[str, Any]) -> Worker:
+def register_runner(token: ApiToken, runner: uuid.UUID, registration: Mapping[str, Any]) -> Worker:
     """Write its row. What an earlier process of it held is taken back: that process is gone.
 
     :raises NotFound: somebody else has this id; WrongProtocol"""
@@ -93,7 +93,7 @@ def registered_runner(token: ApiToken, runner: uuid.UUID) -> Worker:
     return bulk_rows.row_from_json(Worker, json.loads(result_rows[0][0]))
 
 
-def claim_of(runner: Worker) -> Claim:
+def runner_claim(runner: Worker) -> Claim:
     return Claim(
         runner.pk,
         labels=frozenset(runner.labels),

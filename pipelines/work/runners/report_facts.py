@@ -41,7 +41,7 @@ class Reporter:
     jobs: Collection[int]
 
 
-def read(project: int, reporters: Sequence[Reporter]) -> list[ReportFacts | None]:
+def read_report_facts(project: int, reporters: Sequence[Reporter]) -> list[ReportFacts | None]:
     """Return the facts by which each of these reporters, whose tokens are of this project, is judged; None:
     this runner never registered with this token."""
     job_ids = list({job for reporter in reporters for job in reporter.jobs})
@@ -62,20 +62,20 @@ def read(project: int, reporters: Sequence[Reporter]) -> list[ReportFacts | None
     }
     tasks = {row["id"]: row for row in json.loads(its or "[]")}
     jobs = {row["id"]: row for row in json.loads(work or "[]")}
-    left, stored, versions = _artifacts(artifacts), _results(results), _versions_by_task(ran)
+    left, stored, versions = _artifacts_by_job(artifacts), _results_by_lease(results), _versions_by_task(ran)
 
     def of(reporter: Reporter) -> ReportFacts | None:
         # By both: an id that another token registered is told as unknown, as if nobody had it
         runner = known.get((str(reporter.runner), reporter.token.pk))
         if runner is None:
             return None
-        own = _jobs(reporter, runner, tasks, jobs)
+        own = _reporter_jobs(reporter, runner, tasks, jobs)
         return ReportFacts(runner, own, left, stored, versions, frozenset(uploads))
 
     return [of(reporter) for reporter in reporters]
 
 
-def _jobs(
+def _reporter_jobs(
     reporter: Reporter, runner: Worker, tasks: dict[int, dict[str, Any]], jobs: dict[int, dict[str, Any]]
 ) -> dict[int, Job]:
     project = reporter.token.project
@@ -91,14 +91,14 @@ def _jobs(
     return by_id
 
 
-def _artifacts(text: str | None) -> dict[int, list[HandedOver]]:
+def _artifacts_by_job(text: str | None) -> dict[int, list[HandedOver]]:
     by_job: dict[int, list[HandedOver]] = {}
     for job, *handed in json.loads(text or "[]"):
         by_job.setdefault(job, []).append(HandedOver(*handed))
     return by_job
 
 
-def _results(text: str | None) -> dict[tuple[int, uuid.UUID], RunnerResult]:
+def _results_by_lease(text: str | None) -> dict[tuple[int, uuid.UUID], RunnerResult]:
     return {
         (row["job_id"], uuid.UUID(row["lease"])): bulk_rows.row_from_json(RunnerResult, row)
         for row in json.loads(text or "[]")

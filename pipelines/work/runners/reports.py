@@ -18,14 +18,14 @@ from pipelines.queries import versions
 from pipelines.routing.basics.facts import OUTPUT, SOURCE, with_source
 from pipelines.routing.document.line import Station
 from pipelines.work import storage
-from pipelines.work.results.text import escaped, masked
+from pipelines.work.results.text import escaped_for_storage, masked_value
 from pipelines.work.runners import credentials
 from pipelines.work.runners.report_facts import ReportFacts
 from pipelines.work.transport.local import stored_results
-from pipelines.work.transport.local.reports import deliver
-from pipelines.work.transport.local.station_values import maskers_at
+from pipelines.work.transport.local.reports import deliver_reports
+from pipelines.work.transport.local.station_values import maskers_by_versions
 from pipelines.work.transport.protocol import HandedOver, ReportAnswer
-from pipelines.work.worker.attempt_io import AGENT, NOTHING_THERE, with_claims
+from pipelines.work.worker.attempt_io import AGENT, NOTHING_THERE, outcome_with_claims
 from pipelines.work.workspaces import Picture
 
 REPORTED: Final = ("commands", "usage", "agent", OUTPUT)
@@ -53,10 +53,10 @@ class RunnerReport:
         return f"worker:{self.known.runner.pk}"
 
 
-def report(reports: Sequence[RunnerReport]) -> list[ReportAnswer]:
+def deliver_runner_reports(reports: Sequence[RunnerReport]) -> list[ReportAnswer]:
     """Deliver reports of runners of one project, one answer each, in their order. Nothing moved for one that
     answers `error`."""
-    answers = deliver(
+    answers = deliver_reports(
         [
             Report(
                 runner_report.job.pk, runner_report.attempt, runner_report.lease, outcome,
@@ -75,7 +75,9 @@ def report(reports: Sequence[RunnerReport]) -> list[ReportAnswer]:
         # Only once it was accepted: a report that did not move comes again, and names these files
         RunnerUpload.objects.filter(job__in=done).delete()
     return [
-        replace(answer, following=credentials.narrowed(answer.following)) if answer.following else answer
+        replace(answer, following=credentials.with_narrowed_credentials(answer.following))
+        if answer.following
+        else answer
         for answer in answers
     ]
 
@@ -84,9 +86,9 @@ def _observed_outcomes(reports: Sequence[RunnerReport]) -> list[dict[str, Any]]:
     """Return each outcome with facts, artifacts and claims as observed here, and without secrets. A repeat
     gets the same again."""
     ran = {task: versions for runner_report in reports for task, versions in runner_report.known.ran.items()}
-    maskers = maskers_at((runner_report.job.task for runner_report in reports), ran)
+    maskers = maskers_by_versions((runner_report.job.task for runner_report in reports), ran)
     return [
-        masked(
+        masked_value(
             _observed_outcome(
                 runner_report,
                 runner_report.known.artifacts.get(runner_report.job.pk, []),
@@ -112,7 +114,7 @@ def _observed_outcome(
         key: value for key, value in runner_report.outcome.items() if key not in ("facts", "artifacts")
     }
     if runner_report.job.purpose == Purpose.STATION:
-        return _of_station(
+        return _station_outcome(
             runner_report, outcome, facts, {artifact.name: artifact for artifact in artifacts}, stored
         )
     if facts:
@@ -120,7 +122,7 @@ def _observed_outcome(
     return outcome
 
 
-def _of_station(
+def _station_outcome(
     runner_report: RunnerReport,
     outcome: dict[str, Any],
     facts: dict[str, Any],
@@ -128,10 +130,10 @@ def _of_station(
     stored: RunnerResult | None,
 ) -> dict[str, Any]:
     station = versions.by_id(runner_report.job.pinned_id).station(runner_report.job.station)
-    counts = {} if station.kind == AGENT else _counted(station, artifacts)
+    counts = {} if station.kind == AGENT else _report_counts(station, artifacts)
     entries = [
         *(artifact.to_dict() for artifact in artifacts.values()),
-        *_errors(runner_report.outcome.get("artifacts"), artifacts),
+        *_storing_errors(runner_report.outcome.get("artifacts"), artifacts),
     ]
     if entries:
         outcome["artifacts"] = entries
@@ -143,13 +145,13 @@ def _of_station(
         outcome["facts"] = facts
     if station.kind == AGENT:
         # Before sources are set: claims are a group of facts, too, and get theirs with the others
-        outcome = with_claims(outcome, *_workspace_states(runner_report.job))
+        outcome = outcome_with_claims(outcome, *_workspace_states(runner_report.job))
     if "facts" in outcome:
         outcome["facts"] = with_source(outcome["facts"], _observed_trees(runner_report.job, stored))
     return outcome
 
 
-def artifacts_of(jobs: Collection[int]) -> dict[int, list[HandedOver]]:
+def artifacts_by_job(jobs: Collection[int]) -> dict[int, list[HandedOver]]:
     """Return what each of these jobs handed over, in the order in which it came."""
     by_job: dict[int, list[HandedOver]] = {}
     for artifact in Artifact.objects.filter(job__in=jobs).select_related("blob").order_by("pk"):
@@ -158,7 +160,7 @@ def artifacts_of(jobs: Collection[int]) -> dict[int, list[HandedOver]]:
     return by_job
 
 
-def _errors(reported: Any, stored: Mapping[str, HandedOver]) -> list[dict[str, Any]]:
+def _storing_errors(reported: Any, stored: Mapping[str, HandedOver]) -> list[dict[str, Any]]:
     """Files that the runner says it could not keep."""
     faulty = (
         [entry for entry in reported if isinstance(entry, dict) and entry.get("error")]
@@ -166,13 +168,16 @@ def _errors(reported: Any, stored: Mapping[str, HandedOver]) -> list[dict[str, A
         else []
     )
     return [
-        HandedOver(escaped(str(entry.get("name")))[:300], error=escaped(str(entry["error"]))[:500]).to_dict()
+        HandedOver(
+            escaped_for_storage(str(entry.get("name")))[:300],
+            error=escaped_for_storage(str(entry["error"]))[:500],
+        ).to_dict()
         for entry in faulty[:MOST_ERRORS]
         if str(entry.get("name")) not in stored
     ]
 
 
-def _counted(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, dict[str, float]]:
+def _report_counts(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, dict[str, float]]:
     """The counts of the declared reports, as stored. One that cannot be read was not handed over. Not asked of an
     agent's station: what it leaves counts nothing."""
     counts = []
@@ -182,13 +187,13 @@ def _counted(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, di
         name = artifact.path if artifact.path in artifacts else artifact.path.rpartition("/")[2]
         if reader is None or name not in artifacts:
             continue
-        place = storage.names([artifacts[name].digest])[artifacts[name].digest]
+        place = storage.stored_names([artifacts[name].digest])[artifacts[name].digest]
         with storage.artifact_storage().open(place, "rb") as file:
             try:
                 # One byte more than allowed: the reader refuses it
                 counts.append(reader(file.read(MOST_REPORT + 1)))
             except UnreadableReport as error:
-                why = f"Not readable as {artifact.kind}: {escaped(str(error))}"
+                why = f"Not readable as {artifact.kind}: {escaped_for_storage(str(error))}"
                 artifacts[name] = HandedOver(name, error=why)
     return merge_facts(counts)
 

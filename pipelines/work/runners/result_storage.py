@@ -12,10 +12,10 @@ from django.db import transaction
 
 from pipelines.models import Job, RunnerResult
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.runners import files, uploaded_commits
 from pipelines.work.transport.local import stored_results
-from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.transport.local.orders import job_orders
 from pipelines.work.transport.protocol import (
     MEDIA_TYPE,
     AttemptResults,
@@ -27,23 +27,23 @@ from pipelines.work.transport.protocol import (
 )
 from pipelines.work.worker.attempt_io import MOST_ARTIFACTS, MOST_BYTES, NOTHING_THERE
 from pipelines.work.workspaces import MOST_BYTES as MOST_WORKSPACE
-from pipelines.work.workspaces import MOST_FILES, digest_of
+from pipelines.work.workspaces import MOST_FILES, manifest_digest
 
 LONGEST_PATH: Final = 4096
 MODES: Final = 0o777
 
 
-def store(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
+def store_results(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
     """Keep what `leavings_json` names, and the facts that are found in it.
 
     :raises NotStored: it is not what a station can leave; LeaseLost: nothing is kept"""
     before = stored_results.last_snapshot(job.pk)
     artifacts, workspace = leavings.get("artifacts") or [], leavings.get("workspace")
     manifest = None if workspace is None else checked_manifest(workspace)
-    known = _sizes(job, lease, artifacts, manifest, leavings.get("git"))
+    known = _stored_sizes(job, lease, artifacts, manifest, leavings.get("git"))
     stored_artifacts = checked_artifacts(artifacts, known)
-    picture = None if manifest is None else _workspace(manifest, known, before)
-    orders = orders_of(job)
+    picture = None if manifest is None else _checked_workspace(manifest, known, before)
+    orders = job_orders(job)
     if not isinstance(leavings.get("git") or {}, dict):
         raise NotStored("What is said of the commit cannot be read.")
     if (orders.git is None or orders.git.problem) and leavings.get("git"):
@@ -64,7 +64,7 @@ def store(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
         # What is no commit is never shown as the change (law §15).
         raise NotStored("Files of a repository come with the commit that holds them.")
     with transaction.atomic():
-        stored_results.write(job.pk, job.task_id, lease, left, {})
+        stored_results.write_results(job.pk, job.task_id, lease, left, {})
         RunnerResult.objects.update_or_create(
             job=job,
             defaults={
@@ -90,35 +90,37 @@ def checked_manifest(workspace: Any) -> tuple[Entry, ...]:
     if not isinstance(entries, list) or len(entries) > MOST_FILES:
         raise NotStored(f"A workspace has at most {MOST_FILES} files.")
     folders = {""}
-    paths = {_path(entry.get("path") if isinstance(entry, dict) else None): entry for entry in entries}
+    paths = {
+        _checked_path(entry.get("path") if isinstance(entry, dict) else None): entry for entry in entries
+    }
     ordered = tuple(paths[path] for path in sorted(paths))
     # A folder sorts before all that lies in it
     for path, entry in sorted(paths.items()):
         if path.rpartition("/")[0] not in folders or len(paths) != len(entries):
             raise NotStored(
-                f"{escaped(path)[:200]} does not lie in a folder of the workspace, or is there twice."
+                f"{escaped_for_storage(path)[:200]} does not lie in a folder of the workspace, or is there twice."
             )
         if not _is_entry(entry):
-            raise NotStored(f"{escaped(path)[:200]} is neither a file nor a folder nor a link.")
+            raise NotStored(f"{escaped_for_storage(path)[:200]} is neither a file nor a folder nor a link.")
         if entry.get("folder"):
             folders.add(path)
     if sum(entry.get("size", 0) for entry in entries) > MOST_WORKSPACE:
         raise NotStored(f"A workspace has at most {MOST_WORKSPACE // 1024**2} MB.")
-    if workspace.get("digest") != digest_of(ordered):
+    if workspace.get("digest") != manifest_digest(ordered):
         raise NotStored("The workspace is not what its digest says.")
     return ordered
 
 
-def _path(value: Any) -> str:
+def _checked_path(value: Any) -> str:
     plain = isinstance(value, str) and 0 < len(value) <= LONGEST_PATH and "\x00" not in value
     path = str(value)
     if not plain or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
-        raise NotStored(f"{escaped(path)[:200]} is no path inside the workspace.")
+        raise NotStored(f"{escaped_for_storage(path)[:200]} is no path inside the workspace.")
     try:
         # A lone surrogate cannot be stored
         path.encode()
     except UnicodeEncodeError as error:
-        raise NotStored(f"{escaped(path)[:200]} is no path inside the workspace.") from error
+        raise NotStored(f"{escaped_for_storage(path)[:200]} is no path inside the workspace.") from error
     return path
 
 
@@ -149,7 +151,7 @@ def checked_artifacts(entries: Sequence[Any], known: Mapping[str, int]) -> tuple
     by_name: dict[str, HandedOver] = {}
     for entry in entries:
         name, kind = str(entry.get("name") or "")[:300], str(entry.get("media_type") or MEDIA_TYPE)[:100]
-        if not name or escaped(name) != name or escaped(kind) != kind:
+        if not name or escaped_for_storage(name) != name or escaped_for_storage(kind) != kind:
             raise NotStored("An artifact has no name that can be shown.")
         by_name[name] = HandedOver(name, kind, entry["digest"], known[entry["digest"]])
     if sum(artifact.size for artifact in by_name.values()) > MOST_BYTES:
@@ -157,7 +159,7 @@ def checked_artifacts(entries: Sequence[Any], known: Mapping[str, int]) -> tuple
     return tuple(by_name.values())
 
 
-def _sizes(
+def _stored_sizes(
     job: Job,
     lease: uuid.UUID,
     artifacts: Any,
@@ -172,23 +174,24 @@ def _sizes(
     if isinstance(git, dict) and git.get("pack"):
         digests.add(str(git["pack"]))
     # A digest is no secret: to name one must not open what another task has stored
-    missing = digests - files.allowed(job, lease, digests)
+    missing = digests - files.allowed_digests(job, lease, digests)
     if missing:
         raise NotStored(
-            f"{len(missing)} files were named that this run never sent, {escaped(min(missing))[:12]} among them."
+            f"{len(missing)} files were named that this run never sent, "
+            f"{escaped_for_storage(min(missing))[:12]} among them."
         )
-    return files.sizes_of(digests)
+    return files.stored_sizes(digests)
 
 
-def _workspace(
+def _checked_workspace(
     manifest: tuple[Entry, ...], known: Mapping[str, int], before: StartingWorkspace | None
 ) -> Workspace | None:
     for entry in manifest:
         if "digest" in entry and known[entry["digest"]] != entry["size"]:
             raise NotStored(
-                f"{escaped(PurePosixPath(entry['path']).name)[:200]} has not the size that was told."
+                f"{escaped_for_storage(PurePosixPath(entry['path']).name)[:200]} has not the size that was told."
             )
-    digest = digest_of(manifest)
+    digest = manifest_digest(manifest)
     if before is not None and before.digest == digest:
         return None
     return Workspace(digest, manifest, sum(entry.get("size", 0) for entry in manifest))

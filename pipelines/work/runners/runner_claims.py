@@ -14,13 +14,13 @@ from pipelines.work.transport.local import jobs
 from pipelines.work.transport.protocol import LeaseLost, Started
 
 
-def start(job_ids: Collection[int], claim: Claim) -> dict[int, Started]:
+def start_jobs(job_ids: Collection[int], claim: Claim) -> dict[int, Started]:
     """{job: what it starts with} of those that nobody else was first to take and that this runner may have, in one
     transaction. Files of an attempt before are forgotten."""
     begun = jobs.start_jobs(job_ids, claim)
     # What an attempt before has sent this one may not name as its own
     RunnerUpload.objects.filter(job__in=[started.orders.job_id for started in begun]).delete()
-    return {started.orders.job_id: credentials.narrowed(started) for started in begun}
+    return {started.orders.job_id: credentials.with_narrowed_credentials(started) for started in begun}
 
 
 def job_under_lease(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
@@ -52,9 +52,9 @@ def all_reported_by(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
 
 def was_job_of(runner: Worker, job: Job) -> bool:
     """Return whether this runner has this job of its project, or had it."""
-    return job.worker_id == runner.pk or _had(runner, job)
+    return job.worker_id == runner.pk or _had_job(runner, job)
 
 
-def _had(runner: Worker, job: Job) -> bool:
+def _had_job(runner: Worker, job: Job) -> bool:
     # The job names its last worker only: those before stand in the events
     return Event.objects.filter(task=job.task_id, actor=f"worker:{runner.pk}", source=job.station).exists()

@@ -33,7 +33,7 @@ from pipelines.work.orders.order import Orders
 from pipelines.work.runners import files, server_config
 from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
 from pipelines.work.transport.local.repositories import git_state
-from pipelines.work.transport.local.station_values import values_of
+from pipelines.work.transport.local.station_values import job_values
 from pipelines.work.transport.protocol import Started
 from pipelines.work.worker import repository
 from pipelines.work.workspaces import Entry
@@ -61,18 +61,18 @@ def check_commit(
     this visit could not have made it, or its files differ"""
     state = git_state(job.pk)
     config = server_config.build_config()
-    started = Started(orders, lease, values_of(job))
+    started = Started(orders, lease, job_values(job))
     access = async_to_sync(repository.with_git_credential)(
-        repository.repository_access(started, state, config, _fetch)
+        repository.repository_access(started, state, config, _fetch_artifact)
     )
-    head, from_base = _id(git_fields, "head"), _id(git_fields, "base")
+    head, from_base = _checked_commit_id(git_fields, "head"), _checked_commit_id(git_fields, "base")
     with (
         refusing_damage("What was uploaded is no commit"),
-        open_task_mirror(access, _silent) as (mirror, remote),
+        open_task_mirror(access, _ignore_progress) as (mirror, remote),
     ):
-        begun, settles, stood = starting_state(access, mirror, remote, _silent)
+        begun, settles, stood = starting_state(access, mirror, remote, _ignore_progress)
         if git_fields.get("pack"):
-            _take_in(mirror, str(git_fields["pack"]), head)
+            _take_in_objects(mirror, str(git_fields["pack"]), head)
         begun = _from_base(access, mirror, begun, from_base)
         for name in ("branch", "base_branch"):
             if git_fields.get(name) != getattr(begun, name):
@@ -81,13 +81,13 @@ def check_commit(
         if head not in {begun.head, *state.heads} and not git_fields.get("pack"):
             raise GitRefused("The objects of the commit were not sent.")
         store = mirror.repository.object_store
-        tree = checkout.tree_of(store, head)
-        leaves = trees.leaves(store, tree)
+        tree = checkout.commit_tree(store, head)
+        leaves = trees.tree_leaves(store, tree)
         _check_ancestry(mirror, state, begun, head)
         if settles:
             settles.check(store, leaves)
         _same_files(store, leaves, tuple(manifest))
-        base_files = trees.leaves(store, checkout.tree_of(store, begun.base))
+        base_files = trees.tree_leaves(store, checkout.commit_tree(store, begun.base))
         group = {
             "base": begun.base,
             "head": head,
@@ -96,7 +96,7 @@ def check_commit(
             **facts.git_facts(store, base_files, leaves, access.order.sensitive),
         }
         before = _store_base_contents(job, lease, store, base_files, leaves)
-        tree_before = settles.tree if settles else checkout.tree_of(store, begun.head)
+        tree_before = settles.tree if settles else checkout.commit_tree(store, begun.head)
     order = access.order
     left = GitLeft(
         order.repository, order.name, begun.branch, begun.base_branch, begun.base, head, tree.decode(),
@@ -105,15 +105,15 @@ def check_commit(
     return CheckedCommit(left, group, stood or tree_before.decode())
 
 
-def _fetch(stored: str, path: Path) -> None:
-    storage.fetch(storage.artifact_storage(), stored, path)
+def _fetch_artifact(stored: str, path: Path) -> None:
+    storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
 
 
-def _silent(text: str) -> None:
+def _ignore_progress(text: str) -> None:
     """Nobody reads along."""
 
 
-def _id(git_fields: Mapping[str, Any], name: str) -> str:
+def _checked_commit_id(git_fields: Mapping[str, Any], name: str) -> str:
     value = git_fields.get(name)
     # 40: SHA-1 in hexadecimal, as git names commits
     if not isinstance(value, str) or len(value) != 40 or not set(value) <= files.HEX:
@@ -121,13 +121,13 @@ def _id(git_fields: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _take_in(mirror: Mirror, digest: str, head: str) -> None:
+def _take_in_objects(mirror: Mirror, digest: str, head: str) -> None:
     """Objects that the runner sent, its commit among them. What lies in the mirror for other tasks is not its own."""
     with tempfile.TemporaryDirectory(
         prefix="packs-", dir=Mirrors(Path(settings.WORKSPACES_DIR)).base
     ) as folder:
         place = Path(folder) / "pack"
-        storage.fetch(storage.artifact_storage(), storage.names([digest])[digest], place)
+        storage.copy_stored_bytes(storage.artifact_storage(), storage.stored_names([digest])[digest], place)
         mirror.add_pack(place)
         with closing(
             PackData(str(place), object_format=mirror.repository.object_store.object_format)
@@ -177,7 +177,7 @@ def _same_files(store: BaseObjectStore, leaves: Mapping[str, Leaf], manifest: tu
         data = blob.data if isinstance(blob, Blob) else b""
         if entry is None or not _is_same_file(entry, mode, data):
             raise GitRefused(f"{path} was stored otherwise than it was committed.")
-    extra = [path for path in stored if not trees.of_git(path)]
+    extra = [path for path in stored if not trees.is_git_like_path(path)]
     if extra:
         _check_all_ignored(extra, manifest)
 
@@ -192,12 +192,12 @@ def _is_same_file(entry: Entry, mode: int, data: bytes) -> bool:
 def _check_all_ignored(paths: list[str], manifest: tuple[Entry, ...]) -> None:
     patterns = [e for e in manifest if Path(str(e["path"])).name == IGNORE_FILE and "digest" in e]
     patterns = [entry for entry in patterns if entry["size"] <= MOST_PATTERNS][:MOST_IGNORE_FILES]
-    places = storage.names({str(entry["digest"]) for entry in patterns})
+    places = storage.stored_names({str(entry["digest"]) for entry in patterns})
     with tempfile.TemporaryDirectory(prefix="ignored-") as folder:
         for entry in patterns:
             place = Path(folder) / str(entry["path"])
             place.parent.mkdir(parents=True, exist_ok=True)
-            storage.fetch(storage.artifact_storage(), places[str(entry["digest"])], place)
+            storage.copy_stored_bytes(storage.artifact_storage(), places[str(entry["digest"])], place)
         ignored = IgnoreFiles(Path(folder))
         for path in paths:
             if not ignored.is_ignored(path):
@@ -216,5 +216,5 @@ def _store_base_contents(
         before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, Path(folder))
         for digest, (name, size) in base_blobs.items():
             with (Path(folder) / name).open("rb") as file:
-                files.keep(job, lease, digest, size, file)
+                files.keep_file(job, lease, digest, size, file)
     return before

@@ -48,11 +48,11 @@ class RepositoryFiles:
 
     @property
     def scripts(self) -> Mapping[str, str]:
-        return _texts(self.package.get("scripts"))
+        return _text_entries(self.package.get("scripts"))
 
     @property
     def packages(self) -> set[str]:
-        both = (_texts(self.package.get(key)) for key in ("dependencies", "devDependencies"))
+        both = (_text_entries(self.package.get(key)) for key in ("dependencies", "devDependencies"))
         return {name for section in both for name in section}
 
     def has_make_target(self, target: str) -> bool:
@@ -90,17 +90,17 @@ class Proposal:
     def programs(self) -> list[str]:
         """Name the programs on the path with which preparing, linting and testing begin."""
         commands = (self.prepare, self.lint, self.tests, self.audit)
-        return sorted({program for command in commands if (program := program_of(command))})
+        return sorted({program for command in commands if (program := command_program(command))})
 
     @property
     def borrows_python(self) -> bool:
         """Return whether its tests run with the Python of the runner, and the packages that happen to be there."""
-        return not self.prepare and program_of(self.tests) == "python3"
+        return not self.prepare and command_program(self.tests) == "python3"
 
     @property
     def installer(self) -> str:
         """The program that brings the packages; "" where none has to."""
-        return program_of(self.prepare) if self.prepare else ""
+        return command_program(self.prepare) if self.prepare else ""
 
     def with_hosts(self, registries: Iterable[Mapping[str, Sequence[str]]]) -> Proposal:
         """Add the hosts that its package manager names on the runners: {program: hosts} of each. One that is missing
@@ -127,14 +127,14 @@ class Proposal:
         return cls(**fields)
 
 
-def program_of(command: str) -> str:
+def command_program(command: str) -> str:
     """Name the program on the path with which a command begins; "" where it lies in the repository."""
     words = shlex.split(command)
     # `env NAME=value` stands before the program
     while words and (words[0] == "env" or "=" in words[0]):
         words.pop(0)
     if words[:2] == ["sh", "-c"]:
-        return program_of(words[2])
+        return command_program(words[2])
     return words[0] if words and "/" not in words[0] else ""
 
 
@@ -205,7 +205,7 @@ def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
 def _python(files: RepositoryFiles, run: str) -> tuple[str, str]:
     """`run` is the interpreter."""
     linter = _python_linter(files)
-    words = python_packages.linted(linter, files.texts).words if linter else ()
+    words = python_packages.tox_linter_call(linter, files.texts).words if linter else ()
     lint = ""
     if linter == "flake8":
         # Where no paths are named, what Prepare installs would be linted, too
@@ -224,7 +224,7 @@ def _python(files: RepositoryFiles, run: str) -> tuple[str, str]:
 
 def _python_linter(files: RepositoryFiles) -> str:
     """Name the linter that the repository sets up; "" where it sets up none."""
-    lists = python_packages.lists_of(files.names)
+    lists = python_packages.requirement_lists(files.names)
     text = "\n".join(files.text(name) for name in (*python_packages.MANIFESTS, *lists, PRE_COMMIT))
     if {"ruff.toml", ".ruff.toml"} & files.names or re.search(r"\bruff\b", text):
         return "ruff"
@@ -242,13 +242,13 @@ def _has_tests(files: RepositoryFiles) -> bool:
 
 def _with_venv(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
     """The row of a project without a lock, with an environment of its own: its packages, and those of its tests."""
-    lists = python_packages.lists_of(files.names)
+    lists = python_packages.requirement_lists(files.names)
     marks = tuple(name for name in (*python_packages.MANIFESTS, *lists) if name in files.names)
     linter = _python_linter(files)
     # Where none is set up it is linted by the ruff on the path of stations
-    plugins = python_packages.linted(linter, files.texts).plugins if linter else ()
+    plugins = python_packages.tox_linter_call(linter, files.texts).plugins if linter else ()
     tools = [*([linter] if linter else []), *plugins, *(["pytest"] if _has_tests(files) else [])]
-    arguments = python_packages.installed(files.names, files.texts, tools) if marks else []
+    arguments = python_packages.pip_install_arguments(files.names, files.texts, tools) if marks else []
     if not arguments:
         return row
     install = [shlex.join([VENV, "-m", "pip", "install", *arguments])]
@@ -327,12 +327,12 @@ READ = frozenset({mark for row in TABLE for mark in row.marks}) | {
     *python_packages.MANIFESTS,
 }
 PROGRAMS = [*Proposal(lint=RUFF).programs, "node"] + sorted(
-    {program for row in TABLE for command in (row.prepare, row.run) if (program := program_of(command))}
+    {program for row in TABLE for command in (row.prepare, row.run) if (program := command_program(command))}
 )
 """A worker says which of these are on the path of stations."""
 
 
-def proposed(files: RepositoryFiles, commit: str = "") -> Proposal:
+def proposed_environment(files: RepositoryFiles, commit: str = "") -> Proposal:
     """Return the proposal of the first row whose marks are there. To lint and test, a target of the Makefile
     counts only where the ecosystem knows nothing; to update and release it comes first, since what a
     release takes is only known there."""
@@ -350,7 +350,9 @@ def proposed(files: RepositoryFiles, commit: str = "") -> Proposal:
     }
     by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node else [])])
     # Of a Python project without a lock the addresses are those of its own pages
-    hosts = _hosts(files, row.lock) if row.prepare and row.lock not in python_packages.MANIFESTS else ()
+    hosts = (
+        _package_hosts(files, row.lock) if row.prepare and row.lock not in python_packages.MANIFESTS else ()
+    )
     return Proposal(
         row.name,
         row.prepare,
@@ -359,14 +361,14 @@ def proposed(files: RepositoryFiles, commit: str = "") -> Proposal:
         lint or made["lint"] or (RUFF if row.commands is _python else ""),
         tests or made["test"],
         made["audit"],
-        **_releasing(files, row),
+        **_release_commands(files, row),
         by=tuple(name for name in by if name in files.names) or ("*.py",),
         commit=commit,
-        required=versions.required(files.texts, files.package),
+        required=versions.required_versions(files.texts, files.package),
     )
 
 
-def _releasing(files: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
+def _release_commands(files: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
     usual = {"update": row.update, "version": row.version, "publish": row.publish}
     # npm publishes no package that says so
     if files.package.get("private") is True:
@@ -376,7 +378,7 @@ def _releasing(files: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
     }
 
 
-def _hosts(files: RepositoryFiles, lock: str) -> tuple[str, ...]:
+def _package_hosts(files: RepositoryFiles, lock: str) -> tuple[str, ...]:
     """Return the hosts of the packages, where the lock file or the settings of npm name them."""
     lines = [
         line
@@ -390,7 +392,7 @@ def _hosts(files: RepositoryFiles, lock: str) -> tuple[str, ...]:
     return tuple(sorted(counted, key=lambda host: -counted[host])[:MOST_HOSTS])
 
 
-def _texts(section: Any) -> dict[str, str]:
+def _text_entries(section: Any) -> dict[str, str]:
     return (
         {str(key): value for key, value in section.items() if isinstance(value, str)}
         if isinstance(section, dict)

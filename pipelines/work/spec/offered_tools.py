@@ -78,7 +78,7 @@ def tool_definitions(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any
     ]
 
 
-def misfit(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
+def argument_faults(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
     """Return how the arguments do not fit the `parameters` that the tool declares, each fault with its place;
     or ""."""
     if not tool.parameters:
@@ -90,12 +90,14 @@ def misfit(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
     return "; ".join(map(str, schema_violations(arguments, tool.parameters, "arguments")))
 
 
-def filled(text: Text, arguments: Mapping[str, Any]) -> str:
+def filled_text(text: Text, arguments: Mapping[str, Any]) -> str:
     """:raises BadCall: an argument is missing"""
-    return "".join(part if isinstance(part, str) else as_text(_value(part, arguments)) for part in text)
+    return "".join(
+        part if isinstance(part, str) else as_text(_argument_value(part, arguments)) for part in text
+    )
 
 
-def _value(place: Argument, arguments: Mapping[str, Any]) -> Any:
+def _argument_value(place: Argument, arguments: Mapping[str, Any]) -> Any:
     value = look_up(dict(arguments), place.name)
     if value is MISSING:
         raise BadCall(f"The argument {place.name} is missing.")
@@ -106,11 +108,11 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def argv_of(tool: OfferedTool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def tool_argv(tool: OfferedTool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """:raises BadCall: an argument is missing, or one would be read as an option"""
     argv = []
     for part in tool.argv:
-        text = filled(part, arguments)
+        text = filled_text(part, arguments)
         # Only where the argument begins it: what the line itself wrote may be an option
         if text.startswith("-") and part and isinstance(part[0], Argument):
             raise BadCall(f"The argument {part[0].name} begins with “-”: it could be read as an option.")
@@ -118,41 +120,41 @@ def argv_of(tool: OfferedTool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(argv)
 
 
-def call_of(request: RequestTemplate, arguments: Mapping[str, Any]) -> Call:
+def tool_call_request(request: RequestTemplate, arguments: Mapping[str, Any]) -> Call:
     """:raises BadCall: an argument is missing"""
     url = "".join(
         part
         if isinstance(part, str)
-        else as_text(_value(part, arguments))
+        else as_text(_argument_value(part, arguments))
         # At the beginning it is the address itself, which would not survive being escaped
         if index == 0
-        else quote(as_text(_value(part, arguments)), safe="")
+        else quote(as_text(_argument_value(part, arguments)), safe="")
         for index, part in enumerate(request.url)
     )
-    headers = {name: filled(text, arguments) for name, text in request.headers.items()}
+    headers = {name: filled_text(text, arguments) for name, text in request.headers.items()}
     # A model may write lone surrogates, which UTF-8 has not
-    body = filled(request.body, arguments).encode(errors="backslashreplace")
+    body = filled_text(request.body, arguments).encode(errors="backslashreplace")
     if request.json is not MISSING:
-        body = json.dumps(_json(request.json, arguments)).encode()
+        body = json.dumps(_json_with_arguments(request.json, arguments)).encode()
         if not any(name.lower() == "content-type" for name in headers):
             headers["Content-Type"] = "application/json"
     return Call(request.method, url, headers, body)
 
 
-def _json(value: Any, arguments: Mapping[str, Any]) -> Any:
+def _json_with_arguments(value: Any, arguments: Mapping[str, Any]) -> Any:
     """A text that is one place and nothing else becomes the value itself."""
     if isinstance(value, tuple):
         if len(value) == 1 and isinstance(value[0], Argument):
-            return _value(value[0], arguments)
-        return filled(value, arguments)
+            return _argument_value(value[0], arguments)
+        return filled_text(value, arguments)
     if isinstance(value, list):
-        return [_json(member, arguments) for member in value]
+        return [_json_with_arguments(member, arguments) for member in value]
     if isinstance(value, dict):
-        return {key: _json(member, arguments) for key, member in value.items()}
+        return {key: _json_with_arguments(member, arguments) for key, member in value.items()}
     return value
 
 
-def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
+def policy_action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
     """The policy's action for a call: the first rule that matches, or else its default (dialect B). A test that
     cannot be evaluated denies."""
     if not policy:
@@ -161,7 +163,7 @@ def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
         if rule["tool"] not in (ANY, name):
             continue
         try:
-            if all(_holds(test, arguments) for test in rule.get("when") or ()):
+            if all(_test_holds(test, arguments) for test in rule.get("when") or ()):
                 return str(rule["action"])
         # What cannot be judged is not let through
         except (EvaluationFailed, operators.OperandError):
@@ -169,7 +171,7 @@ def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
     return str(policy["default"])
 
 
-def _holds(test: Mapping[str, Any], arguments: Any) -> bool:
+def _test_holds(test: Mapping[str, Any], arguments: Any) -> bool:
     op, value = test.get("op", "equals"), test.get("value")
     prepared = None if op in operators.ALONE else operators.prepare_operand(op, value)
     view = ConditionView("", "", "", None, arguments, False, {}, {}, EvaluationBudget())

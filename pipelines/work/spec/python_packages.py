@@ -29,23 +29,29 @@ class LinterCall:
     plugins: tuple[str, ...] = ()
 
 
-def lists_of(names: Iterable[str]) -> list[str]:
+def requirement_lists(names: Iterable[str]) -> list[str]:
     """Name the lists of requirements on top, what the project itself needs first."""
     return sorted(
         (name for name in names if REQUIREMENTS.fullmatch(name)), key=lambda name: (len(name), name)
     )
 
 
-def installed(names: Collection[str], texts: Mapping[str, str], tools: Iterable[str]) -> list[str]:
+def pip_install_arguments(
+    names: Collection[str], texts: Mapping[str, str], tools: Iterable[str]
+) -> list[str]:
     """Return the arguments of `pip install`: the project with its extras, groups and lists for tests, and `tools`."""
-    project, setup, tox = _toml(texts), _ini(texts, "setup.cfg"), _ini(texts, "tox.ini")
-    groups = list(filter(GROUP.fullmatch, _table(project, "dependency-groups")))
-    extras = list(filter(GROUP.fullmatch, _table(project, "project", "optional-dependencies")))
+    project, setup, tox = (
+        _parsed_pyproject(texts),
+        _parsed_ini(texts, "setup.cfg"),
+        _parsed_ini(texts, "tox.ini"),
+    )
+    groups = list(filter(GROUP.fullmatch, _nested_table(project, "dependency-groups")))
+    extras = list(filter(GROUP.fullmatch, _nested_table(project, "project", "optional-dependencies")))
     if setup.has_section("options.extras_require"):
         extras += filter(GROUP.fullmatch, setup.options("options.extras_require"))
     if "extras_require" in texts.get("setup.py", ""):
         extras += EXTRA.findall(texts["setup.py"])
-    lists, packages = lists_of(names), list[str]()
+    lists, packages = requirement_lists(names), list[str]()
     for line in tox.get("testenv", "deps", fallback="").splitlines():
         # `-r tests/requirements.txt` as it is; conditions and substitutions of tox are left out
         path = re.fullmatch(r"\s*-r\s*([\w./-]+)\s*", line)
@@ -55,14 +61,14 @@ def installed(names: Collection[str], texts: Mapping[str, str], tools: Iterable[
         # Such as `; python_version >= "3.9"`, which pip reads
         known = VERSIONED.fullmatch(package) and MARKER.fullmatch(marker)
         packages += [f"{package}{semicolon}{marker.rstrip()}"] if known else []
-    poetry = _table(project, "tool", "poetry", "group")
+    poetry = _nested_table(project, "tool", "poetry", "group")
     for group in filter(GROUP.fullmatch, poetry):
-        packages += filter(SIMPLE.fullmatch, _table(poetry, group, "dependencies"))
+        packages += filter(SIMPLE.fullmatch, _nested_table(poetry, group, "dependencies"))
     is_package = bool(
         "setup.py" in names
         or {"project", "build-system"} & project.keys()
         or setup.has_section("metadata")
-        or _table(project, "tool", "poetry")
+        or _nested_table(project, "tool", "poetry")
     )
     if is_package and (groups or extras or packages or len(lists) > 1):
         # What a package needs it says itself: beside that, such a list is often of its author's whole desk
@@ -76,9 +82,9 @@ def installed(names: Collection[str], texts: Mapping[str, str], tools: Iterable[
     ]
 
 
-def linted(linter: str, texts: Mapping[str, str]) -> LinterCall:
+def tox_linter_call(linter: str, texts: Mapping[str, str]) -> LinterCall:
     """Return how tox calls a linter of the repository: the words after its name, and the packages beside it."""
-    tox = _ini(texts, "tox.ini")
+    tox = _parsed_ini(texts, "tox.ini")
     for section in tox.sections():
         for line in tox.get(section, "commands", fallback="", raw=True).splitlines():
             line = re.sub(r"\{(?:toxinidir|tox_root)\}/?|\{posargs:?([^{}]*)\}", r"\1", line)
@@ -91,14 +97,14 @@ def linted(linter: str, texts: Mapping[str, str]) -> LinterCall:
     return LinterCall()
 
 
-def _toml(texts: Mapping[str, str]) -> dict[str, Any]:
+def _parsed_pyproject(texts: Mapping[str, str]) -> dict[str, Any]:
     try:
         return tomllib.loads(texts.get("pyproject.toml", ""))
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 
 
-def _ini(texts: Mapping[str, str], name: str) -> configparser.ConfigParser:
+def _parsed_ini(texts: Mapping[str, str], name: str) -> configparser.ConfigParser:
     """Return what can be read of it."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
@@ -108,7 +114,7 @@ def _ini(texts: Mapping[str, str], name: str) -> configparser.ConfigParser:
     return parser
 
 
-def _table(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+def _nested_table(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     table: Any = document
     for key in keys:
         table = table.get(key) if isinstance(table, Mapping) else None

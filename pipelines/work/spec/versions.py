@@ -22,7 +22,7 @@ COMPARE: Final = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": o
 Parts = tuple[int, ...]
 
 
-def required(texts: Mapping[str, str], package: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+def required_versions(texts: Mapping[str, str], package: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """{program: (the file that asks, the version: of a package manager one that counts by its first number, since it is
     used as it is there; else with signs as in `>=3.12,<4`)}."""
     required_by_program, package_manager = {}, package.get("packageManager")
@@ -61,32 +61,35 @@ def _of_node(package: Mapping[str, Any], lock: str) -> Iterator[tuple[Parts, str
         if ends and all(ends):
             name = str(place).rpartition("node_modules/")[2]
             where = name if place == "package.json" else f"{name} in package-lock.json"
-            yield min(_parts(end[1]) for end in ends if end), where
+            yield min(_version_parts(end[1]) for end in ends if end), where
 
 
-def fits(installed: str, required_version: str) -> bool:
+def version_fits(installed: str, required_version: str) -> bool:
     """True if a version that is installed will do."""
     number = NUMBER.match(installed)
     if number is None or required_version[:1].isdigit():
-        return number is None or _parts(number[0])[0] == int(required_version.partition(".")[0])
+        return number is None or _version_parts(number[0])[0] == int(required_version.partition(".")[0])
     clauses = _CLAUSE.findall(required_version)
-    return all(_holds(_parts(number[0]), sign, _parts(value), bool(star)) for sign, value, star in clauses)
+    return all(
+        _comparison_holds(_version_parts(number[0]), sign, _version_parts(value), bool(star))
+        for sign, value, star in clauses
+    )
 
 
-def _holds(number: Parts, sign: str, value: Parts, star: bool) -> bool:
-    number = _padded(number, value)
+def _comparison_holds(number: Parts, sign: str, value: Parts, star: bool) -> bool:
+    number = _padded_parts(number, value)
     # ~=1.4.2 is >=1.4.2 and ==1.4.*
     if sign == "~=":
         return number >= value and number[: len(value) - 1] == value[:-1]
     if star or sign in ("==", "===", "!="):
-        same = number[: len(value)] == value if star else _padded(value, number) == number
+        same = number[: len(value)] == value if star else _padded_parts(value, number) == number
         return same != (sign == "!=")
-    return COMPARE[sign](number, _padded(value, number))
+    return COMPARE[sign](number, _padded_parts(value, number))
 
 
-def _parts(text: str) -> Parts:
+def _version_parts(text: str) -> Parts:
     return tuple(int(part) for part in text.split("."))
 
 
-def _padded(parts: Parts, other: Parts) -> Parts:
+def _padded_parts(parts: Parts, other: Parts) -> Parts:
     return (*parts, *(0 for _ in other[len(parts) :]))

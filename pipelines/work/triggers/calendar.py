@@ -23,7 +23,7 @@ class CronFault(ValueError):
     """Fault of a cron expression, and what to do."""
 
 
-def cron_of(text: str) -> str:
+def checked_cron(text: str) -> str:
     """Return the expression with single blanks. Raises CronFault."""
     fields = text.split()
     if len(fields) != FIELDS or len(text) > MAX_LENGTH:
@@ -41,7 +41,7 @@ def cron_of(text: str) -> str:
     return expression
 
 
-def slots(expression: str, zone: str, after: datetime) -> Iterator[datetime]:
+def slots_after(expression: str, zone: str, after: datetime) -> Iterator[datetime]:
     """Yield the instants of an expression after this one, each later than the one before, in UTC.
 
     As cron has it (law §16): a time that the clock leaves out counts once, right after the gap; a time that the clock
@@ -97,7 +97,7 @@ EVERY: Final = {
 }
 
 
-def cadence_of(expression: str) -> Cadence | None:
+def plain_cadence(expression: str) -> Cadence | None:
     """Return the plain choice that an expression stands for, None where it is none of them."""
     match = _PLAIN.fullmatch(expression)
     if match is None:
@@ -115,7 +115,7 @@ def cadence_of(expression: str) -> Cadence | None:
     return Cadence(every, time, weekday if every == "week" else "1", day if every == "month" else "1")
 
 
-def words(expression: str) -> str:
+def schedule_sentence(expression: str) -> str:
     """Say an expression in a sentence without its full stop."""
-    cadence = cadence_of(expression)
+    cadence = plain_cadence(expression)
     return str(cadence) if cadence else CronSim(expression, datetime(2000, 1, 1, tzinfo=UTC)).explain()

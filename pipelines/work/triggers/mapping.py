@@ -16,7 +16,7 @@ from pipelines.routing.basics.wording import as_sentence
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.paths import PathError, compile_path
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.triggers.kind import Options
 
 FIXED_ONLY: Final = ("secret", "file")
@@ -31,7 +31,7 @@ DEFAULTS: Final = {"inputs": {}, **dict.fromkeys(PATHS, "")}
 MOST_PEOPLE = 20
 
 
-def document_of(text: str) -> tuple[Any, str]:
+def parsed_body(text: str) -> tuple[Any, str]:
     """Return what a body says, and why it cannot be read."""
     try:
         return jsontext.loads(text), ""
@@ -39,7 +39,7 @@ def document_of(text: str) -> tuple[Any, str]:
         return MISSING, f"The body is no JSON: {error}. Set the content type to application/json."
 
 
-def read(options: Options) -> dict[str, Any]:
+def stored_options(options: Options) -> dict[str, Any]:
     """Return the paths as they are stored. Raises Invalid with every path that is none."""
     inputs = options.get("inputs", {})
     if not isinstance(inputs, Mapping):
@@ -61,7 +61,7 @@ def read(options: Options) -> dict[str, Any]:
     }
 
 
-def check(options: Options, fields: Iterable[Input]) -> None:
+def check_input_paths(options: Options, fields: Iterable[Input]) -> None:
     """Raises Invalid with each path of an input that the line does not have, or that no document may name."""
     types = {field.key: field.type for field in fields}
     problems = [
@@ -75,51 +75,53 @@ def check(options: Options, fields: Iterable[Input]) -> None:
         raise Invalid(problems)
 
 
-def inputs_of(options: Options, fields: Iterable[Input], document: Any) -> dict[str, Any]:
+def mapped_inputs(options: Options, fields: Iterable[Input], document: Any) -> dict[str, Any]:
     """Return the values of inputs that the paths find; what they do not find is left out. Raises Invalid."""
     values, problems = {}, []
     for field in fields:
         path = options["inputs"].get(field.key, "")
         try:
-            value = one_of(path, document)
+            value = single_value(path, document)
         except Invalid as fault:
             problems.append(Problem(f"inputs.{field.key}", fault.message, fault.problems[0].hint))
         else:
             if value is not None:
-                values[field.key] = _value(field, value)
+                values[field.key] = _input_value(field, value)
     if problems:
         raise Invalid(problems)
     return values
 
 
-def title_of(options: Options, document: Any) -> str:
+def mapped_title(options: Options, document: Any) -> str:
     """Return the title that the document gives, "" where it gives none. Raises Invalid."""
     try:
-        value = one_of(options["title"], document)
+        value = single_value(options["title"], document)
     except Invalid as fault:
         raise Invalid.at("title", fault.message, fault.problems[0].hint) from fault
-    return escaped(" ".join(_text(value).split()))[:TITLE] if value is not None else ""
+    return escaped_for_storage(" ".join(_value_text(value).split()))[:TITLE] if value is not None else ""
 
 
-def people_of(options: Options, document: Any) -> list[str]:
+def mapped_people(options: Options, document: Any) -> list[str]:
     """Return the names or addresses that the document gives of who asked for the task."""
-    return [value for value in found(options["requester"], document) if isinstance(value, str)][:MOST_PEOPLE]
+    return [value for value in values_at_path(options["requester"], document) if isinstance(value, str)][
+        :MOST_PEOPLE
+    ]
 
 
-def refusal(options: Options, document: Any) -> str:
+def refusal_reason(options: Options, document: Any) -> str:
     """Say why this document starts nothing, or ""."""
     path = options["only_if"]
     if not path:
         return ""
     # A comparison that is false, and a flag that is, are no reason to start.
-    if any(value not in (None, False) for value in found(path, document)):
+    if any(value not in (None, False) for value in values_at_path(path, document)):
         return ""
     return f"{path} finds nothing in it."
 
 
-def one_of(path: str, document: Any) -> Any:
+def single_value(path: str, document: Any) -> Any:
     """Return the value that a path finds, None where there is none. Raises Invalid where there are several."""
-    values = found(path, document)
+    values = values_at_path(path, document)
     if len(values) > 1:
         raise Invalid.at(
             "", f"finds {len(values)} values at {path}", "Name one of them, such as the first: [0]."
@@ -127,7 +129,7 @@ def one_of(path: str, document: Any) -> Any:
     return values[0] if values else None
 
 
-def found(path: str, document: Any) -> list[Any]:
+def values_at_path(path: str, document: Any) -> list[Any]:
     """Return the values that a path finds. Raises Invalid where that is too much work."""
     if not path:
         return []
@@ -150,15 +152,15 @@ def checked_path(path: Any) -> str:
     return path
 
 
-def _value(field: Input, value: Any) -> Any:
+def _input_value(field: Input, value: Any) -> Any:
     """Return a value as an input of this type takes it: text as somebody would type it."""
     if field.type in ("number", "yes_no") and isinstance(value, (int, float)):
         return value
     if isinstance(value, (dict, list)) and field.type == "long_text":
-        return escaped(jsontext.dumps(value, indent=2, ascii_only=False))
-    return typed_value(field, escaped(_text(value)))
+        return escaped_for_storage(jsontext.dumps(value, indent=2, ascii_only=False))
+    return typed_value(field, escaped_for_storage(_value_text(value)))
 
 
-def _text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     written: dict[type, Callable[[Any], str]] = {str: str, Decimal: str}
     return written.get(type(value), lambda other: jsontext.dumps(other, ascii_only=False))(value)

@@ -58,7 +58,7 @@ class _Call:
     signed_with: WebhookSecret
 
 
-def receive(address: str, headers: Headers, body: bytes) -> TriggerDelivery:
+def receive_call(address: str, headers: Headers, body: bytes) -> TriggerDelivery:
     """Receive a call and start its task. `headers`: their names in small letters. Raises UnsignedCall, OverLimit."""
     # No address has other signs, and the database takes no NUL.
     known = WebhookAddress.objects.filter(address=address if address.isprintable() else "")
@@ -69,7 +69,7 @@ def receive(address: str, headers: Headers, body: bytes) -> TriggerDelivery:
     if call is None:
         run_in_transaction(partial(_note_unsigned, webhook.trigger_id))
         raise UnsignedCall
-    return run_in_transaction(partial(_received, webhook.trigger_id, call))
+    return run_in_transaction(partial(_start_from_call, webhook.trigger_id, call))
 
 
 @sensitive_variables("secret")
@@ -85,18 +85,18 @@ def _signed_call(trigger: Trigger, headers: Headers, body: bytes) -> _Call | Non
         # Before it is read: what is signed are the bytes as they came.
         if signature.is_signed(headers, body, secret):
             text = body.decode(errors="replace")
-            document, fault = mapping.document_of(text)
+            document, fault = mapping.parsed_body(text)
             return _Call(signature.name_of(headers, body, secret), text, document, fault, signature, row)
     return None
 
 
-def _received(trigger_id: int, call: _Call) -> TriggerDelivery:
-    trigger = _locked(trigger_id)
+def _start_from_call(trigger_id: int, call: _Call) -> TriggerDelivery:
+    trigger = _lock_trigger(trigger_id)
     moment = clock.now()
-    _limit(trigger, moment)
+    _check_rate(trigger, moment)
     title_at = moment.astimezone(ZoneInfo(trigger.line.project.time_zone))
     refusal = "The trigger is paused." if trigger.paused_at else ""
-    requesters = tuple(_requesters(trigger, call))
+    requesters = tuple(_possible_requesters(trigger, call))
     occasion = Occasion(
         call.key, title_at, refusal, call.fault, document=call.document, requesters=requesters
     )
@@ -108,14 +108,14 @@ def _received(trigger_id: int, call: _Call) -> TriggerDelivery:
 
 def _note_unsigned(trigger_id: int) -> None:
     """Log that somebody called without a right signature, once a minute: anybody may do so."""
-    trigger = _locked(trigger_id)
+    trigger = _lock_trigger(trigger_id)
     moment = clock.now()
     key = f"unsigned {moment:%Y-%m-%dT%H:%MZ}"
     values = {"at": moment, "outcome": Outcome.FAILED, "detail": UnsignedCall.says}
     trigger.deliveries.get_or_create(key=key, defaults=values)
 
 
-def _locked(trigger_id: int) -> Trigger:
+def _lock_trigger(trigger_id: int) -> Trigger:
     """house §2: the row of the trigger is locked before the number counter and any task."""
     locked = Trigger.objects.select_for_update(of=("self",), no_key=True).select_related(*RELATED)
     trigger = locked.filter(pk=trigger_id).first()
@@ -124,7 +124,7 @@ def _locked(trigger_id: int) -> Trigger:
     return trigger
 
 
-def _limit(trigger: Trigger, moment: datetime) -> None:
+def _check_rate(trigger: Trigger, moment: datetime) -> None:
     most: int = settings.WEBHOOKS_PER_MINUTE
     latest = trigger.deliveries.order_by("-pk").values_list("at", flat=True)[most - 1 : most] if most else ()
     for at in latest:
@@ -132,12 +132,12 @@ def _limit(trigger: Trigger, moment: datetime) -> None:
             raise OverLimit((at + MINUTE - moment).total_seconds())
 
 
-def _requesters(trigger: Trigger, call: _Call) -> list[str]:
+def _possible_requesters(trigger: Trigger, call: _Call) -> list[str]:
     """List who may have asked for it: whoever knows the secret as the one who made it, and whom the call names. Where
     it names people and none of them is a member, or the host keeps back who wrote it, nobody knows (law §15)."""
     barred = [f"person:{call.signed_with.created_by_id}"]
     try:
-        people_texts = mapping.people_of(trigger.options, call.document)
+        people_texts = mapping.mapped_people(trigger.options, call.document)
     except Invalid:
         people_texts = []
     logins, addresses, are_all = (

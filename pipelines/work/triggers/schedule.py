@@ -28,11 +28,11 @@ DEFAULTS: Final = {"cron": "", "zone": "UTC", "missed": ONCE}
 _KEY = "%Y-%m-%dT%H:%MZ"
 
 
-def _read(options: Options) -> dict[str, Any]:
+def _stored_options(options: Options) -> dict[str, Any]:
     check_names(options, DEFAULTS)
     expression, zone, missed = (str(options.get(name, default)) for name, default in DEFAULTS.items())
     try:
-        expression = calendar.cron_of(expression)
+        expression = calendar.checked_cron(expression)
     except calendar.CronFault as fault:
         raise Invalid.at("cron", str(fault)) from fault
     if zone not in zoneinfo.available_timezones():
@@ -42,18 +42,20 @@ def _read(options: Options) -> dict[str, Any]:
     return {"cron": expression, "zone": zone, "missed": missed}
 
 
-def _facts(options: Options) -> list[TriggerFact]:
+def _trigger_facts(options: Options) -> list[TriggerFact]:
     return [
-        TriggerFact("When", calendar.words(options["cron"]), options["cron"]),
+        TriggerFact("When", calendar.schedule_sentence(options["cron"]), options["cron"]),
         TriggerFact("Missed run", MISSED[options["missed"]]),
     ]
 
 
-def _occasion(options: Options, slot: datetime, now: datetime) -> Occasion:
+def _latest_occasion(options: Options, slot: datetime, now: datetime) -> Occasion:
     """Return the occasion of the latest slot up to now: those before it were missed with it."""
     # Not from the first one missed: of a line that was down for a year that may be half a million slots.
     since = max(slot, now - OLDEST) - timedelta(seconds=1)
-    past = list(takewhile(lambda at: at <= now, calendar.slots(options["cron"], options["zone"], since)))
+    past = list(
+        takewhile(lambda at: at <= now, calendar.slots_after(options["cron"], options["zone"], since))
+    )
     latest = past[-1] if past else slot
     late = now - latest
     refusal = note = ""
@@ -77,14 +79,14 @@ SCHEDULE = TriggerKind(
     "schedule",
     "Schedule",
     "schedule",
-    read=_read,
-    words=lambda options: calendar.words(options["cron"]),
+    read=_stored_options,
+    words=lambda options: calendar.schedule_sentence(options["cron"]),
     detail=lambda options: str(options["zone"]),
-    facts=_facts,
+    facts=_trigger_facts,
     clock=TriggerClock(
         zone=lambda options: str(options["zone"]),
-        upcoming=lambda options, after: calendar.slots(options["cron"], options["zone"], after),
-        occasion=_occasion,
+        upcoming=lambda options, after: calendar.slots_after(options["cron"], options["zone"], after),
+        occasion=_latest_occasion,
         occasion_at=_occasion_at,
     ),
     one_at_a_time=True,

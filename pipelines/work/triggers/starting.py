@@ -45,7 +45,7 @@ def stop(trigger_id: int, now: datetime | None = None) -> None:
 
 
 def _start_due(trigger_id: int, now: datetime | None) -> str:
-    due = _locked(trigger_id, now)
+    due = _lock_due_trigger(trigger_id, now)
     if due is None:
         return "gone"
     trigger, moment = due
@@ -66,13 +66,13 @@ def deliver_once(trigger: Trigger, occasion: Occasion, moment: datetime) -> Trig
     if TriggerDelivery.objects.filter(trigger=trigger, key=occasion.key).exists():
         delivery.outcome, delivery.detail = Outcome.REPEATED, "It was there already, so nothing was started."
     else:
-        _deliver(trigger, occasion, delivery)
+        _start_task(trigger, occasion, delivery)
     delivery.save(force_insert=True)
     return delivery
 
 
 def _stop(trigger_id: int, now: datetime | None) -> None:
-    due = _locked(trigger_id, now)
+    due = _lock_due_trigger(trigger_id, now)
     if due is not None:
         trigger, moment = due
         key = f"fault {moment:%Y-%m-%dT%H:%M:%S.%fZ}"
@@ -81,7 +81,7 @@ def _stop(trigger_id: int, now: datetime | None) -> None:
         trigger.save(update_fields=["next_at", "paused_at"])
 
 
-def _locked(trigger_id: int, now: datetime | None) -> tuple[Trigger, datetime] | None:
+def _lock_due_trigger(trigger_id: int, now: datetime | None) -> tuple[Trigger, datetime] | None:
     """Return the trigger if it is due, and the moment. house §2: its row is locked before the number counter and any
     task."""
     locked = fetch(LOCK_DUE_TRIGGER, {"trigger": trigger_id, "now": now})
@@ -90,9 +90,9 @@ def _locked(trigger_id: int, now: datetime | None) -> tuple[Trigger, datetime] |
     return Trigger.objects.select_related(*RELATED).get(pk=trigger_id), locked[0][0]
 
 
-def _deliver(trigger: Trigger, occasion: Occasion, delivery: TriggerDelivery) -> None:
+def _start_task(trigger: Trigger, occasion: Occasion, delivery: TriggerDelivery) -> None:
     """Start the task, and write into the delivery what became of it."""
-    delivery.outcome, delivery.detail = Outcome.IGNORED, occasion.refusal or _hindrance(trigger)
+    delivery.outcome, delivery.detail = Outcome.IGNORED, occasion.refusal or _hindrance_sentence(trigger)
     if delivery.detail:
         return
     delivery.outcome, delivery.detail = Outcome.FAILED, occasion.fault or lost_right(trigger)
@@ -107,7 +107,7 @@ def _deliver(trigger: Trigger, occasion: Occasion, delivery: TriggerDelivery) ->
             return
         with transaction.atomic():
             # In a savepoint: a refused start leaves nothing but its delivery.
-            delivery.task = engine.submit(trigger.line.live, **request_of(trigger, occasion))
+            delivery.task = engine.submit(trigger.line.live, **task_request(trigger, occasion))
     except Refused as refused:
         delivery.detail = _refusal_words(trigger, refused)
     else:
@@ -121,18 +121,18 @@ def try_out(trigger: Trigger, body: str = "") -> TriggerDelivery:
     zone = ZoneInfo(kind.clock.zone(trigger.options) if kind.clock else trigger.line.project.time_zone)
     refusal, document, fault = "", MISSING, ""
     if kind.is_mapped:
-        text = body or example_of(trigger)
+        text = body or example_body(trigger)
         refusal = "" if text else NO_EXAMPLE
-        document, fault = mapping.document_of(text) if text else (MISSING, "")
+        document, fault = mapping.parsed_body(text) if text else (MISSING, "")
     occasion = Occasion("", now.astimezone(zone), refusal, fault, document=document)
     delivery = TriggerDelivery(trigger=trigger, at=now)
     with transaction.atomic():
-        _deliver(trigger, occasion, delivery)
+        _start_task(trigger, occasion, delivery)
         transaction.set_rollback(True)
     return delivery
 
 
-def example_of(trigger: Trigger) -> str:
+def example_body(trigger: Trigger) -> str:
     """Return the last body that came, or that somebody pasted; "" where there is none."""
     rows = WebhookAddress.objects.filter(trigger=trigger).values_list("example", flat=True)
     return rows.first() or ""
@@ -140,10 +140,10 @@ def example_of(trigger: Trigger) -> str:
 
 def _mapped_refusal(trigger: Trigger, occasion: Occasion) -> str:
     """Say why what came with an occasion starts nothing, or ""."""
-    return mapping.refusal(trigger.options, occasion.document) if KINDS[trigger.kind].is_mapped else ""
+    return mapping.refusal_reason(trigger.options, occasion.document) if KINDS[trigger.kind].is_mapped else ""
 
 
-def _hindrance(trigger: Trigger) -> str:
+def _hindrance_sentence(trigger: Trigger) -> str:
     """Say why nothing starts though nothing is wrong, or ""."""
     if trigger.line.archived_at or trigger.line.project.archived_at:
         return "The line is archived."
@@ -165,14 +165,14 @@ def lost_right(trigger: Trigger) -> str:
     return ""
 
 
-def request_of(trigger: Trigger, occasion: Occasion) -> Mapping[str, Any]:
+def task_request(trigger: Trigger, occasion: Occasion) -> Mapping[str, Any]:
     """Return what `engine.submit` starts a task with. Barred as requesters: whoever changed the trigger last, whoever
     wrote what it asks for, and those of the occasion. Raises Invalid: something in its document does not fit."""
     inputs, title = trigger.inputs, ""
     if KINDS[trigger.kind].is_mapped and trigger.line.live is not None:
         fields = versions.parsed(trigger.line.live).inputs
-        inputs = {**inputs, **mapping.inputs_of(trigger.options, fields, occasion.document)}
-        title = mapping.title_of(trigger.options, occasion.document)
+        inputs = {**inputs, **mapping.mapped_inputs(trigger.options, fields, occasion.document)}
+        title = mapping.mapped_title(trigger.options, occasion.document)
     title = title or trigger.title.replace("{date}", f"{occasion.title_at:%Y-%m-%d}")
     requesters = {f"person:{trigger.written_by_id}", *occasion.requesters}
     return {

@@ -13,7 +13,7 @@ MAX_NAME = 100
 DEFAULTS: Final = {"name": "", "signature": STANDARD, **mapping.DEFAULTS}
 
 
-def _read(options: Options) -> dict[str, Any]:
+def _stored_options(options: Options) -> dict[str, Any]:
     check_names(options, DEFAULTS)
     name = str(options.get("name", "")).strip()
     if not 0 < len(name) <= MAX_NAME or not name.isprintable():
@@ -21,10 +21,10 @@ def _read(options: Options) -> dict[str, Any]:
     signature = options.get("signature", STANDARD)
     if signature not in SIGNATURES:
         raise Invalid.at("signature", f"Choose one of: {', '.join(SIGNATURES)}.")
-    return {"name": name, "signature": signature, **mapping.read(options)}
+    return {"name": name, "signature": signature, **mapping.stored_options(options)}
 
 
-def _facts(options: Options) -> list[TriggerFact]:
+def _trigger_facts(options: Options) -> list[TriggerFact]:
     only_if = options["only_if"]
     return [TriggerFact("Only if", "The body has something at", only_if)] if only_if else []
 
@@ -33,10 +33,10 @@ WEBHOOK = TriggerKind(
     "webhook",
     "Incoming webhook",
     "webhook",
-    read=_read,
+    read=_stored_options,
     words=lambda options: str(options["name"]),
     detail=lambda options: SIGNATURES[options["signature"]].label,
-    facts=_facts,
+    facts=_trigger_facts,
     is_mapped=True,
     has_address=True,
 )

@@ -19,11 +19,11 @@ from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.formats.evidence.trees.file_kinds import TESTS, sensitivity
 from pipelines.formats.evidence.trees.tree_diff import DELETED, MODIFIED, compare
 from pipelines.routing.basics.facts import with_source
-from pipelines.work.file_measure import TooLarge, measure
+from pipelines.work.file_measure import TooLarge, measure_file
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
 from pipelines.work.results.document import read_document
 from pipelines.work.results.files import FileRefused, open_plain_file
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.handler_io import Attempt, Outcome, Spec
 from pipelines.work.spec.repository import GitLeft
 from pipelines.work.transport.protocol import (
@@ -42,8 +42,8 @@ from pipelines.work.workspaces import (
     ReusableFolder,
     Stamp,
     WorkspaceTooLarge,
-    digest_of,
-    stamp_of,
+    file_stamp,
+    manifest_digest,
     take_picture,
 )
 
@@ -56,7 +56,7 @@ COUNTED = frozenset({junit.KIND, sarif.KIND, lint.KIND, cobertura.KIND, lcov.KIN
 COUNTED_GROUPS = frozenset({"tests", "findings", "coverage"})
 """The facts that they give."""
 GIT = "git"
-NOTHING_THERE = digest_of(())
+NOTHING_THERE = manifest_digest(())
 """The workspace with which the first station begins."""
 
 
@@ -109,7 +109,7 @@ class Declared:
         return not self.required and not place.is_symlink() and not place.exists()
 
 
-def declared(spec: Spec, outcome: Outcome) -> Iterator[Declared]:
+def declared_artifacts(spec: Spec, outcome: Outcome) -> Iterator[Declared]:
     """Yield the declared artifacts that the outcome does not name itself."""
     entries = outcome.get("artifacts") or ()
     paths = {
@@ -122,7 +122,7 @@ def declared(spec: Spec, outcome: Outcome) -> Iterator[Declared]:
             yield Declared(artifact["path"], artifact["required"])
 
 
-def collect(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver, ...], FileSources]:
+def collect_artifacts(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver, ...], FileSources]:
     """Read the artifacts that an outcome names: a path, or {path, name, media_type}, inside the workspace."""
     artifacts: dict[str, HandedOver] = {}
     sources: FileSources = {}
@@ -133,20 +133,20 @@ def collect(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver,
         fields = {"path": entry} if isinstance(entry, str) else entry if isinstance(entry, dict) else {}
         if isinstance(entry, Declared):
             fields = {"path": entry.path, "name": entry.path}
-        name, path = label(fields, index), str(fields.get("path") or fields.get("name") or "")
+        name, path = artifact_label(fields, index), str(fields.get("path") or fields.get("name") or "")
         try:
             if index >= MOST_ARTIFACTS:
                 raise FileRefused(f"more than {MOST_ARTIFACTS} artifacts")
             with open_plain_file(attempt.workspace, path) as file:
-                measured = measure(file, room)
+                measured = measure_file(file, room)
         # One faulty file is told by its name, and the others are handed over
         except (FileRefused, TooLarge) as error:
-            artifacts[name] = HandedOver(name, error=escaped(str(error)))
+            artifacts[name] = HandedOver(name, error=escaped_for_storage(str(error)))
             continue
         room -= measured.size
         sources[measured.digest] = (f"{attempt.below(attempt.workspace)}/{path}", measured.size)
         kind = fields.get("media_type")
-        media_type = escaped(kind)[:100] if isinstance(kind, str) and kind else MEDIA_TYPE
+        media_type = escaped_for_storage(kind)[:100] if isinstance(kind, str) and kind else MEDIA_TYPE
         artifacts[name] = HandedOver(name, media_type, measured.digest, measured.size)
     return tuple(artifacts.values()), sources
 
@@ -154,10 +154,10 @@ def collect(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver,
 def counted_reports(spec: Spec) -> list[str]:
     """The paths of the reports whose counts are facts. What an agent's station leaves counts nothing: its own program
     wrote it."""
-    return _reports(spec) if spec.kind != AGENT else []
+    return _report_paths(spec) if spec.kind != AGENT else []
 
 
-def _reports(spec: Spec) -> list[str]:
+def _report_paths(spec: Spec) -> list[str]:
     return [artifact["path"] for artifact in spec.artifacts if artifact.get("kind") in COUNTED]
 
 
@@ -166,11 +166,11 @@ def report_stamps(spec: Spec) -> dict[str, Stamp]:
     stamps = {}
     for path in counted_reports(spec):
         with suppress(FileRefused), open_plain_file(spec.attempt.workspace, path) as file:
-            stamps[path] = stamp_of(os.fstat(file.fileno()))
+            stamps[path] = file_stamp(os.fstat(file.fileno()))
     return stamps
 
 
-def with_facts(
+def artifacts_with_facts(
     spec: Spec, artifacts: tuple[HandedOver, ...], stood: Mapping[str, Stamp]
 ) -> tuple[tuple[HandedOver, ...], dict[str, dict[str, float]]]:
     """Return the artifacts, and the facts counted from the reports that the station declares (law §13). A
@@ -184,15 +184,15 @@ def with_facts(
             continue
         try:
             with open_plain_file(spec.attempt.workspace, path) as file:
-                if stood.get(path) == stamp_of(os.fstat(file.fileno())):
+                if stood.get(path) == file_stamp(os.fstat(file.fileno())):
                     raise FileRefused("It lay there before this visit, which did not write it.")
                 # One byte more than allowed: the reader refuses it
                 reports.append(reader(file.read(MOST_REPORT + 1)))
         except FileRefused as error:  # One that is not there is told of by its own entry.
             if path in stood:
-                errors |= dict.fromkeys((path, PurePosixPath(path).name), escaped(str(error)))
+                errors |= dict.fromkeys((path, PurePosixPath(path).name), escaped_for_storage(str(error)))
         except UnreadableReport as error:
-            why = f"Not readable as {artifact['kind']}: {escaped(str(error))}"
+            why = f"Not readable as {artifact['kind']}: {escaped_for_storage(str(error))}"
             errors |= dict.fromkeys((path, PurePosixPath(path).name), why)
     handed_over = (
         HandedOver(one.name, error=errors[one.name]) if one.name in errors else one for one in artifacts
@@ -200,7 +200,9 @@ def with_facts(
     return tuple(handed_over), merge_facts(reports)
 
 
-def with_claims(outcome: Outcome, before: StartingWorkspace | None, picture: Picture | None) -> Outcome:
+def outcome_with_claims(
+    outcome: Outcome, before: StartingWorkspace | None, picture: Picture | None
+) -> Outcome:
     """Add to the outcome what the agent says it did, of the closed list, and what of it this visit
     contradicts (law §13). Only what one visit can tell: tests that a later station counts are compared
     with it in the review."""
@@ -237,15 +239,15 @@ def result_document_artifact(attempt: Attempt, limit: int) -> tuple[tuple[Handed
         return (), {}
     path = attempt.below(attempt.result)
     with open_plain_file(attempt.root, path) as file:
-        measured = measure(file)
+        measured = measure_file(file)
     artifact = HandedOver(DOCUMENT, "application/json", measured.digest, measured.size)
     return (artifact,), {measured.digest: (path, measured.size)}
 
 
-def label(entry: Mapping[str, Any], index: int) -> str:
+def artifact_label(entry: Mapping[str, Any], index: int) -> str:
     """Return the name of the artifact: data, never a path of ours."""
     name = entry.get("name") or PurePosixPath(str(entry.get("path") or "")).name or f"artifact {index + 1}"
-    return escaped(str(name))[:300]
+    return escaped_for_storage(str(name))[:300]
 
 
 @dataclass(frozen=True)
@@ -301,7 +303,7 @@ def _command_facts(outcome: Outcome) -> dict[str, Any]:
     return {} if code is None else {"commands": {"run": 1, "failed": int(code != 0), "last_exit_code": code}}
 
 
-def pack(
+def pack_results(
     spec: Spec,
     outcome: Outcome,
     reused_folder: ReusableFolder | None,
@@ -311,13 +313,13 @@ def pack(
     """Look at the artifacts and at the workspace, `but` for these paths. `reports`: those that stood
     there before the work. In a thread."""
     attempt = spec.attempt
-    entries = [*(outcome.get("artifacts") or ()), *declared(spec, outcome)]
-    artifacts, sources = collect(attempt, entries)
+    entries = [*(outcome.get("artifacts") or ()), *declared_artifacts(spec, outcome)]
+    artifacts, sources = collect_artifacts(attempt, entries)
     # What the work itself hands over under this name stays what it is
     if DOCUMENT not in {one.name for one in artifacts}:
         document, its = result_document_artifact(attempt, spec.limits.document_bytes)
         artifacts, sources = (*artifacts, *document), {**sources, **its}
-    artifacts, facts = with_facts(spec, artifacts, reports or {})
+    artifacts, facts = artifacts_with_facts(spec, artifacts, reports or {})
     if facts:
         outcome = {**outcome, "facts": {**outcome.get("facts", {}), **facts}}
     if artifacts:
@@ -326,7 +328,7 @@ def pack(
         picture = take_picture(attempt.workspace, reused_folder.stamps if reused_folder else None, but)
     except WorkspaceTooLarge as error:
         why = f"The workspace is too large to be kept: {error}."
-        return {**outcome, **failed("workspace_too_large", why)}, Packed(artifacts, sources, None)
+        return {**outcome, **failed_outcome("workspace_too_large", why)}, Packed(artifacts, sources, None)
     below = attempt.below(attempt.workspace)
     files = {digest: (f"{below}/{path}", size) for digest, (path, size) in picture.files.items()}
     return outcome, Packed(artifacts, {**files, **sources}, picture)
@@ -340,7 +342,7 @@ def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Pack
     if full_picture is None:
         return packed
     present = {str(entry["path"]) for entry in full_picture.manifest}
-    apart = tuple(path for path in _reports(spec) if path in present and path not in tracked)
+    apart = tuple(path for path in _report_paths(spec) if path in present and path not in tracked)
     if not apart:
         return packed
     manifest = tuple(entry for entry in full_picture.manifest if entry["path"] not in apart)
@@ -349,7 +351,7 @@ def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Pack
     return replace(packed, picture=picture, apart=(*packed.apart, *apart))
 
 
-def with_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) -> Outcome:
+def outcome_with_git_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) -> Outcome:
     """Add what changed in git as `git` of the outcome; and to its output, where the station wants the key,
     along with what follows from it under keys of its own (C31)."""
     if not git:
@@ -376,5 +378,5 @@ OF_A_CHANGE: Mapping[str, Callable[[dict[str, Any]], Any]] = {
 """Output that follows from a change, by its key."""
 
 
-def failed(failure_type: str, summary: str) -> Outcome:
+def failed_outcome(failure_type: str, summary: str) -> Outcome:
     return {"result": "failure", "failure_type": failure_type, "summary": summary}

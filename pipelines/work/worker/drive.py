@@ -15,7 +15,7 @@ from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
 from pipelines.work.spec.handler_io import LookAgain
 from pipelines.work.transport.protocol import LeaseLost, Started, Transport, TrialTransport
 from pipelines.work.worker import trials
-from pipelines.work.worker.execution import JobExecution, unstorable
+from pipelines.work.worker.execution import JobExecution, unstorable_outcome
 from pipelines.work.worker.instant import InstantWork
 from pipelines.work.worker.prepared_copies import PreparedCopies
 from pipelines.work.worker.running import Running, RunningWork
@@ -95,7 +95,7 @@ class Driver:
     async def try_station(self, trial: TrialTransport) -> None:
         """A station by itself, beside the seats of stations of tasks."""
         if not self.stopping:
-            await asyncio.shield(self.spawn(trials.run(trial, self.config, self.folders, self._copies)))
+            await asyncio.shield(self.spawn(trials.run_trial(trial, self.config, self.folders, self._copies)))
 
     # What happens
 
@@ -192,7 +192,7 @@ class Driver:
             where = f"{answer.path}: {answer.detail}"
             log.warning("outcome_refused", job=started.orders.job_id, why=where)
             # Once more in words that can be stored: left without a report the job would only run again
-            answer = await self.transport.report(started, unstorable(outcome, where), go_on)
+            answer = await self.transport.report(started, unstorable_outcome(outcome, where), go_on)
         # Law §5 step 1: the attempt is over, so what follows is not for this worker
         if answer.status not in ("accepted", "repeated"):
             raise LeaseLost

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pipelines.routing.document.kinds import executes
 from pipelines.routing.document.work.network import host_of
-from pipelines.work.file_measure import measure
+from pipelines.work.file_measure import measure_file
 from pipelines.work.git.attempt import Prepared
 from pipelines.work.git.trees import Leaf
 from pipelines.work.handlers import command
@@ -30,7 +30,7 @@ from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.files import FileRefused, open_plain_file
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.handler_io import ProcessLimits, Sink, Spec
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 from pipelines.work.worker.attempt_io import Packed
@@ -38,7 +38,7 @@ from pipelines.work.worker.prepared_files import (
     EnvironmentFiles,
     FolderState,
     PreparedFiles,
-    added,
+    added_topmost_paths,
     read_folder_state,
 )
 
@@ -113,12 +113,12 @@ async def prepare_environment(
         return PreparedFolder()
     preparation = Preparation.of_dict(orders.git.prepare)
     try:
-        roots = await _roots(
+        roots = await _image_roots(
             preparation, images, with_private_hosts(spec.outgoing, preparation.private).guard, sink
         )
         spec = replace(spec, image=preparation.image, images=roots)
         made = (
-            await _files(preparation, ready, orders, spec, filled, prepared_files, sink)
+            await _prepared_folder(preparation, ready, orders, spec, filled, prepared_files, sink)
             if preparation.argv
             else PreparedFolder()
         )
@@ -131,7 +131,7 @@ async def prepare_environment(
     )
 
 
-async def _roots(
+async def _image_roots(
     wanted: Preparation, images: Images | None, guard: Guard, sink: Sink
 ) -> dict[str, ImageRoot]:
     """:raises NotPrepared: an image is not there"""
@@ -152,7 +152,7 @@ async def _roots(
     return roots
 
 
-async def _files(
+async def _prepared_folder(
     preparation: Preparation,
     ready: Prepared,
     orders: Orders,
@@ -169,7 +169,7 @@ async def _files(
     branch = ready.state.base_branch
     shared, own = (
         # One for all tasks, one for this task alone
-        key_of(preparation, orders, lock, branch, task, _image_digest(spec))
+        cache_key(preparation, orders, lock, branch, task, _image_digest(spec))
         for task in ("", orders.task)
     )
     keys = (shared, own) if preparation.cache else ()
@@ -182,10 +182,10 @@ async def _files(
         cached = files is not None
         if files is None:
             before = await asyncio.to_thread(read_folder_state, workspace)
-            await _run(preparation, spec, sink)
+            await _run_preparation(preparation, spec, sink)
             files = EnvironmentFiles(await asyncio.to_thread(_added_paths, before, ready.files, workspace))
             if keys:
-                files = await _keep(prepared_files, shared if first else own, workspace, files, sink)
+                files = await _keep_prepared(prepared_files, shared if first else own, workspace, files, sink)
     seconds = round(time.monotonic() - began, 1)
     how = "Prepared from the cache" if cached else "Prepared"
     await sink.note(f"[gateline] {how} ({seconds:g} s).")
@@ -216,7 +216,7 @@ async def _wait_for_turn(until: AsyncExitStack, prepared_files: PreparedFiles, k
         await asyncio.sleep(LOOKS_SECONDS)
 
 
-def key_of(
+def cache_key(
     preparation: Preparation, orders: Orders, lock: str, branch: str, task: str = "", image: str = ""
 ) -> str:
     """Return the key of a stored entry: another lock file, definition, repository, base branch or machine is
@@ -251,15 +251,15 @@ def _lock_digest(preparation: Preparation, workspace: Path) -> str:
         return ""
     try:
         with open_plain_file(workspace, preparation.cache) as file:
-            return measure(file).digest
+            return measure_file(file).digest
     except FileRefused:
         raise NotPrepared(
-            f"The lock file {escaped(preparation.cache)} is not in the repository. "
+            f"The lock file {escaped_for_storage(preparation.cache)} is not in the repository. "
             "Change Prepare in the settings of the repository."
         ) from None
 
 
-async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
+async def _run_preparation(preparation: Preparation, spec: Spec, sink: Sink) -> None:
     # Not the workspace, as of a command: what it caches at home would count as prepared
     home = spec.attempt.root / "prepare"
     home.mkdir(mode=0o700, exist_ok=True)
@@ -287,7 +287,7 @@ async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
         heeds_signals=False,
     )
     refusal_sink = RefusalSink(sink)
-    words = escaped(" ".join(preparation.argv))[:300]
+    words = escaped_for_storage(" ".join(preparation.argv))[:300]
     await sink.note(f"[gateline] Prepare: {words}")
     outcome = await command.run(made, refusal_sink)
     if outcome.get("result", "success") == "success" and outcome.get("exit_code") == 0:
@@ -310,18 +310,20 @@ def _added_paths(before: FolderState, tracked: Mapping[str, Leaf], workspace: Pa
     """Return what the command added, in a thread. It may change nothing that the task would deliver."""
     after = read_folder_state(workspace)
     changed = sorted(
-        path for path in tracked if path in before and _differs(path, before, after, tracked[path], workspace)
+        path
+        for path in tracked
+        if path in before and _has_changed(path, before, after, tracked[path], workspace)
     )
     if changed:
         more = f" and {len(changed) - MAX_REFUSALS} more" if len(changed) > MAX_REFUSALS else ""
         raise NotPrepared(
-            f"Prepare changed files of the repository: {escaped(', '.join(changed[:MAX_REFUSALS]))}{more}. "
+            f"Prepare changed files of the repository: {escaped_for_storage(', '.join(changed[:MAX_REFUSALS]))}{more}. "
             "It may only add files."
         )
-    return added(before, after)
+    return added_topmost_paths(before, after)
 
 
-def _differs(path: str, before: FolderState, after: FolderState, leaf: Leaf, workspace: Path) -> bool:
+def _has_changed(path: str, before: FolderState, after: FolderState, leaf: Leaf, workspace: Path) -> bool:
     if before[path] == after.get(path):
         return False
     if path not in after:
@@ -335,7 +337,7 @@ def _differs(path: str, before: FolderState, after: FolderState, leaf: Leaf, wor
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest().encode() != leaf[1]
 
 
-async def _keep(
+async def _keep_prepared(
     prepared_files: PreparedFiles, key: str, workspace: Path, files: EnvironmentFiles, sink: Sink
 ) -> EnvironmentFiles:
     try:

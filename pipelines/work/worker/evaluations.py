@@ -14,9 +14,9 @@ from pipelines.routing.document.evaluations import HOOK_TIMEOUT, MODEL, WORKER
 from pipelines.routing.document.gate_tools import KIND
 from pipelines.work.config import WorkerConfig
 from pipelines.work.handlers import evaluate, judge
-from pipelines.work.handlers.evaluate import unanswered
+from pipelines.work.handlers.evaluate import no_answer_outcome
 from pipelines.work.handlers.job_log import JobLog
-from pipelines.work.orders.order import Orders, access, certificate_variables, environment
+from pipelines.work.orders.order import Orders, certificate_variables, command_environment, station_access
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.handler_io import Attempt, Outcome, ProcessLimits, Sink, Spec
 from pipelines.work.transport.protocol import JobTransport, Started, StartingWorkspace
@@ -41,12 +41,12 @@ class QuestionAnswerer:
         worker's, with what came with the job."""
         orders = started.orders
         if orders.question is None or orders.question.outcome is None:
-            return unanswered("The question is gone.")
+            return no_answer_outcome("The question is gone.")
         if orders.kind == MODEL:
             question = orders.question.asked["agentic"]["question"]
-            return await judge.judge(str(question), orders.question.outcome, config.outgoing)
+            return await judge.judged_answer(str(question), orders.question.outcome, config.outgoing)
         if orders.kind not in PROGRAMS:
-            return unanswered(f"This worker does not know questions of kind “{orders.kind}”.")
+            return no_answer_outcome(f"This worker does not know questions of kind “{orders.kind}”.")
         spec, run = PROGRAMS[orders.kind]
         return await self._in_folder(started, config, spec, run)
 
@@ -109,7 +109,7 @@ def hook_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     assert orders.question is not None and orders.question.outcome is not None
     hook = orders.question.asked["hook"]
     limit = float(parse_seconds(hook.get("timeout", HOOK_TIMEOUT)))
-    return _spec(orders, attempt, config, tuple(hook["argv"]), orders.question.outcome, limit)
+    return _evaluator_spec(orders, attempt, config, tuple(hook["argv"]), orders.question.outcome, limit)
 
 
 def evaluator_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
@@ -121,12 +121,12 @@ def evaluator_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Sp
         "task": orders.scope["task"],
         "station": orders.station.key,
     }
-    spec = _spec(orders, attempt, config, config.evaluator, document, EVALUATOR_SECONDS)
+    spec = _evaluator_spec(orders, attempt, config, config.evaluator, document, EVALUATOR_SECONDS)
     # The operator's program and no station's: it asks whom it has to ask.
     return replace(spec, access=Access())
 
 
-def _spec(
+def _evaluator_spec(
     orders: Orders,
     attempt: Attempt,
     config: WorkerConfig,
@@ -139,10 +139,10 @@ def _spec(
         attempt=attempt,
         argv=argv,
         prompt=jsontext.dumps(stdin, ascii_only=False) + "\n",
-        env={**certificate_variables(attempt, config), **environment(orders, attempt, config)},
+        env={**certificate_variables(attempt, config), **command_environment(orders, attempt, config)},
         limits=ProcessLimits(total=limit),
         isolation=config.isolation,
-        access=access(orders, config),
+        access=station_access(orders, config),
         outgoing=config.outgoing,
         resources=config.resources.overridden(orders.station.resources),
     )
@@ -152,7 +152,7 @@ def tool_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """The outcome as JSON on standard input, unless the tool says what it gets."""
     assert orders.question is not None and orders.question.outcome is not None
     tool = orders.question.asked["tool"]
-    spec = _spec(
+    spec = _evaluator_spec(
         orders, attempt, config, tuple(tool["argv"]), orders.question.outcome, float(tool["timeout"])
     )
     prompt = tool.get("stdin", spec.prompt)

@@ -21,12 +21,12 @@ from pipelines.work.git.refusals import GitRefused
 from pipelines.work.handlers.job_log import JobLog
 from pipelines.work.handlers.table import HANDLERS
 from pipelines.work.orders.order import Orders, Unrenderable
-from pipelines.work.orders.specs import pushed_spec, spec_of
+from pipelines.work.orders.specs import job_spec, pushed_spec
 from pipelines.work.results import repositories
 from pipelines.work.results.files import remove_path
-from pipelines.work.results.output import shortened, with_output_facts
+from pipelines.work.results.output import shortened_reason, with_output_facts
 from pipelines.work.results.secrets import SecretFinder
-from pipelines.work.results.text import Masker, masked
+from pipelines.work.results.text import Masker, masked_value
 from pipelines.work.spec.handler_io import Attempt, LookAgain, Outcome, Spec
 from pipelines.work.spec.repository import GitState, RepositoryAccess
 from pipelines.work.transport.protocol import (
@@ -38,11 +38,17 @@ from pipelines.work.transport.protocol import (
     StartingWorkspace,
 )
 from pipelines.work.worker import attempt_io, environment_preparation, repository, secret_files
-from pipelines.work.worker.attempt_io import Packed, failed, pack, with_changes, with_claims
+from pipelines.work.worker.attempt_io import (
+    Packed,
+    failed_outcome,
+    outcome_with_claims,
+    outcome_with_git_changes,
+    pack_results,
+)
 from pipelines.work.worker.evaluations import QuestionAnswerer
 from pipelines.work.worker.prepared_copies import PreparedCopies
 from pipelines.work.worker.prepared_files import PreparedFiles
-from pipelines.work.workspaces import Folders, ReusableFolder, restore
+from pipelines.work.workspaces import Folders, ReusableFolder, restore_workspace
 
 log = structlog.get_logger(__name__)
 
@@ -66,7 +72,7 @@ class JobExecution:
         try:
             return await self._run_work(started)
         except NotStored as error:
-            return failed("not_stored", f"What this run left was not stored: {error}")
+            return failed_outcome("not_stored", f"What this run left was not stored: {error}")
         except OSError as error:
             if not is_full(error):
                 raise
@@ -74,7 +80,9 @@ class JobExecution:
             # Copies are made again where they are wanted: what they take is room
             self.copies.clear()
             log.error("no_space", job=started.orders.job_id, why=str(error))
-            return failed("no_space", "The disk of this worker is full. Make room on it, then try again.")
+            return failed_outcome(
+                "no_space", "The disk of this worker is full. Make room on it, then try again."
+            )
 
     def instant_outcome(self, started: Started) -> Outcome | None:
         """The outcome of work that takes no time, without an event loop; None of any other."""
@@ -94,22 +102,24 @@ class JobExecution:
     async def _run_work(self, started: Started) -> Outcome:
         kind = started.orders.kind
         if started.orders.question is not None:
-            return masked(await self.asking.answer(started, self._config(started)), self._masker(started))
+            return masked_value(
+                await self.asking.answer(started, self._config(started)), self._masker(started)
+            )
         if started.orders.git is not None and started.orders.git.pushed_by:
             return await self._execute(started)
         if executes(kind):
             return await self._execute(started)
         if kind not in HANDLERS:
-            return failed("unknown_work", f"This worker does not know work of kind “{kind}”.")
+            return failed_outcome("unknown_work", f"This worker does not know work of kind “{kind}”.")
         if not KINDS[kind].calls and await self._needs_merge(started):
             return await self._execute(started)
         try:
-            spec = spec_of(started.orders, Attempt(self.folders.home), self._config(started))
+            spec = job_spec(started.orders, Attempt(self.folders.home), self._config(started))
         except Unrenderable as error:
-            return failed("template_error", str(error))
+            return failed_outcome("template_error", str(error))
         if KINDS[kind].calls:
             return await self._call(started, spec)
-        return masked(await HANDLERS[kind](spec, SilentSink()), self._masker(started))
+        return masked_value(await HANDLERS[kind](spec, SilentSink()), self._masker(started))
 
     async def _needs_merge(self, started: Started) -> bool:
         """Return whether branches or a moved base have to be merged first: then the work gets a folder,
@@ -125,10 +135,10 @@ class JobExecution:
         sink = self._sink(started)
         try:
             if spec.kind == DELIVER_KIND.key:
-                order = await repository.delivery_of(started, self._config(started), self.transport)
+                order = await repository.delivery_order(started, self._config(started), self.transport)
                 spec = replace(spec, delivery=order)
             elif spec.kind == CHECKS_KIND.key:
-                checks = await repository.checks_of(started, self._config(started), self.transport)
+                checks = await repository.checks_order(started, self._config(started), self.transport)
                 spec = replace(spec, checks=checks)
             outcome = await HANDLERS[spec.kind](spec, sink)
             await sink.end()
@@ -138,11 +148,11 @@ class JobExecution:
         except (Unrenderable, GitRefused) as error:
             await sink.end()
             kind = error.failure_type if isinstance(error, GitRefused) else "template_error"
-            return failed(kind, str(error))
+            return failed_outcome(kind, str(error))
         except BaseException:
             await asyncio.shield(sink.abandon())
             raise
-        return masked(outcome, self._masker(started))
+        return masked_value(outcome, self._masker(started))
 
     async def _execute(self, started: Started) -> Outcome:
         orders = started.orders
@@ -153,15 +163,15 @@ class JobExecution:
             )
             spec = self._spec(started, attempt)
         except Unrenderable as error:
-            return failed("template_error", str(error))
+            return failed_outcome("template_error", str(error))
         try:
             return await self._in_folder(started, spec)
         except Unrenderable as error:  # of the line: where its tasks work
             await asyncio.to_thread(self.folders.remove, attempt)
-            return failed("template_error", str(error))
+            return failed_outcome("template_error", str(error))
         except GitRefused as error:
             await asyncio.to_thread(self.folders.remove, attempt)
-            return failed(error.failure_type, str(error))
+            return failed_outcome(error.failure_type, str(error))
         except BaseException:
             # Shielded: a cancelled attempt leaves no folder either
             await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
@@ -173,7 +183,7 @@ class JobExecution:
         orders = started.orders
         if orders.git is not None and orders.git.pushed_by:
             return pushed_spec(orders, attempt, self._config(started))
-        return spec_of(orders, attempt, self._config(started))
+        return job_spec(orders, attempt, self._config(started))
 
     async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
         orders, attempt = started.orders, spec.attempt
@@ -198,9 +208,9 @@ class JobExecution:
         # After the store, which still reads these files
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed)
         if orders.station.kind == attempt_io.AGENT:  # of a push, too: it claims nothing
-            outcome = with_claims(outcome, before, packed.picture)
+            outcome = outcome_with_claims(outcome, before, packed.picture)
         masker = self._masker(started, spec.secrets_now())
-        return masked(packed.with_observed_trees(outcome, before, orders.station.expects), masker)
+        return masked_value(packed.with_observed_trees(outcome, before, orders.station.expects), masker)
 
     async def _logged(self, started: Started, folder: Folder) -> tuple[Outcome, Packed]:
         """Run the work with its log. The log is complete before anything else is stored."""
@@ -225,18 +235,18 @@ class JobExecution:
             ready = await repository.prepare_files(folder.access, folder.spec, folder.filled, sink)
         except GitRefused as error:
             await sink.note(f"[gateline] {error}")
-            return repository.refused(error), Packed((), {}, None)
+            return repository.refusal_outcome(error), Packed((), {}, None)
         if folder.access.state.head and attempt_io.counted_reports(folder.spec):
             await sink.note("[gateline] Its reports count, so only files that are committed are here.")
         made = await environment_preparation.prepare_environment(
             ready, started.orders, folder.spec, folder.filled, self._prepared, self.config.images, sink
         )
         if made.problem:
-            return failed(environment_preparation.FAILURE_TYPE, made.problem), Packed((), {}, None)
+            return failed_outcome(environment_preparation.FAILURE_TYPE, made.problem), Packed((), {}, None)
         folder = replace(folder, spec=made.apply_to(folder.spec))
         roots = made.files.roots
         # What was prepared is no change of the station
-        await asyncio.to_thread(attempt_repository.ignore, folder.spec.attempt.workspace, roots)
+        await asyncio.to_thread(attempt_repository.ignore_paths, folder.spec.attempt.workspace, roots)
         outcome, packed = await self._run_handler(started, folder, sink, (attempt_repository.GIT, *roots))
         packed = environment_preparation.without_prepared_files(packed, made)
         packed = attempt_io.without_reports(folder.spec, packed, ready.files)
@@ -247,15 +257,15 @@ class JobExecution:
     ) -> tuple[Outcome, Packed]:
         if not executes(folder.spec.kind):
             outcome = await HANDLERS[folder.spec.kind](folder.spec, sink)
-            return await asyncio.to_thread(pack, folder.spec, outcome, folder.kept, but)
+            return await asyncio.to_thread(pack_results, folder.spec, outcome, folder.kept, but)
         spec, finder = folder.spec, self._finder(started)
         workspace = spec.attempt.workspace
         present = await asyncio.to_thread(secret_files.file_stamps, workspace, but) if finder else {}
-        stood = await asyncio.to_thread(repositories.heads, workspace)
+        stood = await asyncio.to_thread(repositories.repository_heads, workspace)
         reports = await asyncio.to_thread(attempt_io.report_stamps, spec)
         outcome = await HANDLERS[spec.kind](spec, sink)
-        outcome = with_changes(spec, outcome, await repositories.changes(spec, stood))
-        outcome, packed = await asyncio.to_thread(pack, spec, outcome, folder.kept, but, reports)
+        outcome = outcome_with_git_changes(spec, outcome, await repositories.station_changes(spec, stood))
+        outcome, packed = await asyncio.to_thread(pack_results, spec, outcome, folder.kept, but, reports)
         if not finder:
             return outcome, packed
         # The lent sign-in may have been renewed meanwhile: its new tokens are looked for, too
@@ -297,7 +307,7 @@ class JobExecution:
         )
         if preset is None or preset.key not in self.config.signed_in:
             return ()
-        return sign_in.tokens(preset, self.config.signed_in[preset.key])
+        return sign_in.sign_in_tokens(preset, self.config.signed_in[preset.key])
 
     def _masker(self, started: Started, late: Sequence[str] = ()) -> Masker:
         """`late`: what became known while the work ran."""
@@ -322,7 +332,7 @@ class JobExecution:
         reused_folder = self.folders.reuse_folder(task_id, before.digest, attempt)
         if reused_folder is None:
             stored = before.stored
-            restore(
+            restore_workspace(
                 before.manifest,
                 attempt.workspace,
                 lambda digest, path: self.transport.fetch(stored[digest], path),
@@ -356,13 +366,13 @@ def _home_key(orders: Orders) -> str:
     return f"{orders.station.key}.{orders.station.work.get('agent')}"
 
 
-def unstorable(outcome: Outcome, why: str) -> Outcome:
+def unstorable_outcome(outcome: Outcome, why: str) -> Outcome:
     """The report in place of an outcome that the engine cannot store; it keeps how the work ended."""
     preserved: Outcome = {
         key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome
     }
     reported = {**(preserved or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
-    return with_output_facts(reported, {"unreadable": shortened(why)})
+    return with_output_facts(reported, {"unreadable": shortened_reason(why)})
 
 
 class SilentSink:

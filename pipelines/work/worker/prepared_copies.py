@@ -46,7 +46,7 @@ class PreparedCopies:
         """Take prepared files out of the folder of a station whose processes are gone; the oldest make room.
         `copy`: what they were; None of what no other station may take."""
         try:
-            if copy is None or stamp_of(place.lstat())[:2] != copy.stamps[ITSELF][:2]:
+            if copy is None or file_stamp(place.lstat())[:2] != copy.stamps[ITSELF][:2]:
                 self._folders.removals.add(place)
                 return
             aside = self._folders.home / FOLDER / uuid.uuid4().hex
@@ -88,13 +88,13 @@ class PreparedCopies:
     def _as_made(self, place: Path, stamps: Stamps) -> dict[str, Stamp] | None:
         """Remove what a station added. None where it changed or removed anything."""
         try:
-            more, touched = added(place, stamps)
+            more, touched = added_paths(place, stamps)
             for path in more:
                 if path.is_dir() and not path.is_symlink():
                     self._folders.removals.add(path)
                 else:
                     path.unlink()
-            return {**stamps, **{folder: stamp_of((place / folder).lstat()) for folder in touched}}
+            return {**stamps, **{folder: file_stamp((place / folder).lstat()) for folder in touched}}
         except (Touched, OSError):
             return None
 
@@ -103,32 +103,32 @@ class Touched(Exception):
     """A station changed or removed what was prepared."""
 
 
-def stamp_of(info: os.stat_result) -> Stamp:
+def file_stamp(info: os.stat_result) -> Stamp:
     return info.st_mode, info.st_ino, info.st_ctime_ns
 
 
-def stamps_of(folder: Path) -> dict[str, Stamp]:
+def folder_stamps(folder: Path) -> dict[str, Stamp]:
     """Return the stamps of everything in a folder. In a thread."""
-    stamps = {ITSELF: stamp_of(folder.lstat())}
+    stamps = {ITSELF: file_stamp(folder.lstat())}
     pending = [ITSELF]
     while pending:
         below = pending.pop()
         with os.scandir(folder / below) as scan:
             for entry in scan:
                 path = f"{below}/{entry.name}" if below else entry.name
-                stamps[path] = stamp_of(entry.stat(follow_symlinks=False))
+                stamps[path] = file_stamp(entry.stat(follow_symlinks=False))
                 if stat.S_ISDIR(stamps[path][0]):
                     pending.append(path)
     return stamps
 
 
-def added(folder: Path, stamps: Stamps) -> tuple[list[Path], list[str]]:
+def added_paths(folder: Path, stamps: Stamps) -> tuple[list[Path], list[str]]:
     """Return what was added since these stamps, the topmost paths, and the folders to which something was added.
 
     :raises Touched: something else was changed"""
     more, touched = list[Path](), list[str]()
     # A folder that was moved is a changed one, and its parent names it
-    _check(folder, stamps[ITSELF], stamp_of(folder.lstat()))
+    _check_folder_stamp(folder, stamps[ITSELF], file_stamp(folder.lstat()))
     pending, count = [ITSELF], 1
     while pending:
         below = pending.pop()
@@ -140,19 +140,19 @@ def added(folder: Path, stamps: Stamps) -> tuple[list[Path], list[str]]:
                     more.append(Path(entry.path))
                     continue
                 count += 1
-                now = stamp_of(entry.stat(follow_symlinks=False))
+                now = file_stamp(entry.stat(follow_symlinks=False))
                 if stat.S_ISDIR(now[0]):
                     pending.append(path)
                 if now == before:
                     continue
-                _check(Path(entry.path), before, now)
+                _check_folder_stamp(Path(entry.path), before, now)
                 touched.append(path)
     if count != len(stamps):
         raise Touched
     return more, touched
 
 
-def _check(path: Path, before: Stamp, now: Stamp) -> None:
+def _check_folder_stamp(path: Path, before: Stamp, now: Stamp) -> None:
     """Accept a folder that has other entries than before, of whose names its reader decides. :raises Touched"""
     if not stat.S_ISDIR(now[0]) or now[:2] != before[:2] or _has_attributes(path):
         raise Touched

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from pipelines.work.file_measure import PIECE
 from pipelines.work.results.files import remove_path
-from pipelines.work.worker.prepared_copies import PreparedCopies, PreparedCopy, stamp_of, stamps_of
-from pipelines.work.workspace_folder.folders import remove
-from pipelines.work.workspaces import entries
+from pipelines.work.worker.prepared_copies import PreparedCopies, PreparedCopy, file_stamp, folder_stamps
+from pipelines.work.workspace_folder.folders import remove_folder
+from pipelines.work.workspaces import entries_below
 
 FOLDER: Final = "prepared"
 UNUSED_SECONDS: Final = 14 * 86_400.0
@@ -35,20 +35,20 @@ FolderState = Mapping[str, tuple[int, int, int]]
 def read_folder_state(workspace: Path) -> FolderState:
     """Everything in a folder but its `.git`. In a thread."""
     file_marks = {}
-    for path, info in entries(workspace, (".git",)):
+    for path, info in entries_below(workspace, (".git",)):
         is_file = stat.S_ISREG(info.st_mode)
         mark = (info.st_size, info.st_mtime_ns) if is_file else (stat.S_IFMT(info.st_mode), 0)
         file_marks[path.relative_to(workspace).as_posix()] = (*mark, info.st_ino)
     return file_marks
 
 
-def added(before: FolderState, after: FolderState) -> tuple[str, ...]:
+def added_topmost_paths(before: FolderState, after: FolderState) -> tuple[str, ...]:
     """The topmost paths that were not there: of a new folder the folder alone."""
     new = sorted(path for path in after if path not in before)
-    return tuple(path for path in new if parent(path) in before or not parent(path))
+    return tuple(path for path in new if parent_path(path) in before or not parent_path(path))
 
 
-def parent(path: str) -> str:
+def parent_path(path: str) -> str:
     folder = PurePosixPath(path).parent.as_posix()
     return "" if folder == "." else folder
 
@@ -125,20 +125,22 @@ class PreparedFiles:
         place = workspace / root
         left = self._copies.take(stored.id, root) if self._copies else None
         if left is None:
-            _copied(stored.folder / FILES / root, place)
+            _copy_tree(stored.folder / FILES / root, place)
             stored.name_place(root, place, workspace)
             return self._copy(stored, root, workspace)
         aside, stamps = left
         aside.rename(place)
         for path in stored.name_place(root, place, workspace):
-            for changed in (path, parent(path)):
-                stamps[changed] = stamp_of((place / changed).lstat())
+            for changed in (path, parent_path(path)):
+                stamps[changed] = file_stamp((place / changed).lstat())
         return PreparedCopy(stored.id, root, stamps)
 
     def _copy(self, stored: StoredFiles, root: str, workspace: Path) -> PreparedCopy | None:
         is_folder = stat.S_ISDIR((workspace / root).lstat().st_mode)
         return (
-            PreparedCopy(stored.id, root, stamps_of(workspace / root)) if self._copies and is_folder else None
+            PreparedCopy(stored.id, root, folder_stamps(workspace / root))
+            if self._copies and is_folder
+            else None
         )
 
     def leave(self, files: EnvironmentFiles, workspace: Path) -> None:
@@ -176,11 +178,11 @@ class PreparedFiles:
         try:
             (made / FILES).mkdir(parents=True)
             inside = [root for root in roots if is_inside(workspace, root)]
-            scripts = _scripts(workspace, inside, place)
+            scripts = _scripts_naming_folder(workspace, inside, place)
             size = 0
             for root in inside:
                 (made / FILES / root).parent.mkdir(parents=True, exist_ok=True)
-                size += _copied(workspace / root, made / FILES / root)
+                size += _copy_tree(workspace / root, made / FILES / root)
             stored = StoredFiles(number, roots, scripts, size, made, place)
             stored.write()
             (made / LOCK).touch()
@@ -191,7 +193,7 @@ class PreparedFiles:
             copies = [self._copy(stored, root, workspace) for root in inside]
             return EnvironmentFiles(roots, tuple(filter(None, copies)))
         finally:
-            remove(made)
+            remove_folder(made)
 
     def expire(self) -> int:
         """Remove what was not used for long; of the rest the longest unused, until there is room."""
@@ -217,7 +219,7 @@ class PreparedFiles:
                 fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
-            remove(lock.parent)
+            remove_folder(lock.parent)
         return True
 
     @contextmanager
@@ -248,11 +250,11 @@ def _is_at_path(path: Path, opened: int) -> bool:
 def is_inside(workspace: Path, root: str) -> bool:
     """Return whether the path leads through folders of the workspace alone: no link of the repository
     redirects it."""
-    folder = parent(root)
+    folder = parent_path(root)
     return (workspace / folder).is_dir() and (workspace / folder).resolve() == workspace.resolve() / folder
 
 
-def _copied(source: Path, target: Path) -> int:
+def _copy_tree(source: Path, target: Path) -> int:
     """Copy files with the time of their content, folders, and links as links; leave out pipes, sockets and devices. No
     process works there now. Return the bytes."""
     info = source.lstat()
@@ -278,7 +280,7 @@ def _copied_folder(source: str, target: str, info: os.stat_result) -> int:
             elif stat.S_ISLNK(child.st_mode):
                 os.symlink(os.readlink(entry.path), place)
     # Its owner may always: one without these rights could be neither copied again nor removed
-    os.chmod(target, _rights(info) | 0o700)
+    os.chmod(target, _permission_bits(info) | 0o700)
     return size
 
 
@@ -291,7 +293,7 @@ def _copied_file(source: str, target: str, info: os.stat_result) -> int:
             while piece := os.read(reading, PIECE):
                 while piece:
                     piece = piece[os.write(writing, piece) :]
-            os.fchmod(writing, _rights(info))
+            os.fchmod(writing, _permission_bits(info))
             # Python takes what it compiled for as long as the file has the time that it had then
             os.utime(writing, ns=(info.st_mtime_ns, info.st_mtime_ns))
         finally:
@@ -301,17 +303,17 @@ def _copied_file(source: str, target: str, info: os.stat_result) -> int:
     return info.st_size
 
 
-def _rights(info: os.stat_result) -> int:
+def _permission_bits(info: os.stat_result) -> int:
     """Return the mode without set-user-ID, set-group-ID and the sticky bit."""
     return stat.S_IMODE(info.st_mode) & 0o777
 
 
-def _scripts(workspace: Path, roots: Sequence[str], place: bytes) -> tuple[str, ...]:
+def _scripts_naming_folder(workspace: Path, roots: Sequence[str], place: bytes) -> tuple[str, ...]:
     """Return the files that name the folder they are in, and forget what Python compiled from them."""
     scripts = []
     for root in roots:
         below = [(workspace / root, (workspace / root).lstat())]
-        below += entries(workspace / root) if stat.S_ISDIR(below[0][1].st_mode) else []
+        below += entries_below(workspace / root) if stat.S_ISDIR(below[0][1].st_mode) else []
         for path, info in below:
             is_script = stat.S_ISREG(info.st_mode) and info.st_size <= LARGEST_SCRIPT
             if is_script and _names_its_place(path) and place in path.read_bytes():

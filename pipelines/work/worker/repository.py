@@ -15,13 +15,19 @@ from pipelines.routing.basics.durations import parse_seconds
 from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.routing.document.kinds.wait_for_checks import USUAL_SECONDS
 from pipelines.work.config import WorkerConfig
-from pipelines.work.git.attempt import Prepared, Trailers, commit_attempt, needs_fresh_files, prepare
+from pipelines.work.git.attempt import (
+    Prepared,
+    Trailers,
+    commit_attempt,
+    needs_fresh_files,
+    prepare_workspace,
+)
 from pipelines.work.git.commits import TASK_BRANCHES
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.table import find_host as host_of
-from pipelines.work.orders.order import Orders, rendered
+from pipelines.work.orders.order import Orders, rendered_text
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 from pipelines.work.spec.hosting import HostAccess
 from pipelines.work.spec.notes import Notes
@@ -35,7 +41,7 @@ from pipelines.work.spec.repository import (
     RepositoryAccess,
 )
 from pipelines.work.transport.protocol import JobTransport, Started
-from pipelines.work.worker.attempt_io import Packed, failed
+from pipelines.work.worker.attempt_io import Packed, failed_outcome
 
 LONGEST = 60
 """Characters of a title in the name of a branch."""
@@ -45,10 +51,10 @@ MOST_FILES = 200
 __all__ = [
     "Prepared",
     "commit_results",
-    "delivery_of",
+    "delivery_order",
     "needs_fresh_files",
     "prepare_files",
-    "refused",
+    "refusal_outcome",
     "repository_access",
 ]
 
@@ -72,19 +78,19 @@ def repository_access(
         credential=started.values.credential,
         fetch=fetch,
         host=host_of_order(started, order),
-        base=rendered(orders, "workspace.git.base", order.base),
-        head=rendered(orders, "workspace.git.head", order.head),
-        branch=rendered(orders, "workspace.git.branch", order.branch) or usual_branch(orders),
+        base=rendered_text(orders, "workspace.git.base", order.base),
+        head=rendered_text(orders, "workspace.git.head", order.head),
+        branch=rendered_text(orders, "workspace.git.branch", order.branch) or usual_branch(orders),
     )
 
 
 def usual_branch(orders: Orders) -> str:
     """`gateline/WI-app-42-add-login`."""
-    slug = slug_of(str(orders.scope["task"].get("title") or ""))
+    slug = title_slug(str(orders.scope["task"].get("title") or ""))
     return f"{TASK_BRANCHES}/{orders.task}-{slug}" if slug else f"{TASK_BRANCHES}/{orders.task}"
 
 
-def slug_of(title: str) -> str:
+def title_slug(title: str) -> str:
     # NFKD makes of é an e and an accent, which ASCII leaves out
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
@@ -98,7 +104,7 @@ async def prepare_files(access: RepositoryAccess, spec: Spec, filled: bool, sink
     notes, access = Notes(sink), await with_git_credential(access)
     spec.attempt.home.mkdir(mode=0o700, exist_ok=True)
     try:
-        return await asyncio.to_thread(prepare, access, spec.attempt.workspace, filled, notes)
+        return await asyncio.to_thread(prepare_workspace, access, spec.attempt.workspace, filled, notes)
     finally:
         await notes.settle()
 
@@ -116,7 +122,7 @@ async def commit_results(
             commit_attempt, ready, attempt.root, attempt.workspace, packed.picture.manifest, trailers
         )
     except GitRefused as error:
-        return {**outcome, **refused(error)}, without_uncommitted(packed)
+        return {**outcome, **refusal_outcome(error)}, without_uncommitted(packed)
     facts = {**outcome.get("facts", {}), "git": group}
     return {**outcome, "facts": facts}, replace(
         packed, wanted={**sources, **packed.wanted}, git=left, stood=ready.tree
@@ -130,9 +136,9 @@ def without_uncommitted(packed: Packed) -> Packed:
     return replace(packed, wanted=sources, picture=None)
 
 
-def refused(error: GitRefused) -> Outcome:
+def refusal_outcome(error: GitRefused) -> Outcome:
     """Return the outcome of a refusal, with the files that it is about."""
-    outcome: Outcome = failed(error.failure_type, str(error))
+    outcome: Outcome = failed_outcome(error.failure_type, str(error))
     return {**outcome, "output": {"files": list(error.paths[:MOST_FILES])}} if error.paths else outcome
 
 
@@ -163,7 +169,7 @@ class ServerOfDelivery:
         await self._transport.report_push(self._started, commit, who, logins)
 
 
-async def delivery_of(started: Started, config: WorkerConfig, transport: JobTransport) -> DeliveryOrder:
+async def delivery_order(started: Started, config: WorkerConfig, transport: JobTransport) -> DeliveryOrder:
     """:raises Unrenderable, GitRefused"""
     orders = started.orders
     to = str(orders.station.work.get("to") or "merge")
@@ -188,7 +194,7 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: JobTran
     )
 
 
-async def checks_of(started: Started, config: WorkerConfig, transport: JobTransport) -> ChecksOrder:
+async def checks_order(started: Started, config: WorkerConfig, transport: JobTransport) -> ChecksOrder:
     """:raises Unrenderable, GitRefused"""
     work, material = started.orders.station.work, await transport.material(started)
     contexts, timeout = work.get("contexts"), work.get("timeout")

@@ -39,7 +39,7 @@ class Running:
         again. That run is lost."""
         running_work, job_id = RunningWork(started, task, self.clock()), started.orders.job_id
         if (earlier := self.work.get(job_id)) is not None:
-            _lose(earlier)
+            _cancel_lost_work(earlier)
         self.abandoned.discard(job_id)
         self.work[job_id] = running_work
         return running_work
@@ -65,7 +65,7 @@ class Running:
             is_current = leases.get(job_id) == work.started.lease
             # The lease of what began later could not be in the answer
             if not is_current and work.since < asked_at:
-                _lose(work)
+                _cancel_lost_work(work)
         unknown = {(job_id, key) for job_id, key in leases.items() if job_id not in self.work}
         unknown = {pair for pair in unknown if pair[0] not in self.abandoned}
         # In a row: one that is missing once is counted anew
@@ -81,7 +81,7 @@ class Running:
                 work.task.cancel()
 
 
-def _lose(work: RunningWork) -> None:
+def _cancel_lost_work(work: RunningWork) -> None:
     if not work.reporting and not work.lost:
         work.lost = True
         work.task.cancel()

@@ -10,8 +10,8 @@ from pathlib import Path
 from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.spec.handler_io import Attempt, Outcome
 from pipelines.work.transport.protocol import HandedOver
-from pipelines.work.worker.attempt_io import COUNTED_GROUPS, DOCUMENT, Packed, failed
-from pipelines.work.workspaces import Stamp, entries, stamp_of
+from pipelines.work.worker.attempt_io import COUNTED_GROUPS, DOCUMENT, Packed, failed_outcome
+from pipelines.work.workspaces import Stamp, entries_below, file_stamp
 
 FAILURE_TYPE = "secret_in_file"
 MAX_NAMES = 3
@@ -20,7 +20,9 @@ MAX_NAMES = 3
 
 def file_stamps(workspace: Path, but: Collection[str] = ()) -> dict[str, Stamp]:
     """The files that lie there before the work starts, `but` for these paths, which are not packed. In a thread."""
-    return {str(path.relative_to(workspace)): stamp_of(info) for path, info in entries(workspace, but)}
+    return {
+        str(path.relative_to(workspace)): file_stamp(info) for path, info in entries_below(workspace, but)
+    }
 
 
 def withhold_secrets(
@@ -29,14 +31,14 @@ def withhold_secrets(
     """The outcome as a failure, with nothing to keep, where the visit wrote a secret into a file, or into the name of
     one. What `stood` there before and was not written is not looked at. In a thread."""
     outcome, packed = _without_document(attempt, outcome, packed, finder)
-    paths = list(dict.fromkeys(_holding(attempt, packed, finder, stood)))
+    paths = list(dict.fromkeys(_files_with_secrets(attempt, packed, finder, stood)))
     if not paths:
         return outcome, packed
     facts = {
         group: members for group, members in outcome.get("facts", {}).items() if group not in COUNTED_GROUPS
     }
     left = {key: value for key, value in outcome.items() if key not in ("artifacts", "facts")}
-    why = failed(FAILURE_TYPE, _in_words(paths))
+    why = failed_outcome(FAILURE_TYPE, _secret_files_sentence(paths))
     return {**left, **({"facts": facts} if facts else {}), **why}, Packed((), {}, None)
 
 
@@ -57,7 +59,7 @@ def _without_document(
     return reported, replace(packed, artifacts=artifacts, wanted=sources)
 
 
-def _holding(
+def _files_with_secrets(
     attempt: Attempt, packed: Packed, finder: SecretFinder, stood: Mapping[str, Stamp]
 ) -> Iterator[str]:
     below = f"{attempt.below(attempt.workspace)}/"
@@ -67,7 +69,7 @@ def _holding(
         path = str(entry["path"])
         # A link that stood there may have been pointed elsewhere, and its target carries text out
         if (path not in stood and finder.text_holds(path)) or (
-            "link" in entry and finder.text_holds(entry["link"]) and _written(attempt, path, stood)
+            "link" in entry and finder.text_holds(entry["link"]) and _was_written(attempt, path, stood)
         ):
             yield path
     for path, (stamp, _digest) in stamps.items():
@@ -78,11 +80,11 @@ def _holding(
             yield path.removeprefix(below)
 
 
-def _written(attempt: Attempt, path: str, stood: Mapping[str, Stamp]) -> bool:
-    return stood.get(path) != stamp_of((attempt.workspace / path).lstat())
+def _was_written(attempt: Attempt, path: str, stood: Mapping[str, Stamp]) -> bool:
+    return stood.get(path) != file_stamp((attempt.workspace / path).lstat())
 
 
-def _in_words(paths: list[str]) -> str:
+def _secret_files_sentence(paths: list[str]) -> str:
     path_list, more = ", ".join(paths[:MAX_NAMES]), len(paths) - MAX_NAMES
     files = f"{path_list} and {more} more" if more > 0 else path_list
     holds = "holds" if len(paths) == 1 else "hold"

@@ -21,8 +21,8 @@ from pipelines.work.agents.installed import (
     describe_agents,
     find_agents,
     find_tools,
-    registries_of,
-    versions_of,
+    registry_hosts,
+    tool_versions,
 )
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
@@ -199,8 +199,8 @@ class Service:
             if inventory != known:
                 try:
                     agents = await asyncio.to_thread(describe_agents, inventory[0], path)
-                    tools_here = await asyncio.to_thread(versions_of, inventory[1], path)
-                    hosts = await asyncio.to_thread(registries_of, inventory[1], path)
+                    tools_here = await asyncio.to_thread(tool_versions, inventory[1], path)
+                    hosts = await asyncio.to_thread(registry_hosts, inventory[1], path)
                     await self.transport.update_worker(agents=agents, programs=tools_here, registries=hosts)
                     known = inventory
                 except ServerAway as error:

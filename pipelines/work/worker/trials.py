@@ -9,7 +9,7 @@ import structlog
 from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.handler_io import Outcome
 from pipelines.work.transport.protocol import Started, TrialTransport
-from pipelines.work.worker.execution import JobExecution, unstorable
+from pipelines.work.worker.execution import JobExecution, unstorable_outcome
 from pipelines.work.worker.prepared_copies import PreparedCopies
 from pipelines.work.workspaces import Folders
 
@@ -19,20 +19,22 @@ AFTER_ITS_TIMEOUT = 60.0
 """Seconds besides the station's own timeout, for what comes before and after its work."""
 
 
-async def run(trial: TrialTransport, config: WorkerConfig, folders: Folders, copies: PreparedCopies) -> None:
+async def run_trial(
+    trial: TrialTransport, config: WorkerConfig, folders: Folders, copies: PreparedCopies
+) -> None:
     """Run a trial until it has ended, was cancelled, or took too long; never fails."""
     try:
         started = await trial.claim(config)
         if started is not None:
-            await _run(trial, started, JobExecution(config, trial, folders, copies))
-            await asyncio.to_thread(_tidy, folders, started.orders.task_id)
+            await _run_started_trial(trial, started, JobExecution(config, trial, folders, copies))
+            await asyncio.to_thread(_remove_folders, folders, started.orders.task_id)
     except Exception:
         log.exception("trial_failed")
     finally:
         await asyncio.shield(asyncio.to_thread(trial.close))
 
 
-async def _run(trial: TrialTransport, started: Started, execution: JobExecution) -> None:
+async def _run_started_trial(trial: TrialTransport, started: Started, execution: JobExecution) -> None:
     work = asyncio.create_task(execution.outcome(started))
     why = "stopped"
     try:
@@ -51,7 +53,7 @@ async def _run(trial: TrialTransport, started: Started, execution: JobExecution)
         log.error("trial_not_run", exc_info=error)
         await trial.give_up("failed")
         return
-    await _report(trial, work.result())
+    await _report_outcome(trial, work.result())
 
 
 async def _wait_for_end(trial: TrialTransport, work: asyncio.Task[Outcome], seconds: float) -> str:
@@ -68,11 +70,11 @@ async def _wait_for_end(trial: TrialTransport, work: asyncio.Task[Outcome], seco
             return "time_over"
 
 
-async def _report(trial: TrialTransport, outcome: Outcome) -> None:
+async def _report_outcome(trial: TrialTransport, outcome: Outcome) -> None:
     if where := await trial.end(outcome):
-        await trial.end(unstorable(outcome, where))
+        await trial.end(unstorable_outcome(outcome, where))
 
 
-def _tidy(folders: Folders, task: int) -> None:
+def _remove_folders(folders: Folders, task: int) -> None:
     folders.drop_folder(task)
     folders.forget_homes(task)

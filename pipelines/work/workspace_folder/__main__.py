@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.work.workspace_folder.choice import read_record
-from pipelines.work.workspace_folder.folders import has_worker, remove
+from pipelines.work.workspace_folder.folders import has_worker, remove_folder
 from pipelines.work.workspace_folder.workspace_move import HOMES, KNOWN_HOSTS, MIRRORS
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -17,22 +17,22 @@ STATE, TESTS = ".gateline", ".test-state"
 
 def main(root: Path = ROOT) -> None:
     """Only folders that this checkout itself chose: one that GATELINE_WORKSPACES names may be others' too."""
-    for folder in _recorded(root / TESTS):
-        remove(folder)
-    for folder in _recorded(root / STATE):
+    for folder in _recorded_folders(root / TESTS):
+        remove_folder(folder)
+    for folder in _recorded_folders(root / STATE):
         if has_worker(folder):
             sys.exit(f"A worker still works in {folder}.\nStop Gateline, then run make clean again.")
         for path in folder.iterdir():
             if path.name not in (HOMES, MIRRORS):
-                remove(path)
+                remove_folder(path)
         for path in (folder / MIRRORS).glob("*"):
             if path.is_dir():
-                remove(path)
+                remove_folder(path)
             elif path.name != KNOWN_HOSTS:
                 path.unlink()
 
 
-def _recorded(state: Path) -> list[Path]:
+def _recorded_folders(state: Path) -> list[Path]:
     """The folder that this very state folder chose, if it is there."""
     record = read_record(state)
     if record is None or record.state != state.resolve() or not record.folder.is_dir():

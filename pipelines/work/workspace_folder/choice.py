@@ -21,7 +21,7 @@ RECORD: Final = "workspaces.json"
 BELOW_STATE: Final = "workspaces"
 
 
-def name_of(state: Path) -> str:
+def installation_name(state: Path) -> str:
     """The name of the one installation, or runner, that keeps its state there."""
     place = state.resolve()
     plain = place.parent.name if place.name.startswith(".") else place.name
@@ -125,25 +125,25 @@ class WorkspaceChoice:
         return tuple(dict.fromkeys(place for place in (record.folder, *record.earlier) if place != folder))
 
 
-def of_server(state: Path, environment: Mapping[str, str]) -> WorkspaceChoice:
-    name = name_of(state)
+def server_choice(state: Path, environment: Mapping[str, str]) -> WorkspaceChoice:
+    name = installation_name(state)
     folders = [
         *(base / "gateline" / name for base in _state_homes(environment)),
         Path("/var/lib/gateline") / name,
-        *_temporary(name, environment),
+        *_temporary_folders(name, environment),
         state / BELOW_STATE,
     ]
-    return WorkspaceChoice(state, setting(environment), tuple(folders))
+    return WorkspaceChoice(state, configured_folder(environment), tuple(folders))
 
 
-def of_runner(state: Path, environment: Mapping[str, str]) -> WorkspaceChoice:
+def runner_choice(state: Path, environment: Mapping[str, str]) -> WorkspaceChoice:
     """A runner's state lies below XDG_STATE_HOME anyway: its own folder comes first and last."""
     own = state / BELOW_STATE
-    folders = (own, *_temporary(name_of(state), environment), own)
-    return WorkspaceChoice(state, setting(environment), folders)
+    folders = (own, *_temporary_folders(installation_name(state), environment), own)
+    return WorkspaceChoice(state, configured_folder(environment), folders)
 
 
-def setting(environment: Mapping[str, str]) -> Path | None:
+def configured_folder(environment: Mapping[str, str]) -> Path | None:
     value = environment.get(VARIABLE, "").strip()
     return Path(value).expanduser().resolve() if value else None
 
@@ -159,7 +159,7 @@ def _state_homes(environment: Mapping[str, str]) -> list[Path]:
     return [(home / ".local" / "state").resolve()] if home.is_absolute() else []
 
 
-def _temporary(name: str, environment: Mapping[str, str]) -> list[Path]:
+def _temporary_folders(name: str, environment: Mapping[str, str]) -> list[Path]:
     """Folders that everybody may make, each for its user alone. The one that survives a restart comes first."""
     bases = [Path("/var/tmp"), Path(environment.get("TMPDIR", "")), Path("/tmp")]
     return [base.resolve() / f"gateline-{os.geteuid()}-{name}" for base in bases if base.is_absolute()]

@@ -44,7 +44,7 @@ def runs_programs(folder: Path) -> bool:
     return not os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0)
 
 
-def in_use(folder: Path) -> bool:
+def is_in_use(folder: Path) -> bool:
     """Tell whether the worker whose folder this is still lives."""
     try:
         with (folder / "lock").open("a") as lock:
@@ -60,12 +60,12 @@ def in_use(folder: Path) -> bool:
 def has_worker(workspaces: Path) -> bool:
     """Tell whether any worker lives that works in one of its folders."""
     try:
-        return any((path / "lock").is_file() and in_use(path) for path in workspaces.iterdir())
+        return any((path / "lock").is_file() and is_in_use(path) for path in workspaces.iterdir())
     except FileNotFoundError:
         return False
 
 
-def remove(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
     """Remove a folder, whatever rights a station left on what is in it."""
 
     def unlock(function: Callable[[str], object], path: str, _: object) -> None:

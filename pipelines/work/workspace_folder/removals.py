@@ -7,7 +7,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pipelines.work.workspace_folder.folders import remove
+from pipelines.work.workspace_folder.folders import remove_folder
 
 
 class Removals:
@@ -29,9 +29,9 @@ class Removals:
         except FileNotFoundError:
             return
         except OSError:
-            remove(folder)
+            remove_folder(folder)
             return
-        self._thread.submit(remove, aside)
+        self._thread.submit(remove_folder, aside)
 
     def close(self) -> None:
         """Wait for the folder that is being removed; the others are left to whoever removes `home`."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.work.workspace_folder.choice import WorkspaceChoice
-from pipelines.work.workspace_folder.folders import has_worker, make_private, remove
+from pipelines.work.workspace_folder.folders import has_worker, make_private, remove_folder
 
 LOCK: Final = "workspaces.lock"
 HOMES: Final = "homes"
@@ -32,16 +32,16 @@ def move_earlier(choice: WorkspaceChoice, folder: Path, say: Callable[[str], Non
             if has_worker(place):
                 say(f"A worker still works in {place}: that folder moves to {folder} at the next start.")
             elif place.is_dir():
-                _try(place, folder, say)
+                _try_move(place, folder, say)
         for place in choice.earlier():
             if not place.is_dir():
                 choice.forget(place)
 
 
-def _try(place: Path, folder: Path, say: Callable[[str], None]) -> None:
+def _try_move(place: Path, folder: Path, say: Callable[[str], None]) -> None:
     try:
         make_private(folder)
-        _move(place, folder)
+        _move_lasting_files(place, folder)
     except OSError as error:
         say(f"{place} could not be moved to {folder}, and is tried again at the next start: {error}")
     else:
@@ -52,25 +52,25 @@ def _is_within(folder: Path, place: Path) -> bool:
     return folder.resolve().is_relative_to(place.resolve())
 
 
-def _move(place: Path, folder: Path) -> None:
+def _move_lasting_files(place: Path, folder: Path) -> None:
     """Move what cannot be made again: the homes of agents and the keys of hosts. Mirrors and images do where that is a
     matter of a name. Folders of attempts do not: their workers are gone, and snapshots have what is worth keeping."""
     (folder / HOMES).mkdir(mode=0o700, exist_ok=True)
     homes = sorted((place / HOMES).iterdir()) if (place / HOMES).is_dir() else []
     for home in homes:
-        _bring(home, folder / HOMES / home.name)
+        _bring_file(home, folder / HOMES / home.name)
     for name in (MIRRORS, IMAGES):
         if not (folder / name).exists():
-            _rename(place / name, folder / name)
+            _was_renamed(place / name, folder / name)
     if (place / MIRRORS / KNOWN_HOSTS).is_file():
         (folder / MIRRORS).mkdir(mode=0o700, exist_ok=True)
-        _bring(place / MIRRORS / KNOWN_HOSTS, folder / MIRRORS / KNOWN_HOSTS)
+        _bring_file(place / MIRRORS / KNOWN_HOSTS, folder / MIRRORS / KNOWN_HOSTS)
     # What was copied has to be on the disk before the original goes
     os.sync()
-    remove(place)
+    remove_folder(place)
 
 
-def _rename(source: Path, target: Path) -> bool:
+def _was_renamed(source: Path, target: Path) -> bool:
     """Tell whether it is there now: another file system takes copies only."""
     try:
         source.rename(target)
@@ -79,21 +79,21 @@ def _rename(source: Path, target: Path) -> bool:
     return True
 
 
-def _bring(source: Path, target: Path) -> None:
+def _bring_file(source: Path, target: Path) -> None:
     """A target that is there already is newer, or was brought before a crash."""
-    if target.exists() or _rename(source, target):
+    if target.exists() or _was_renamed(source, target):
         return
     unfinished = target.with_name(f"{UNFINISHED}-{target.name}")
     if unfinished.is_dir():
-        remove(unfinished)
+        remove_folder(unfinished)
     if source.is_dir():
-        shutil.copytree(source, unfinished, symlinks=True, ignore=_special)
+        shutil.copytree(source, unfinished, symlinks=True, ignore=_special_files)
     else:
         shutil.copy2(source, unfinished)
     unfinished.rename(target)
 
 
-def _special(folder: str, names: list[str]) -> list[str]:
+def _special_files(folder: str, names: list[str]) -> list[str]:
     """Pipes, sockets and devices among the names, which no copy keeps."""
     modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
     return [

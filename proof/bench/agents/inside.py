@@ -20,8 +20,8 @@ from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.line import read_line
 from pipelines.work.handlers import agent
-from pipelines.work.processes.isolation import Access, places
-from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.processes.isolation import Access, isolation_places
+from pipelines.work.processes.isolation_choice import choose_isolation
 from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from pipelines.work.workspaces import take_picture
@@ -103,7 +103,7 @@ async def derived(preset: str, case: Case, folder: Path, programs: Path) -> dict
         (attempt.home / name).parent.mkdir(parents=True)
         (attempt.home / name).write_text(text)
     readable = [programs, Path(sys.prefix), Path(sys.base_prefix)]
-    in_force = await choose("auto", places(readable, [], Path.home()), folder, None)
+    in_force = await choose_isolation("auto", isolation_places(readable, [], Path.home()), folder, None)
     path = (programs / "node_modules" / ".bin", *map(Path, ("/usr/local/bin", "/usr/bin", "/bin")))
     spec = Spec(
         kind="agent",

@@ -24,17 +24,17 @@ UNMERGED = "“%(task)s” is completed, but its change is not merged."
 LEFT = "“%(task)s” is completed, nothing was merged, and problems are left: %(stations)s."
 
 
-def _events(end: Status, batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+def _ended_events(end: Status, batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     for ending in batch_context.of_type(TaskEnded):
         task = batch_context.tasks[ending.task_id]
         if ending.kind == end and task.requester_id is not None:
-            data = _data(task)
+            data = _ended_data(task)
             yield NotificationEvent(
                 task.requester_id, str(task.pk), task.project_id, ending.at, task.pk, data
             )
 
 
-def _data(task: Task) -> dict[str, Any]:
+def _ended_data(task: Task) -> dict[str, Any]:
     if has_unmerged_change(task):
         return {"unmerged": True}
     line = versions.by_id(task.pinned_id)
@@ -57,7 +57,7 @@ COMPLETED = NotificationKind(
     "end-completed",
     MailChoice.NEVER,
     (TaskEnded,),
-    partial(_events, Status.COMPLETED),
+    partial(_ended_events, Status.COMPLETED),
     partial(_notification_text, Status.COMPLETED),
 )
 FAILED = NotificationKind(
@@ -67,6 +67,6 @@ FAILED = NotificationKind(
     "end-failed",
     MailChoice.NOW,
     (TaskEnded,),
-    partial(_events, Status.FAILED),
+    partial(_ended_events, Status.FAILED),
     partial(_notification_text, Status.FAILED),
 )

@@ -47,16 +47,20 @@ class _FollowedEvent:
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    happened = [followed_event for one in batch_context.batch if (followed_event := _read(one)) is not None]
+    happened = [
+        followed_event for one in batch_context.batch if (followed_event := _followed_event(one)) is not None
+    ]
     if not happened:
         return
-    for follow in _follows(batch_context.lookups.followed):
+    for follow in _follows_with_access(batch_context.lookups.followed):
         for followed_event in happened:
             if _should_notify(follow, followed_event, batch_context.tasks):
-                yield _event(follow, followed_event, batch_context.tasks[followed_event.of.task_id])
+                yield _notification_event(
+                    follow, followed_event, batch_context.tasks[followed_event.of.task_id]
+                )
 
 
-def _read(of: Consequence) -> _FollowedEvent | None:
+def _followed_event(of: Consequence) -> _FollowedEvent | None:
     if isinstance(of, TaskMoved):
         return _FollowedEvent("arrived", of, of.target)
     if isinstance(of, TaskEnded) and of.kind in ENDED:
@@ -72,7 +76,7 @@ def _read(of: Consequence) -> _FollowedEvent | None:
     return None
 
 
-def _follows(followed: Sequence[int]) -> Iterable[Follow]:
+def _follows_with_access(followed: Sequence[int]) -> Iterable[Follow]:
     """Return those follows whose people can still see the project."""
     if not followed:
         return []
@@ -96,7 +100,7 @@ def _should_notify(follow: Follow, followed_event: _FollowedEvent, tasks: dict[i
     return follow.station in followed_event.stations if follow.station else followed_event.of_line
 
 
-def _event(follow: Follow, followed_event: _FollowedEvent, task: Task) -> NotificationEvent:
+def _notification_event(follow: Follow, followed_event: _FollowedEvent, task: Task) -> NotificationEvent:
     at = followed_event.of.at
     data = {"what": followed_event.what, "word": followed_event.word}
     if followed_event.what == "arrived":

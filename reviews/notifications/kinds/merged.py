@@ -23,7 +23,7 @@ PUSHED = "“%(task)s”, which you approved: Pushed as %(commit)s."
 SHORT = 7
 
 
-def _events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+def _merged_events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     """Yield an event for each approver of a task that has landed. Its requester is notified that it is
     completed. A former member gets nothing."""
     ended = {
@@ -33,7 +33,7 @@ def _events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     }
     if not ended:
         return
-    landed = {delivery.task_id: delivery for delivery in _landed(tasks=list(ended))}
+    landed = {delivery.task_id: delivery for delivery in _landed_deliveries(tasks=list(ended))}
     if not landed:
         return
     members = Membership.objects.filter(
@@ -48,7 +48,7 @@ def _events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
 
 
 @server_prepared(tasks=array_field())
-def _landed(tasks: Any) -> QuerySet[Delivery, Delivery]:
+def _landed_deliveries(tasks: Any) -> QuerySet[Delivery, Delivery]:
     """The last one of a task comes last."""
     deliveries = Delivery.objects.filter(task__among=tasks, landed_at__isnull=False)
     return deliveries.order_by("landed_at", "job_id").only("task_id", "to", "commit")
@@ -68,6 +68,6 @@ KIND = NotificationKind(
     "end-completed",
     MailChoice.NEVER,
     (TaskEnded,),
-    _events,
+    _merged_events,
     _notification_text,
 )

@@ -47,7 +47,7 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
         for user_id in batch_context.member_ids_at(late.task_id, late.notify):
             yield NotificationEvent(
                 user_id,
-                f"{late.visit_id}:{_reminder(late.number)}",
+                f"{late.visit_id}:{_reminder_key(late.number)}",
                 project_id,
                 late.at,
                 late.task_id,
@@ -55,13 +55,13 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
             )
 
 
-def _reminder(number: int) -> str:
+def _reminder_key(number: int) -> str:
     return "soon" if number == 0 else "overdue" if number == 1 else f"overdue{number}"
 
 
-def about(visit: UUID) -> list[str]:
+def notification_keys(visit: UUID) -> list[str]:
     """Return all that a notification of this gate visit may be about."""
-    reminders = (_reminder(number) for number in range(MAX_REMINDERS + 2))
+    reminders = (_reminder_key(number) for number in range(MAX_REMINDERS + 2))
     return [str(visit), *(f"{visit}:{reminder}" for reminder in reminders)]
 
 
@@ -69,7 +69,7 @@ def settled_subjects(batch: Sequence[Consequence]) -> Iterable[str]:
     """It was decided, or closed."""
     for event in batch:
         if isinstance(event, GateDecided | GateClosed):
-            yield from about(event.visit_id)
+            yield from notification_keys(event.visit_id)
 
 
 def notification_text(row: Notification) -> NotificationText:

@@ -25,7 +25,7 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
 
 
 def notification_text(row: Notification) -> NotificationText:
-    words = {"project": row.project.name or row.project.key, "roles": _roles(row.data["after"])}
+    words = {"project": row.project.name or row.project.key, "roles": _role_labels(row.data["after"])}
     text = (
         "Your roles in %(project)s are now: %(roles)s."
         if row.data["before"]
@@ -36,7 +36,7 @@ def notification_text(row: Notification) -> NotificationText:
     )
 
 
-def _roles(roles: Iterable[str]) -> str:
+def _role_labels(roles: Iterable[str]) -> str:
     return ", ".join(str(Role(role).label) for role in roles if role in Role.values)
 
 

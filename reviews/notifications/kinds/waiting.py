@@ -38,7 +38,7 @@ LATE = "late:"
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    yield from _late(batch_context)
+    yield from _late_events(batch_context)
     waits = {event.token_id: event for event in batch_context.of_type(TaskWaits) if event.status in SENTENCES}
     if not waits:
         return
@@ -60,11 +60,11 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
         )
 
 
-def _late(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+def _late_events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     # 0 comes before it is due, and after 1 it is told already
     overdue = [reminder for reminder in batch_context.of_type(GateOverdue) if reminder.number == 1]
     both: list[TaskLate | GateOverdue] = [*batch_context.of_type(TaskLate), *overdue]
-    positions = _positions(batch_context, {late.task_id for late in both})
+    positions = _positions_text_by_task(batch_context, {late.task_id for late in both})
     for late in both:
         task = batch_context.tasks[late.task_id]
         if task.requester_id is not None:
@@ -74,7 +74,7 @@ def _late(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
             yield NotificationEvent(task.requester_id, about, task.project_id, late.at, task.pk, data)
 
 
-def _positions(batch: ConsequenceBatch, task_ids: set[int]) -> dict[int, str]:
+def _positions_text_by_task(batch: ConsequenceBatch, task_ids: set[int]) -> dict[int, str]:
     """Say of each task at which stations it is, and in which state, by one statement."""
     if not task_ids:
         return {}

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from pipelines.routing.document.agents import PRESETS
-from pipelines.work.agents.call_arguments import agent_environment, arguments, can_resume
+from pipelines.work.agents.call_arguments import agent_argv, agent_environment, can_resume
 from pipelines.work.spec.agent_call import AgentCall
 
 WHERE = {"folder": "/w", "file": "/w/prompt.txt", "prompt": "Do it."}
 
 
 def called(preset: str, *, resumed: bool = False, isolated: bool = True, **more: Any) -> tuple[str, ...]:
-    return arguments(AgentCall(PRESETS[preset], **more), resumed=resumed, isolated=isolated, places=WHERE)
+    return agent_argv(AgentCall(PRESETS[preset], **more), resumed=resumed, isolated=isolated, places=WHERE)
 
 
 def test_allowed_commands_become_the_options_of_the_program() -> None:

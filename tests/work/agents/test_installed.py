@@ -15,8 +15,8 @@ from pipelines.work.agents.installed import (
     describe_agents,
     find_agents,
     find_tools,
-    registries_of,
-    versions_of,
+    registry_hosts,
+    tool_versions,
 )
 from tests.waiting import until
 
@@ -55,7 +55,7 @@ def test_package_managers_say_from_which_hosts_they_take_packages(tmp_path: Path
         tmp_path, "go", "echo 'https://one.example.com,https://two.example.com|direct'; echo sums.example.com"
     )
     path = (str(tmp_path), "/usr/bin", "/bin")
-    assert registries_of(
+    assert registry_hosts(
         {name: place for name, place in find_tools(path).items() if name != "python3"}, path
     ) == {
         "npm": ["packages.example.com"],
@@ -69,14 +69,14 @@ def test_pip_says_its_index_itself() -> None:
     folder = str(Path(sys.executable).parent)
     asked = "from pip._internal.models.index import PyPI; print(PyPI.netloc, PyPI.file_storage_domain)"
     hosts = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
-    assert registries_of(find_tools((folder,)), (folder, "/usr/bin", "/bin"))["python3"] == hosts.split()
+    assert registry_hosts(find_tools((folder,)), (folder, "/usr/bin", "/bin"))["python3"] == hosts.split()
 
 
 def test_of_an_index_of_ones_own_pip_does_not_say_where_its_files_are(tmp_path: Path) -> None:
     index = 'echo "--index-url <url> Base URL (default https://packages.example.com/simple)"'
     program(tmp_path, "python3", f'case "$1" in -m) {index};; *) echo index.example files.example;; esac')
     path = (str(tmp_path), "/usr/bin", "/bin")
-    assert registries_of(find_tools((str(tmp_path),)), path)["python3"] == ["packages.example.com"]
+    assert registry_hosts(find_tools((str(tmp_path),)), path)["python3"] == ["packages.example.com"]
 
 
 def test_tools_of_which_repositories_ask_for_a_version_say_theirs(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_tools_of_which_repositories_ask_for_a_version_say_theirs(tmp_path: Path
     program(tmp_path, "make", "echo 4.4.1")
     path = (str(tmp_path),)
     said = {"go": "1.22.1", "pnpm": "10.14.0-0", "python3": "", "make": ""}
-    assert versions_of(find_tools(path), path) == said
+    assert tool_versions(find_tools(path), path) == said
 
 
 @pytest.mark.django_db(transaction=True)
@@ -98,6 +98,6 @@ def test_a_runner_tells_what_it_has(worker: subprocess.Popen[bytes], settings: A
     until(lambda: Worker.objects.get(pid=worker.pid).programs, "the versions of its tools")
     versions = Worker.objects.get(pid=worker.pid).programs
     assert (
-        versions == versions_of(find_tools(settings.STATION_PATH), settings.STATION_PATH)
+        versions == tool_versions(find_tools(settings.STATION_PATH), settings.STATION_PATH)
         and versions["python3"]
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.document.agents import PRESETS
-from pipelines.work.agents.facts import facts_of
+from pipelines.work.agents.facts import agent_facts
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 
@@ -29,7 +29,7 @@ def read(name: str, lines: list[str] | None = None) -> Stream:
 
 
 def facts(name: str, lines: list[str] | None = None) -> dict[str, Any]:
-    return facts_of(PRESETS[name.partition("-")[0]], read(name, lines))
+    return agent_facts(PRESETS[name.partition("-")[0]], read(name, lines))
 
 
 def told(name: str) -> list[tuple[str, str, str, str, int | None]]:

@@ -19,8 +19,8 @@ from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.web.setup.agents import agent_choices
 from pipelines.work.agents.lent_sign_in import LentSignIn, is_renewal
-from pipelines.work.agents.sign_in import lend, sign_in_folders, take_back, tokens
-from pipelines.work.program.options import WrongOptions, options
+from pipelines.work.agents.sign_in import lend_sign_in_files, sign_in_folders, sign_in_tokens, take_back
+from pipelines.work.program.options import WrongOptions, parsed_options
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.vault.conftest import Put, key_file, put
@@ -252,27 +252,27 @@ def test_what_an_earlier_visit_left_is_not_followed(home: Path, tmp_path: Path) 
     elsewhere.mkdir()
     place.mkdir()
     (place / ".claude").symlink_to(elsewhere)
-    lend(preset, home / ".claude", place)
+    lend_sign_in_files(preset, home / ".claude", place)
     assert list(elsewhere.iterdir()) == [] and (place / ".claude" / ".credentials.json").is_file()
     (place / ".claude" / ".credentials.json").unlink()
     (place / ".claude" / ".credentials.json").symlink_to(elsewhere / "stolen")
-    lend(preset, home / ".claude", place)
+    lend_sign_in_files(preset, home / ".claude", place)
     assert list(elsewhere.iterdir()) == []
-    take_back(preset, place, tokens(preset, home / ".claude"))
+    take_back(preset, place, sign_in_tokens(preset, home / ".claude"))
     assert found_in(tmp_path, home) == []
 
 
 def test_a_runner_that_is_not_signed_in_does_not_start_as_one(home: Path) -> None:
     words = ["--server", "https://gateline.example.com", "--signed-in"]
     env = {"GATELINE_TOKEN": "gl_x", "CLAUDE_CONFIG_DIR": str(home / ".claude")}
-    assert options([*words, "claude"], env).signed_in == {"claude": (home / ".claude").resolve()}
+    assert parsed_options([*words, "claude"], env).signed_in == {"claude": (home / ".claude").resolve()}
     for word, why in (
         (f"codex={home}", "Codex is not signed in here"),
         ("aider", "no agent that somebody can be signed in with"),
         ("nobody", "no agent that somebody can be signed in with"),
     ):
         with pytest.raises(WrongOptions, match=why):
-            options([*words, word], env)
+            parsed_options([*words, word], env)
 
 
 @pytest.mark.parametrize("preset", [each for each in TABLE if each.sign_in], ids=lambda each: each.key)
@@ -284,9 +284,9 @@ def test_each_agent_finds_its_files_where_it_looks(preset: Any, tmp_path: Path) 
     found = sign_in_folders([preset.key], {}, tmp_path)[preset.key]
     place = tmp_path / "visit"
     place.mkdir()
-    lend(preset, found, place)
+    lend_sign_in_files(preset, found, place)
     assert [(place / way.folder / name).is_file() for name in way.files] == [True] * len(way.files)
-    assert tokens(preset, found) == (TOKEN,)
+    assert sign_in_tokens(preset, found) == (TOKEN,)
 
 
 def test_an_agent_without_a_sign_in_is_not_published_with_one(world: World) -> None:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from pipelines.routing.basics.facts import read_observed_facts as read_facts
 from pipelines.routing.document.agents import PRESETS, TABLE
-from pipelines.work.agents.facts import facts_of
+from pipelines.work.agents.facts import agent_facts
 from pipelines.work.agents.log_steps import join_pieces, read_stream
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
-from pipelines.work.agents.streams.codex import unwrapped
+from pipelines.work.agents.streams.codex import without_shell
 from tests.work.agents.test_recordings import NAMES, recorded
 
 
@@ -130,7 +130,7 @@ def test_codex_waits_for_the_network_without_counting() -> None:
     ],
 )
 def test_codex_commands_are_shown_without_their_shell(command: str, shown: str) -> None:
-    assert unwrapped(command) == shown
+    assert without_shell(command) == shown
 
 
 def test_gemini_says_a_text_in_pieces() -> None:
@@ -206,7 +206,7 @@ def test_no_json_makes_a_reader_raise(lines: list[tuple[str, Any]]) -> None:
         for kind, value in lines:
             fields = value if isinstance(value, dict) else {"message": value, "item": value}
             stream.feed(json.dumps({**fields, "type": kind}))
-        read_facts(facts_of(preset, stream), "facts")
+        read_facts(agent_facts(preset, stream), "facts")
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from pipelines.lines import publishing
 from pipelines.models import Repository
 from pipelines.people import repositories
 from pipelines.people.repositories import RepositorySettings
-from pipelines.web.editor.findings import findings_of
+from pipelines.web.editor.findings import draft_findings
 from pipelines.work.hosts.host_caller import error_text
-from pipelines.work.hosts.markdown import block, code
-from pipelines.work.hosts.table import find_host, host_at
+from pipelines.work.hosts.markdown import code_block, inline_code
+from pipelines.work.hosts.table import find_host, open_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 from tests.factories import World
@@ -94,7 +94,7 @@ def test_what_the_host_requires_is_kept_and_lint_says_that_nobody_waits_for_it(
     draft = line(world, to="merge").document
 
     def told() -> list[dict[str, Any]]:
-        found = findings_of(draft, world.project)["findings"]
+        found = draft_findings(draft, world.project)["findings"]
         return [each for each in found if each["check"] == "unawaited-checks"]
 
     def tested() -> None:
@@ -131,8 +131,8 @@ def test_a_line_that_proposes_needs_a_host(world: World, hosted: Any) -> None:
 
 
 def test_text_of_others_stays_text() -> None:
-    assert code("a `b` @team") == "``a `b` @team``" and code("`") == "`` ` ``"
-    assert block("```\n@all <!-- x") == "````text\n```\n@all <!-\u200b- x\n````"
+    assert inline_code("a `b` @team") == "``a `b` @team``" and inline_code("`") == "`` ` ``"
+    assert code_block("```\n@all <!-- x") == "````text\n```\n@all <!-\u200b- x\n````"
     assert error_text({"message": {"base": ["no"]}}) == "base no"
     assert (
         error_text({"message": "Validation Failed", "errors": [{"message": "twice"}]})
@@ -157,7 +157,7 @@ def test_lists_are_read_to_their_last_page(world: World, hosted: Any) -> None:
     access = HostAccess(made.host, made.page, TOKEN)
 
     async def asked() -> tuple[list[int], list[str]]:
-        client = await host_at(access, Guard(("127.0.0.0/8",)))
+        client = await open_host(access, Guard(("127.0.0.0/8",)))
         ours = [each.number for each in await client.requests("ours", "main")]
         return ours, await client.comments("issue", 7, timezone.now())
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.work.processes.isolation import Isolation
-from pipelines.work.program.doctor import enforcement_lines, main, of_images
+from pipelines.work.program.doctor import enforcement_lines, image_program_line, main
 from tests.waiting import LONG
 from tests.work.hosts.servers import PATH, TOKEN, host
 from tests.work.remotes import RemoteRepository, remote
@@ -140,9 +140,9 @@ def test_docker_that_does_not_answer_is_told_from_one_that_brings_images(
     program.write_text("#!/bin/sh\n[ $1 = --version ] && echo Docker version 28\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    said = of_images("docker")
+    said = image_program_line("docker")
     assert said.state == "unknown" and "does not answer" in said.said and "DOCKER_HOST" in said.remedy
     program.write_text("#!/bin/sh\necho Docker version 28\n")
-    assert of_images("docker").state == "ok"
+    assert image_program_line("docker").state == "ok"
     program.unlink()
-    assert of_images("docker").said.startswith("not installed")
+    assert image_program_line("docker").said.startswith("not installed")

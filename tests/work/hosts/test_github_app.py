@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from pipelines.work.hosts.errors import HostError
-from pipelines.work.hosts.github_app import git_credential, installation_of
-from pipelines.work.hosts.table import host_at
+from pipelines.work.hosts.github_app import app_installation, git_credential
+from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 from tests.outgoing.servers import serving
@@ -24,9 +24,9 @@ def test_an_app_signs_in_with_a_token_of_its_installation(origin: RemoteReposito
         access = HostAccess("github", app.page, app.pem, app.app)
 
         async def asked() -> None:
-            assert (await installation_of(access, LOOPBACK)).token == "ghs_1"
+            assert (await app_installation(access, LOOPBACK)).token == "ghs_1"
             # That one is nearly over: there is a new one, which is kept.
-            assert await (await host_at(access, LOOPBACK)).can_push() is True
+            assert await (await open_host(access, LOOPBACK)).can_push() is True
             assert await git_credential(access, True, "", LOOPBACK) == "ghs_2" and app.minted == 2
             assert await git_credential(access, True, "own-token", LOOPBACK) == "own-token"
             assert await git_credential(access, False, "key", LOOPBACK) == "key"
@@ -44,4 +44,4 @@ def test_an_app_that_cannot_sign_in_says_why(origin: RemoteRepository, credentia
     with serving(app.answer) as app.server:
         access = HostAccess("github", app.page, credential or app.pem, app.app)
         with pytest.raises(HostError, match=why):
-            asyncio.run(host_at(access, LOOPBACK))
+            asyncio.run(open_host(access, LOOPBACK))

@@ -16,7 +16,7 @@ from pipelines.models import Repository
 from pipelines.ports.queue_tasks import HOSTS, TASKS, TELL_HOST
 from pipelines.work.hosts.branch_request import BEGIN, END, own_section, with_own_section
 from pipelines.work.hosts.host_caller import DEEP, error_text
-from pipelines.work.hosts.table import host_at
+from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 from tests.factories import World
@@ -131,7 +131,7 @@ def test_what_names_no_repository_or_another_one_is_not_ours(hosted: Any) -> Non
     access = HostAccess(made.host, made.page, TOKEN)
 
     async def asked() -> list[int]:
-        client = await host_at(access, Guard(("127.0.0.0/8",)))
+        client = await open_host(access, Guard(("127.0.0.0/8",)))
         return [each.number for each in await client.requests("ours", "main")]
 
     for row in hosted.requests:

@@ -70,7 +70,7 @@ def test_a_runner_learns_no_secret_that_its_station_does_not_name(
 
     said = {"text": "0.1\tvalue of ELSEWHERE, value of OWN\n", "again": False}
     assert far.call(f"/jobs/{job.pk}/log", said, started["lease"]).status_code == 204
-    assert [each.text for each in logs.read(job, 1, 0).lines] == ["•••, •••"]
+    assert [each.text for each in logs.read_log_part(job, 1, 0).lines] == ["•••, •••"]
 
 
 NUL, HALF = "a\x00b", "\ud800"

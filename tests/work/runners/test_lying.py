@@ -18,7 +18,7 @@ from pipelines.models import ApiToken, Artifact, Job, LogChunk, Snapshot, Task, 
 from pipelines.people import runners
 from pipelines.work import storage
 from pipelines.work.transport.http.wire_format import PROTOCOL
-from pipelines.work.workspaces import digest_of
+from pipelines.work.workspaces import manifest_digest
 from tests.factories import World, make_project
 from tests.pages.conftest import at, client_of
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
@@ -92,7 +92,7 @@ def _shows_another_file(left: dict[str, Any]) -> None:
     """The files that people are shown are the old ones, the commit has the new."""
     workspace = left["workspace"]
     entries = [each for each in workspace["manifest"] if each["path"] != "new.txt"]
-    left["workspace"] = {"manifest": entries, "digest": digest_of(tuple(entries))}
+    left["workspace"] = {"manifest": entries, "digest": manifest_digest(tuple(entries))}
 
 
 def _another_head(left: dict[str, Any]) -> None:
@@ -123,7 +123,7 @@ def _an_unsent_file(left: dict[str, Any]) -> None:
 
 def _out_of_the_folder(left: dict[str, Any]) -> None:
     entries = [*left["workspace"]["manifest"], {"path": "../../etc/passwd", "link": "x"}]
-    left["workspace"] = {"manifest": entries, "digest": digest_of(tuple(entries))}
+    left["workspace"] = {"manifest": entries, "digest": manifest_digest(tuple(entries))}
 
 
 def _a_size_that_is_none(left: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ def _a_size_that_is_none(left: dict[str, Any]) -> None:
         {**each, "size": each["size"] + 1} if "size" in each else each
         for each in left["workspace"]["manifest"]
     ]
-    left["workspace"] = {"manifest": entries, "digest": digest_of(tuple(entries))}
+    left["workspace"] = {"manifest": entries, "digest": manifest_digest(tuple(entries))}
 
 
 LIES = (
@@ -152,7 +152,7 @@ LIES = (
 def test_a_lie_about_what_was_left_is_not_stored(
     world: World, far: FarAway, origin: RemoteRepository, change: Callable[[dict[str, Any]], None]
 ) -> None:
-    storage.record({hashlib.sha256(b"of another task").hexdigest(): (1, "elsewhere")}, timezone.now())
+    storage.record_blobs({hashlib.sha256(b"of another task").hexdigest(): (1, "elsewhere")}, timezone.now())
     task = in_repository(world, command("fix", FIX, TO_END))
     far.lie = said("store", change)
     far.work()
@@ -333,7 +333,7 @@ def test_a_file_is_what_its_digest_says(far: FarAway, held: tuple[Job, str]) -> 
         (good, b"good", 204),
     ):
         assert far.call(f"/jobs/{job.pk}/files/{digest}", data, lease, "PUT").status_code == status, digest
-    with storage.artifact_storage().open(storage.names([good])[good], "rb") as file:
+    with storage.artifact_storage().open(storage.stored_names([good])[good], "rb") as file:
         assert BytesIO(file.read()).getvalue() == b"good"
 
 

@@ -17,7 +17,7 @@ from pipelines.models import Agent, Job, Repository, Task, Token, Worker
 from pipelines.ports.leases import Claim
 from pipelines.queries.statements import QUEUED_IN_PROJECT
 from pipelines.work.transport.http.wire_format import PROTOCOL
-from pipelines.work.transport.local.claimable import claimable, unattended
+from pipelines.work.transport.local.claimable import claimable_jobs, unattended_jobs
 from tests.dialects.test_alp_runner import Runner as AlpRunner
 from tests.dialects.test_alp_runner import address
 from tests.factories import World, make_world, station
@@ -154,7 +154,7 @@ def test_a_worker_beside_the_database_finds_its_job_without_a_ticket(
         offers=frozenset({"kind:command"}),
         project=world.project.pk if reason is another_project else None,
     )
-    assert list(unattended(claim, ROOM, -1.0)) == [world.job(own).pk]
+    assert list(unattended_jobs(claim, ROOM, -1.0)) == [world.job(own).pk]
 
 
 @pytest.mark.broken
@@ -202,6 +202,6 @@ def test_the_statements_of_a_claim_read_no_job_but_by_the_index(world: World) ->
         world.worker.pk, frozenset({"gpu"}), offers=frozenset({"kind:command"}), project=world.project.pk
     )
     with jobs_are_read_by_key():
-        assert len(claimable(claim, ROOM)) == 4
+        assert len(claimable_jobs(claim, ROOM)) == 4
     steps = plan(QUEUED_IN_PROJECT, [world.project.pk])
     assert steps and all(by_key(step) for step in steps), steps

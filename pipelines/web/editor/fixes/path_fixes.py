@@ -30,7 +30,7 @@ class DocumentPlace:
     rest: str = ""
 
 
-def place_of(document: Document, path: str) -> DocumentPlace:
+def document_place(document: Document, path: str) -> DocumentPlace:
     """Station, rule and gate by name, if they have one."""
     parts = path_parts(document, path)
     if parts.what == "gates":
@@ -45,9 +45,9 @@ def _text_value(member: Document, key: str) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def remedies_of(document: Document, finding: Finding) -> list[Remedy]:
+def path_remedies(document: Document, finding: Finding) -> list[Remedy]:
     """Return the remedies for a finding of not-publishable."""
-    place = place_of(document, finding.path)
+    place = document_place(document, finding.path)
     return [remedy for make in MAKERS for remedy in make(document, finding, place)]
 
 
@@ -99,7 +99,7 @@ def _missing_join_remedies(document: Document, finding: Finding, place: Document
     """A join that waits for a station that was deleted: for those instead that lead to it."""
     leading = _join_sources(document, place)
     if place.station and leading:
-        join = dict(_stations(document))[place.station].get("join")
+        join = dict(_stations_with_paths(document))[place.station].get("join")
         yield wait_for_all_remedy(place.station, join, leading)
 
 
@@ -107,11 +107,13 @@ def _join_sources(document: Document, place: DocumentPlace) -> list[str]:
     """Return the stations that lead to a join, if there are several and the join names a missing station."""
     if not place.station or not re.fullmatch(r"join\.wait_for\[\d+\]", place.rest):
         return []
-    sources = [key for key, station in _stations(document) if place.station in _targets(station)]
+    sources = [
+        key for key, station in _stations_with_paths(document) if place.station in _target_keys(station)
+    ]
     return sources if len(sources) > 1 and place.station not in sources else []
 
 
-def _stations(document: Document) -> list[tuple[str, Document]]:
+def _stations_with_paths(document: Document) -> list[tuple[str, Document]]:
     stations = document.get("stations")
     members = stations if isinstance(stations, list) else []
     return [
@@ -121,7 +123,7 @@ def _stations(document: Document) -> list[tuple[str, Document]]:
     ]
 
 
-def _targets(station: Document) -> set[str]:
+def _target_keys(station: Document) -> set[str]:
     rules = station.get("rules")
     targets: set[str] = set()
     for rule in rules if isinstance(rules, list) else []:
@@ -158,7 +160,7 @@ def _flag_remedies(document: Document, finding: Finding, place: DocumentPlace) -
 def _no_rules_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     """A station without rules, in a line whose policy wants some: what passes goes on, as it would elsewhere."""
     if place.station and place.rest == "rules" and "has no rules" in finding.message:
-        every = _stations(document)
+        every = _stations_with_paths(document)
         keys = [key for key, _document in every]
         following = every[keys.index(place.station) + 1 :]
         to, name = (

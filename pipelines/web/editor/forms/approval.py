@@ -13,7 +13,7 @@ from pipelines.models.people import expand_roles
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.requirements import EVERYONE, ONE_PERSON, OWNER, REQUIREMENT, REQUIREMENTS
 from pipelines.web.editor.forms import fragment_paths
-from pipelines.web.editor.forms.declared_fields import control, labelled_choices
+from pipelines.web.editor.forms.declared_fields import declared_control, labelled_choices
 from pipelines.web.editor.forms.fields import AmountField, ChoiceField, FormField, Options
 from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows
 from pipelines.web.editor.forms.fragment_paths import MISSING, Place
@@ -28,18 +28,18 @@ class RequirementKindField(ChoiceField):
     firsts: dict[str, str]
 
     def control_values(self, fragment: Any) -> list[str]:
-        return [requirement_kind(fragment_paths.get(fragment, self.at[:-1]))]
+        return [requirement_kind(fragment_paths.value_at(fragment, self.at[:-1]))]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
         if kind not in REQUIREMENTS or [kind] == self.control_values(fragment):
             return fragment
-        old = fragment_paths.get(fragment, self.at[:-1])
+        old = fragment_paths.value_at(fragment, self.at[:-1])
         others = {key: value for key, value in old.items() if key not in REQUIREMENTS}
         # A requirement of one person has no number.
         if kind in ONE_PERSON:
             others.pop("count", None)
-        return fragment_paths.put(fragment, self.at[:-1], {kind: self.firsts[kind], **others})
+        return fragment_paths.with_value_at(fragment, self.at[:-1], {kind: self.firsts[kind], **others})
 
 
 def requirement_kind(requirement: Any) -> str:
@@ -50,7 +50,7 @@ def requirement_kind(requirement: Any) -> str:
 
 def approver_rows(fragment: Fragment, setting: FormSetting) -> list[FormField | Rows]:
     """None where the list is none: then it is shown as it is."""
-    known = fragment_paths.get(fragment, WHO)
+    known = fragment_paths.value_at(fragment, WHO)
     if known is not MISSING and type(known) is not list:
         return []
     people = setting.people
@@ -65,17 +65,17 @@ def approver_rows(fragment: Fragment, setting: FormSetting) -> list[FormField | 
     firsts["role"] = Role.REVIEWER
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
-        kind = requirement_kind(fragment_paths.get(fragment, at))
+        kind = requirement_kind(fragment_paths.value_at(fragment, at))
         if not kind:
             return []
         kinds = labelled_choices(REQUIREMENTS)
         fields: list[FormField | Rows] = [
             RequirementKindField(at=(*at, "kind"), label="Asked is a", options=kinds, firsts=firsts),
-            control(REQUIREMENT, at, kind, ChoiceField, options=names[kind], free=True, needed=True),
+            declared_control(REQUIREMENT, at, kind, ChoiceField, options=names[kind], free=True, needed=True),
         ]
         # Of one person there is nothing to count
         if kind not in ONE_PERSON:
-            fields.append(control(REQUIREMENT, at, "count", AmountField))
+            fields.append(declared_control(REQUIREMENT, at, "count", AmountField))
         return fields
 
     return [

@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.routing.decide.check_fields import SINGLE, USAGE
 from pipelines.routing.document import checks
 from pipelines.web.editor.forms import fragment_paths
-from pipelines.web.editor.forms.declared_fields import control, labelled_choices, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, labelled_choices, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows
 from pipelines.web.editor.forms.fragment_paths import MISSING, Place
@@ -30,15 +30,15 @@ class GroupKindField(ChoiceField):
         return f"{fragment_paths.path_name(self.at)}.@kind"
 
     def control_values(self, fragment: Any) -> list[str]:
-        return [group_kind(fragment_paths.get(fragment, self.at))]
+        return [group_kind(fragment_paths.value_at(fragment, self.at))]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
         if kind not in KINDS:
-            return fragment_paths.put(fragment, self.at, MISSING)
-        old = fragment_paths.get(fragment, self.at)
+            return fragment_paths.with_value_at(fragment, self.at, MISSING)
+        old = fragment_paths.value_at(fragment, self.at)
         members = old[group_kind(old)] if group_kind(old) else []
-        return fragment_paths.put(fragment, self.at, {kind: members})
+        return fragment_paths.with_value_at(fragment, self.at, {kind: members})
 
 
 def group_kind(group: Any) -> str:
@@ -49,7 +49,7 @@ def group_kind(group: Any) -> str:
 
 def check_fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> list[FormField | Rows]:
     """None where the checks are no group: then they are shown as they are."""
-    group = fragment_paths.get(fragment, at)
+    group = fragment_paths.value_at(fragment, at)
     # What the fields cannot show they must not write either
     if group is not MISSING and not group_kind(group):
         return []
@@ -69,7 +69,7 @@ def _check_rows(at: Place, kind: str, depth: int) -> Rows:
         kinds.append(("group", "Add a group"))
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
-        member = fragment_paths.get(fragment, at)
+        member = fragment_paths.value_at(fragment, at)
         inner = group_kind(member)
         if inner:
             words = [("all", "All of these"), ("any", "One of these")]
@@ -112,11 +112,11 @@ def _check_controls(at: Place, member: dict[str, Any]) -> list[FormField | Rows]
     known = [*SINGLE, *USAGE, *GIT]
     fields = [(name, name) for name in known]
     controls: list[FormField | Rows] = [
-        control(checks.CHECK, at, "label"),
-        control(checks.CHECK, at, "field", ChoiceField, options=fields, free=True, needed=True),
-        control(checks.CHECK, at, "operator"),
+        declared_control(checks.CHECK, at, "label"),
+        declared_control(checks.CHECK, at, "field", ChoiceField, options=fields, free=True, needed=True),
+        declared_control(checks.CHECK, at, "operator"),
     ]
     # `exists` ignores the value (law §6); one that stands there is shown all the same.
     if member.get("operator") != "exists" or "value" in member:
-        controls.append(control(checks.CHECK, at, "value", words=True))
+        controls.append(declared_control(checks.CHECK, at, "value", words=True))
     return [*controls, *remaining_fields(checks.CHECK, at, controls, but=("value",))]

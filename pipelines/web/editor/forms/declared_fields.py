@@ -115,7 +115,9 @@ CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., FormField]]] = {
 """The control of each kind of declaration, and what it adds; of one that is not named, that of what it extends."""
 
 
-def control(record: Record[Any], at: Place, key: str, make: Make | None = None, **more: Any) -> FormField:
+def declared_control(
+    record: Record[Any], at: Place, key: str, make: Make | None = None, **more: Any
+) -> FormField:
     """The field for `key` of the object at this place. `make`: another control than the usual one; `more` goes to it
     and counts before what is declared."""
     declared = record.fields[key]
@@ -154,7 +156,7 @@ def remaining_fields(
     """Fields for what is declared with a label and has no place among those yet."""
     known = {item.at[len(at)] for item in placed if item.at[: len(at)] == at and len(item.at) > len(at)}
     return [
-        control(record, at, key)
+        declared_control(record, at, key)
         for key, declared in record.fields.items()
         if declared.label and key not in known and key not in but
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END
 from pipelines.routing.document.line import Problem
-from pipelines.web.editor.forms.declared_fields import control, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import (
     FormSetting,
@@ -15,7 +15,7 @@ from pipelines.web.editor.forms.form import (
     Rows,
     Section,
     other_skeletons,
-    skeleton,
+    skeleton_document,
     with_rest,
 )
 
@@ -23,13 +23,13 @@ from pipelines.web.editor.forms.form import (
 class EndForm:
     def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
         always = setting.own in BUILT_IN_ENDS
-        label = control(END, (), "label", placeholder=setting.own.upper())
+        label = declared_control(END, (), "label", placeholder=setting.own.upper())
         fields: list[FormField | Rows] = [label]
         # Key and kind of a built-in end are shown only where the draft says otherwise.
         if not always or fragment.get("key") != setting.own:
-            fields.append(control(END, (), "key", covers=("",)))
+            fields.append(declared_control(END, (), "key", covers=("",)))
         if not always or fragment.get("kind") != BUILT_IN_ENDS[setting.own]:
-            fields.append(control(END, (), "kind", ChoiceField))
+            fields.append(declared_control(END, (), "kind", ChoiceField))
         fields += remaining_fields(END, (), fields, but=("key", "kind"))
         known = [(key,) for key in ("key", "kind") if always]
         words = "What has no field of its own, as JSON."
@@ -41,7 +41,7 @@ class EndForm:
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         keys = {end["key"] for end in other_skeletons(setting.names.ends, setting.own)}
         rest = [{"key": key, "kind": BUILT_IN_ENDS.get(key, "completed")} for key in sorted(keys)]
-        return PlacedFragment(skeleton(setting.names, ends=[*rest, fragment]), f"ends[{len(rest)}]")
+        return PlacedFragment(skeleton_document(setting.names, ends=[*rest, fragment]), f"ends[{len(rest)}]")
 
     def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
         """A station of the same key is told at the station; here it belongs to the end."""

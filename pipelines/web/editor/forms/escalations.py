@@ -9,9 +9,9 @@ from pipelines.routing.basics.durations import format_duration
 from pipelines.routing.document.escalations import ESCALATION, OF_THE_ENGINE, PRESETS
 from pipelines.routing.document.policy import Policy
 from pipelines.routing.sentences.escalations import trigger_words
-from pipelines.web.editor.forms.declared_fields import control, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
-from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, first_free, values_at
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, first_free, member_values
 from pipelines.web.editor.forms.fragment_paths import Place
 from pipelines.web.editor.forms.limits import escalation_roles, policy_field
 
@@ -54,7 +54,7 @@ def _preset_text(preset: str) -> str:
 
 
 def _new_escalation(fragment: Fragment, kind: str) -> dict[str, Any]:
-    used_triggers = values_at(fragment, ("escalations",), "trigger")
+    used_triggers = member_values(fragment, ("escalations",), "trigger")
     return {"trigger": first_free(TRIGGERS, used_triggers), "role": "", "sla": "4h"}
 
 
@@ -67,7 +67,7 @@ def _escalation_title(member: Any, index: int) -> str:
 def _escalation_fields(at: Place, role_options: list[tuple[str, str]]) -> Sequence[FormField | Rows]:
     triggers = [(trigger, trigger_words(trigger)) for trigger in TRIGGERS]
     controls = [
-        control(ESCALATION, at, "trigger", ChoiceField, options=triggers, free=True, needed=True),
-        control(ESCALATION, at, "role", ChoiceField, options=role_options, free=True, needed=True),
+        declared_control(ESCALATION, at, "trigger", ChoiceField, options=triggers, free=True, needed=True),
+        declared_control(ESCALATION, at, "role", ChoiceField, options=role_options, free=True, needed=True),
     ]
     return [*controls, *remaining_fields(ESCALATION, at, controls)]

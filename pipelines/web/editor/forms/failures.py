@@ -24,8 +24,8 @@ from pipelines.web.editor.forms.form import (
     PlacedFragment,
     Rows,
     Section,
-    skeleton,
-    values_at,
+    member_values,
+    skeleton_document,
 )
 from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 from pipelines.web.editor.forms.option_lists import exhaustion_options
@@ -43,7 +43,7 @@ class FailuresForm:
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         keys = [station.key for station in setting.names.stations]
         index = keys.index(setting.own) if setting.own in keys else 0
-        document = skeleton(setting.names)
+        document = skeleton_document(setting.names)
         stations = document["stations"] or [{"key": "station"}]
         rules = fragment.get("rules")
         if type(rules) is list:
@@ -61,7 +61,7 @@ def _without_notified_role(rule: Any) -> Any:
 
 
 def _rule_members(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any]]]:
-    rules = fragment_paths.get(fragment, RULES)
+    rules = fragment_paths.value_at(fragment, RULES)
     members = rules if type(rules) is list else []
     return ((index, member) for index, member in enumerate(members) if type(member) is dict)
 
@@ -71,11 +71,11 @@ def _types_path(rule: Any) -> Place:
     alone: Place = ("when", "failure_type")
     # `{all: [{result: failure}, {failure_type: …}]}`
     both: Place = ("when", "all", 1, "failure_type")
-    return alone if fragment_paths.get(rule, both) is MISSING else both
+    return alone if fragment_paths.value_at(rule, both) is MISSING else both
 
 
-def failure_types_of(rule: Any) -> list[str]:
-    value = fragment_paths.get(rule, _types_path(rule))
+def rule_failure_types(rule: Any) -> list[str]:
+    value = fragment_paths.value_at(rule, _types_path(rule))
     members = value if type(value) is list else [value]
     return [type_name for type_name in members if type(type_name) is str and type_name.strip()]
 
@@ -84,7 +84,7 @@ def _type_problems(fragment: Fragment) -> Iterator[Problem]:
     """A row without a type, or with one that a row before it takes already, is never reached."""
     used_types: set[str] = set()
     for index, rule in _rule_members(fragment):
-        types, at = failure_types_of(rule), fragment_paths.path_name((*RULES, index, *_types_path(rule)))
+        types, at = rule_failure_types(rule), fragment_paths.path_name((*RULES, index, *_types_path(rule)))
         if not types:
             yield Problem(at, "is empty", "write the type as the work says it, for example test failure")
         for name in types:
@@ -130,11 +130,11 @@ class LabelledTypesField(FailureTypesField):
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         rule = self.at[:2]
-        label, before = fragment_paths.get(fragment, (*rule, "label")), self.control_values(fragment)
+        label, before = fragment_paths.value_at(fragment, (*rule, "label")), self.control_values(fragment)
         changed = super().with_typed(fragment, typed)
         # A label that somebody wrote differs from the types, and stays.
         if before and before[0] and label == before[0]:
-            return fragment_paths.put(changed, (*rule, "label"), self.control_values(changed)[0])
+            return fragment_paths.with_value_at(changed, (*rule, "label"), self.control_values(changed)[0])
         return changed
 
 
@@ -146,7 +146,7 @@ class ExhaustionField(ExhaustedField):
         changed = super().with_typed(fragment, typed)
         if typed and typed[0] == "escalate":
             return changed
-        return fragment_paths.put(changed, (*self.at[:2], "told"), MISSING)
+        return fragment_paths.with_value_at(changed, (*self.at[:2], "told"), MISSING)
 
 
 def _failure_rows(setting: FormSetting) -> Rows:
@@ -156,7 +156,7 @@ def _failure_rows(setting: FormSetting) -> Rows:
     def title(member: Any, index: int) -> str:
         if type(member) is not dict:
             return str(index + 1)
-        types, to = ", ".join(failure_types_of(member)) or "?", str(member.get("to", "?"))
+        types, to = ", ".join(rule_failure_types(member)) or "?", str(member.get("to", "?"))
         most = member.get("max_retries")
         route = f"{types} → {names.get(to, to)}"
         return route if type(most) is not int else f"{route}, at most {most}"
@@ -166,7 +166,7 @@ def _failure_rows(setting: FormSetting) -> Rows:
         place = keys.index(setting.own) if setting.own in keys else 0
         # Suggests the station before this one, where a failure is usually mended.
         to = keys[max(place - 1, 0)] if keys else "failed"
-        used_ids = [*setting.names.rules, *values_at(fragment, RULES, "id")]
+        used_ids = [*setting.names.rules, *member_values(fragment, RULES, "id")]
         free = free_key(f"{setting.own or 'station'}-failure", used_ids)
         return {"id": free, "when": {"failure_type": ""}, "to": to, "max_retries": USUAL}
 
@@ -191,7 +191,7 @@ def _failure_fields(fragment: Fragment, at: Place, setting: FormSetting) -> Sequ
     after = (*at, "on_exhausted")
     return [
         LabelledTypesField(
-            at=(*at, *_types_path(fragment_paths.get(fragment, at))),
+            at=(*at, *_types_path(fragment_paths.value_at(fragment, at))),
             label="Type of failure",
             help="As the work reports it. Comma-separated; any of them matches.",
             between=",",

@@ -49,7 +49,7 @@ class Rows:
         return fragment_paths.path_name(self.at)
 
     def members(self, fragment: Fragment) -> list[Any]:
-        return members_at(fragment, self.at)
+        return list_members(fragment, self.at)
 
     def fields(self, fragment: Fragment, index: int) -> list[FormField | Rows]:
         at = (*self.at, index)
@@ -61,14 +61,14 @@ class Rows:
         return [*known, other] if other.remaining(fragment) is not fragment_paths.MISSING else known
 
 
-def members_at(fragment: Fragment, at: Place) -> list[Any]:
-    value = fragment_paths.get(fragment, at)
+def list_members(fragment: Fragment, at: Place) -> list[Any]:
+    value = fragment_paths.value_at(fragment, at)
     return value if type(value) is list else []
 
 
-def values_at(fragment: Fragment, at: Place, key: str) -> list[Any]:
+def member_values(fragment: Fragment, at: Place, key: str) -> list[Any]:
     """Return the values of this key in the members of a list."""
-    return [fragment_paths.get(member, (key,)) for member in members_at(fragment, at)]
+    return [fragment_paths.value_at(member, (key,)) for member in list_members(fragment, at)]
 
 
 def first_free(names: Iterable[str], used_values: Sequence[Any]) -> str:
@@ -162,7 +162,7 @@ def with_rest(
         for section in sections
         for item in section.fields
         # Rows cover a list; whatever else stands there is left to JSON.
-        if not isinstance(item, Rows) or type(fragment_paths.get(fragment, item.at)) is list
+        if not isinstance(item, Rows) or type(fragment_paths.value_at(fragment, item.at)) is list
     ]
     rest = RestField(at=(), label=title, help=words, covered=(*covered, *elsewhere), rows=6)
     return [*sections, Section(title=title, fields=[rest])]
@@ -176,7 +176,7 @@ class FragmentProblems:
     later: Sequence[Problem]
 
 
-def examine(form: PartForm, fragment: Fragment, setting: FormSetting) -> FragmentProblems:
+def form_problems(form: PartForm, fragment: Fragment, setting: FormSetting) -> FragmentProblems:
     placed = form.placed_fragment(fragment, setting)
     more = list(form.extra_problems(fragment, setting))
     try:
@@ -199,7 +199,7 @@ def _own_problems(problems: Sequence[Problem], placed: PlacedFragment) -> list[P
     return own_problems
 
 
-def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
+def skeleton_document(names: Outline, **parts: Any) -> dict[str, Any]:
     """A document of nothing but names, for the readers to look them up, and these parts."""
     settings = {"preset": names.preset, "policy": names.policy, "flags": names.flags}
     ends = [{"key": end.key, "kind": end.kind or "completed"} for end in names.ends]

@@ -17,9 +17,9 @@ from pipelines.web.editor.forms.form import (
     PartForm,
     Rows,
     Section,
-    examine,
     flat_fields,
     flat_rows,
+    form_problems,
 )
 from pipelines.web.editor.forms.form_request import FormRequest, RowAction
 
@@ -64,7 +64,7 @@ class _FilledForm:
 
     @cached_property
     def problems(self) -> FragmentProblems:
-        return examine(self.form, self.fragment, self.setting)
+        return form_problems(self.form, self.fragment, self.setting)
 
     def with_typed(self, typed: Typed, wrong: dict[str, list[Problem]]) -> _FilledForm:
         """The form over the fragment with what can be read of the typed; what cannot goes to `wrong`."""
@@ -136,7 +136,7 @@ def _apply_deed(
         return fragment, refused, wrong, "", ""
     members = rows.members(fragment)
     if deed.do == "add":
-        fragment = fragment_paths.put(fragment, rows.at, [*members, rows.new(fragment, deed.kind)])
+        fragment = fragment_paths.with_value_at(fragment, rows.at, [*members, rows.new(fragment, deed.kind)])
         return fragment, refused, wrong, rows.add or rows.label, f"{rows.name}[{len(members)}]"
     if deed.index >= len(members):
         return fragment, refused, wrong, "", ""
@@ -153,7 +153,7 @@ def _apply_deed(
     now = {f"{rows.name}[{was}]": f"{rows.name}[{at}]" for at, was in enumerate(order)}
     # None: the row was removed, and the text typed in it goes with it.
     rename = {f"{rows.name}[{index}]": now.get(f"{rows.name}[{index}]") for index in range(len(members))}
-    fragment = fragment_paths.put(
+    fragment = fragment_paths.with_value_at(
         fragment, rows.at, left if left or rows.keeps_empty else fragment_paths.MISSING
     )
     return fragment, _rename_rows(refused, rename), _rename_rows(wrong, rename), rows.label, focus

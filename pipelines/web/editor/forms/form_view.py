@@ -27,7 +27,7 @@ class FormView:
 
     def html(self, project: Project, may_edit: bool) -> str:
         """Its controls are off for who may only look."""
-        kind = fragment_paths.get(self.found.fragment, ("work", "kind"))
+        kind = fragment_paths.value_at(self.found.fragment, ("work", "kind"))
         context = {
             "sections": [
                 self.section_context(index, section) for index, section in enumerate(self.found.sections)

@@ -22,7 +22,7 @@ def path_name(place: Place) -> str:
     return path
 
 
-def get(value: Any, place: Place) -> Any:
+def value_at(value: Any, place: Place) -> Any:
     """MISSING where there is nothing, whatever stands on the way."""
     for step in place:
         inside = step in value if type(value) is dict else type(value) is list and type(step) is int
@@ -32,7 +32,7 @@ def get(value: Any, place: Place) -> Any:
     return value
 
 
-def put(value: Any, place: Place, new: Any) -> Any:
+def with_value_at(value: Any, place: Place, new: Any) -> Any:
     """A copy with `new` there; MISSING takes it away, with the objects that this leaves empty. Objects on the way are
     made, members of lists are not: without them the copy is as it was."""
     if not place:
@@ -41,7 +41,7 @@ def put(value: Any, place: Place, new: Any) -> Any:
     if type(step) is int:
         return _put_member(value, step, rest, new)
     inside = value if type(value) is dict else {}
-    below = put(inside.get(step), rest, new) if rest else new
+    below = with_value_at(inside.get(step), rest, new) if rest else new
     # None: there was nothing on the way, so nothing is made to remove something from it.
     if below is MISSING or (new is MISSING and rest and below in ({}, None)):
         return {key: member for key, member in inside.items() if key != step}
@@ -64,7 +64,7 @@ def innermost_change(before: Any, after: Any) -> tuple[Place, Any]:
     if len(steps) != 1:
         return (), after
     step = steps[0]
-    was, now = get(before, (step,)), get(after, (step,))
+    was, now = value_at(before, (step,)), value_at(after, (step,))
     if was is MISSING or now is MISSING:
         return (step,), now
     at, new = innermost_change(was, now)
@@ -76,7 +76,7 @@ def _put_member(value: Any, index: int, rest: Place, new: Any) -> Any:
         return value
     if not rest and new is MISSING:
         return [*value[:index], *value[index + 1 :]]
-    below = put(value[index], rest, new) if rest else new
+    below = with_value_at(value[index], rest, new) if rest else new
     return [*value[:index], below, *value[index + 1 :]]
 
 
@@ -100,8 +100,8 @@ def without_covered(value: Any, covered: Iterable[Place]) -> Any:
     return left or MISSING
 
 
-def overlay(value: Any, added: Any) -> Any:
+def merged_values(value: Any, added: Any) -> Any:
     """`added` over `value`: objects member by member, anything else as it is in `added`."""
     if type(value) is dict and type(added) is dict:
-        return {**value, **{key: overlay(value.get(key), member) for key, member in added.items()}}
+        return {**value, **{key: merged_values(value.get(key), member) for key, member in added.items()}}
     return added

@@ -21,7 +21,7 @@ from pipelines.routing.document.line import Problem
 from pipelines.routing.document.routes import ON_REJECT
 from pipelines.web.editor.forms import checks, fragment_paths, inputs, tool
 from pipelines.web.editor.forms.approval import approver_rows
-from pipelines.web.editor.forms.declared_fields import control, labelled_choices, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, labelled_choices, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
 from pipelines.web.editor.forms.form import (
     FormSetting,
@@ -30,7 +30,7 @@ from pipelines.web.editor.forms.form import (
     Rows,
     Section,
     other_skeletons,
-    skeleton,
+    skeleton_document,
     with_rest,
 )
 from pipelines.web.editor.forms.option_lists import route_options
@@ -56,7 +56,9 @@ class GateForm:
 
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         rest = other_skeletons(setting.names.gates, setting.own)
-        return PlacedFragment(skeleton(setting.names, gates=[*rest, fragment]), f"gates[{len(rest)}]")
+        return PlacedFragment(
+            skeleton_document(setting.names, gates=[*rest, fragment]), f"gates[{len(rest)}]"
+        )
 
     def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
         return ()
@@ -65,10 +67,10 @@ class GateForm:
 def _name_fields(fragment: Fragment) -> list[FormField | Rows]:
     usual = "checks, then people" if {"checks", "tool"} & set(fragment) else "people"
     return [
-        control(GATE, (), "name"),
-        control(GATE, (), "key", covers=("",)),
-        control(GATE, (), "description"),
-        control(
+        declared_control(GATE, (), "name"),
+        declared_control(GATE, (), "key", covers=("",)),
+        declared_control(GATE, (), "description"),
+        declared_control(
             GATE,
             (),
             "mode",
@@ -80,7 +82,7 @@ def _name_fields(fragment: Fragment) -> list[FormField | Rows]:
 
 def _people_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | Rows]:
     who = approver_rows(fragment, setting)
-    known: list[FormField | Rows] = [control(GATE, (), "requires_approval"), *who]
+    known: list[FormField | Rows] = [declared_control(GATE, (), "requires_approval"), *who]
     return [*known, *remaining_fields(APPROVAL, ("approval",), who)]
 
 
@@ -93,8 +95,8 @@ def _vote_fields(setting: FormSetting) -> list[FormField | Rows]:
     # Law §5: under `flux` a gate offers approve, rework and abort.
     offered = FLUX_OFFERS if setting.names.preset == "flux" else OFFERS
     return [
-        control(GATE, (), "offers", SeveralField, options=labelled_choices(WORDS), usual=offered),
-        control(
+        declared_control(GATE, (), "offers", SeveralField, options=labelled_choices(WORDS), usual=offered),
+        declared_control(
             GATE, (), "on_reject", ChoiceField, options=[usual, *known, *route_options(setting, "route")]
         ),
     ]
@@ -102,7 +104,7 @@ def _vote_fields(setting: FormSetting) -> list[FormField | Rows]:
 
 def _fields_section(fragment: Fragment) -> Section:
     """Fields as those of the line's form; their answers become variables."""
-    fields = fragment_paths.get(fragment, ("fields",))
+    fields = fragment_paths.value_at(fragment, ("fields",))
     add, empty = (
         "Add a field",
         "No fields. Required checkboxes make a checklist.",
@@ -115,14 +117,14 @@ def _fields_section(fragment: Fragment) -> Section:
 
 
 def _sample_section(fragment: Fragment) -> Section:
-    one_in = control(SAMPLE, ("sample",), "one_in", whole=("sample",))
+    one_in = declared_control(SAMPLE, ("sample",), "one_in", whole=("sample",))
     there = "sample" in fragment
     always = checks.check_fields(fragment, ("sample", "always"), "Always ask if") if there else []
     return Section(title="Sampling", fields=[one_in, *always], open=there)
 
 
 def _due_fields(fragment: Fragment) -> list[FormField | Rows]:
-    controls: list[FormField | Rows] = [control(DUE, ("due",), "after", whole=("due",))]
+    controls: list[FormField | Rows] = [declared_control(DUE, ("due",), "after", whole=("due",))]
     if "due" in fragment:
         controls += remaining_fields(DUE, ("due",), controls)
-    return [*controls, control(GATE, (), "notify")]
+    return [*controls, declared_control(GATE, (), "notify")]

@@ -22,9 +22,9 @@ from pipelines.routing.document.guarantees import (
 )
 from pipelines.routing.sentences.guarantees import guarantee_sentence
 from pipelines.web.editor.forms import fragment_paths
-from pipelines.web.editor.forms.declared_fields import control
+from pipelines.web.editor.forms.declared_fields import declared_control
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
-from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, values_at
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, member_values
 from pipelines.web.editor.forms.fragment_paths import Place
 
 WITHOUT, AFTERWARDS, VISIT, ENDS, COST = "never", "after", "at_most", "ends_within", "cost_at_most"
@@ -110,7 +110,7 @@ def _new_guarantee(fragment: Fragment, kind: str, setting: FormSetting) -> dict[
         {WITHOUT: "reviewed", AFTERWARDS: "stays-rejected", VISIT: "visits", ENDS: "ends", COST: "cost"}[
             kind
         ],
-        values_at(fragment, ("guarantees",), "id"),
+        member_values(fragment, ("guarantees",), "id"),
     )
     promises: dict[str, dict[str, Any]] = {
         WITHOUT: {"never": {"reach": last, "without": gates[0] if gates else first}},
@@ -126,23 +126,29 @@ def _new_guarantee(fragment: Fragment, kind: str, setting: FormSetting) -> dict[
 
 
 def _guarantee_fields(fragment: Fragment, at: Place, setting: FormSetting) -> Sequence[FormField | Rows]:
-    form = guarantee_form(fragment_paths.get(fragment, at))
+    form = guarantee_form(fragment_paths.value_at(fragment, at))
     names = setting.names
     reached = (*names.options("stations"), *names.options("ends"), *names.options("gates"))
     own: list[FormField | Rows] = []
     if form in (WITHOUT, AFTERWARDS):
-        own.append(control(NEVER, (*at, "never"), "reach", ChoiceField, options=reached, needed=True))
+        own.append(
+            declared_control(NEVER, (*at, "never"), "reach", ChoiceField, options=reached, needed=True)
+        )
     if form == WITHOUT:
         passed = (*names.options("gates"), *names.options("stations"))
-        own.append(control(NEVER, (*at, "never"), "without", ChoiceField, options=passed, needed=True))
+        own.append(
+            declared_control(NEVER, (*at, "never"), "without", ChoiceField, options=passed, needed=True)
+        )
     if form == AFTERWARDS:
         gates = names.options("gates")
-        own.append(control(AFTER, (*at, "after"), "gate", ChoiceField, options=gates, needed=True))
-        own.append(control(AFTER, (*at, "after"), "word"))
+        own.append(declared_control(AFTER, (*at, "after"), "gate", ChoiceField, options=gates, needed=True))
+        own.append(declared_control(AFTER, (*at, "after"), "word"))
     if form == VISIT:
         stations = names.options("stations")
-        own.append(control(VISITS, (*at, "at_most"), "visit", ChoiceField, options=stations, needed=True))
-        own.append(control(VISITS, (*at, "at_most"), "times"))
+        own.append(
+            declared_control(VISITS, (*at, "at_most"), "visit", ChoiceField, options=stations, needed=True)
+        )
+        own.append(declared_control(VISITS, (*at, "at_most"), "times"))
     if form in (ENDS, COST):
-        own.append(control(GUARANTEE, at, form))
-    return [*own, control(GUARANTEE, at, "id")]
+        own.append(declared_control(GUARANTEE, at, form))
+    return [*own, declared_control(GUARANTEE, at, "id")]

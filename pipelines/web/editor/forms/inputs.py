@@ -15,7 +15,7 @@ from pipelines.routing.basics.problems import join
 from pipelines.routing.document.inputs import INPUT, RULES, TEXT, TYPES, read_inputs
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import fragment_paths
-from pipelines.web.editor.forms.declared_fields import control, labelled_choices, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, labelled_choices, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, TextField
 from pipelines.web.editor.forms.form import (
     FormSetting,
@@ -24,8 +24,8 @@ from pipelines.web.editor.forms.form import (
     Rows,
     Section,
     first_free,
-    skeleton,
-    values_at,
+    member_values,
+    skeleton_document,
     with_rest,
 )
 from pipelines.web.editor.forms.fragment_paths import Place
@@ -44,7 +44,7 @@ class InputTypeField(ChoiceField):
         changed = super().with_typed(fragment, typed)
         for rule, types in RULES.items():
             if typed and typed[0] not in types:
-                changed = fragment_paths.put(changed, (*self.at[:-1], rule), fragment_paths.MISSING)
+                changed = fragment_paths.with_value_at(changed, (*self.at[:-1], rule), fragment_paths.MISSING)
         return changed
 
 
@@ -64,24 +64,24 @@ def input_title(member: Any, index: int) -> str:
 
 
 def _new_input(fragment: Fragment, at: Place) -> dict[str, Any]:
-    used_keys = values_at(fragment, at, "key")
+    used_keys = member_values(fragment, at, "key")
     numbers = count(len(used_keys) + 1)
     return {"key": first_free((f"field-{number}" for number in numbers), used_keys), "type": "text"}
 
 
 def _input_fields(fragment: Fragment, at: Place, *, types: Collection[str] = TYPES) -> list[FormField | Rows]:
-    kind = fragment_paths.get(fragment, (*at, "type"))
+    kind = fragment_paths.value_at(fragment, (*at, "type"))
     # Bounds that this type does not have, and that the document does not name either
     absent = [
         rule
         for rule, types in RULES.items()
         if (TEXT if kind is fragment_paths.MISSING else kind) not in types
-        and fragment_paths.get(fragment, (*at, rule)) is fragment_paths.MISSING
+        and fragment_paths.value_at(fragment, (*at, rule)) is fragment_paths.MISSING
     ]
     controls: list[FormField | Rows] = [
-        control(INPUT, at, "label"),
-        control(INPUT, at, "key", covers=(fragment_paths.path_name(at),)),
-        control(
+        declared_control(INPUT, at, "label"),
+        declared_control(INPUT, at, "key", covers=(fragment_paths.path_name(at),)),
+        declared_control(
             INPUT,
             at,
             "type",
@@ -90,22 +90,22 @@ def _input_fields(fragment: Fragment, at: Place, *, types: Collection[str] = TYP
         ),
     ]
     if "choices" not in absent:
-        controls.append(control(INPUT, at, "choices"))
-    controls += [control(INPUT, at, "required"), _default_field(at, kind)]
+        controls.append(declared_control(INPUT, at, "choices"))
+    controls += [declared_control(INPUT, at, "required"), _default_field(at, kind)]
     return [*controls, *remaining_fields(INPUT, at, controls, but=absent)]
 
 
 def _default_field(at: Place, kind: Any) -> FormField:
     # Of other types, such as a number, the default is typed as JSON.
     if kind not in (*PLAIN, fragment_paths.MISSING):
-        return control(INPUT, at, "default", words=True)
-    return control(INPUT, at, "default", TextField, **({"rows": 3} if kind == LONG_TEXT else {}))
+        return declared_control(INPUT, at, "default", words=True)
+    return declared_control(INPUT, at, "default", TextField, **({"rows": 3} if kind == LONG_TEXT else {}))
 
 
 def default_problems(fragment: Fragment, at: Place) -> list[Problem]:
     """Return a problem for each default that a form starts with and would not accept from a person."""
     problems = []
-    for index, line_input in enumerate(read_inputs(fragment_paths.get(fragment, at))):
+    for index, line_input in enumerate(read_inputs(fragment_paths.value_at(fragment, at))):
         fault = (
             input_fault_text(line_input, line_input.default)
             if line_input.has_default and line_input.default is not None
@@ -126,7 +126,7 @@ class InputsForm:
             "Add a field",
             "A task of this line is started with a title only. Add what it needs to know.",
         )
-        known = fragment_paths.get(fragment, ("inputs",))
+        known = fragment_paths.value_at(fragment, ("inputs",))
         items = [fields] if type(known) is list or known is fragment_paths.MISSING else []
         sections = [Section(fields=items, open=True)]
         if type(known) is not list and known is not fragment_paths.MISSING:
@@ -141,7 +141,7 @@ class InputsForm:
         return [*sections, preview]
 
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
-        document = skeleton(setting.names, inputs=fragment.get("inputs", []))
+        document = skeleton_document(setting.names, inputs=fragment.get("inputs", []))
         return PlacedFragment(document, beside=frozenset({*document, "workspace"}) - {"inputs"})
 
     def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:

@@ -13,9 +13,9 @@ from pipelines.routing.document.budgets import BUDGET, KINDS, WORDS, CountedText
 from pipelines.routing.document.policy import POLICY, Policy
 from pipelines.routing.document.stations import STATION
 from pipelines.web.editor.forms import fragment_paths
-from pipelines.web.editor.forms.declared_fields import control, labelled_choices, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, labelled_choices, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField, Options, Reading
-from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, values_at
+from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, member_values
 from pipelines.web.editor.forms.fragment_paths import Place
 from pipelines.web.editor.forms.option_lists import exhaustion_options
 from pipelines.web.editor.forms.rule import ExhaustedField
@@ -41,9 +41,9 @@ def station_section(setting: FormSetting) -> Section:
     return Section(
         title="Agent and preconditions",
         fields=[
-            control(STATION, (), "agent", ChoiceField, options=agents, free=True),
-            control(STATION, (), "requires", RequirementsField),
-            control(STATION, (), "stage", options=[("", "none: a stage of its own"), *stages]),
+            declared_control(STATION, (), "agent", ChoiceField, options=agents, free=True),
+            declared_control(STATION, (), "requires", RequirementsField),
+            declared_control(STATION, (), "stage", options=[("", "none: a stage of its own"), *stages]),
             handoff_field("Leave empty for that of the line, else that of AEEF."),
         ],
     )
@@ -58,7 +58,7 @@ def escalation_roles(setting: FormSetting) -> list[tuple[str, str]]:
 def handoff_field(otherwise: str) -> FormField:
     """The JSON Schema of the documents that are handed on from here."""
     declared = STATION.fields["handoff"]
-    return control(STATION, (), "handoff", help=declared.help + " " + otherwise)
+    return declared_control(STATION, (), "handoff", help=declared.help + " " + otherwise)
 
 
 def limit_sections(usual: Policy, setting: FormSetting) -> list[Section]:
@@ -77,7 +77,7 @@ def policy_field(
     value = str(POLICY.write(usual).get(name, "no"))
     label = dict(choices).get(value, value)
     preset = ("", f"Preset: {label}")
-    field = control(POLICY, ("policy",), name, make, options=[preset, *choices])
+    field = declared_control(POLICY, ("policy",), name, make, options=[preset, *choices])
     assert isinstance(field, ChoiceField)
     return field
 
@@ -112,7 +112,7 @@ def _preset_text(usual: Policy) -> str:
 
 
 def _new_budget(fragment: Fragment, kind: str) -> dict[str, Any]:
-    key = free_key(kind.replace("_", "-"), values_at(fragment, ("budgets",), "key"))
+    key = free_key(kind.replace("_", "-"), member_values(fragment, ("budgets",), "key"))
     needed: dict[str, list[str]] = {
         name: [] for name in KINDS[kind][:1] if kind not in ("same_stage", "restart")
     }
@@ -132,18 +132,20 @@ LISTS = tuple(key for key, field in BUDGET.fields.items() if isinstance(field, C
 def _budget_fields(
     fragment: Fragment, at: Place, setting: FormSetting, role_options: list[tuple[str, str]]
 ) -> Sequence[FormField | Rows]:
-    kind = fragment_paths.get(fragment, (*at, "kind"))
+    kind = fragment_paths.value_at(fragment, (*at, "kind"))
     # A draft may hold a list there, by which nothing can be looked up.
     lists = KINDS.get(kind, ()) if type(kind) is str else ()
     controls: list[FormField | Rows] = [
-        *(control(BUDGET, at, key) for key in ("label", "key")),
-        control(BUDGET, at, "kind"),
-        control(BUDGET, at, "most"),
+        *(declared_control(BUDGET, at, key) for key in ("label", "key")),
+        declared_control(BUDGET, at, "kind"),
+        declared_control(BUDGET, at, "most"),
         *(
-            control(BUDGET, at, key, needed=key == lists[0] and kind not in ("same_stage", "restart"))
+            declared_control(
+                BUDGET, at, key, needed=key == lists[0] and kind not in ("same_stage", "restart")
+            )
             for key in lists
         ),
-        control(
+        declared_control(
             BUDGET,
             at,
             "on_exhausted",
@@ -151,6 +153,6 @@ def _budget_fields(
             options=exhaustion_options((*setting.names.options("stations"), *setting.names.options("ends"))),
             covers=(f"{fragment_paths.path_name((*at, 'on_exhausted'))}.to",),
         ),
-        control(BUDGET, at, "role", ChoiceField, options=role_options, free=True),
+        declared_control(BUDGET, at, "role", ChoiceField, options=role_options, free=True),
     ]
     return [*controls, *remaining_fields(BUDGET, at, controls, but=LISTS)]

@@ -11,7 +11,7 @@ from pipelines.routing.document.line import PRESETS, Policy, Problem
 from pipelines.routing.document.model import FLAGS, LINE
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
 from pipelines.web.editor.forms import escalations, guarantees, limits, workspace
-from pipelines.web.editor.forms.declared_fields import control, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, Reading
 from pipelines.web.editor.forms.form import (
     FormSetting,
@@ -19,7 +19,7 @@ from pipelines.web.editor.forms.form import (
     PlacedFragment,
     Rows,
     Section,
-    skeleton,
+    skeleton_document,
     with_rest,
 )
 from pipelines.web.editor.forms.fragment_paths import Place
@@ -51,17 +51,20 @@ class LineForm:
         usual = PRESETS[preset] if type(preset) is str and preset in PRESETS else PRESETS[DEFAULT_PRESET]
         starts = [("", "The first station"), *setting.names.options("stations")]
         names: list[FormField | Rows] = [
-            *(control(LINE, (), key) for key in ("name", "description")),
-            control(LINE, (), "start", options=starts),
+            *(declared_control(LINE, (), key) for key in ("name", "description")),
+            declared_control(LINE, (), "start", options=starts),
         ]
         sections = [
             Section(fields=names),
             workspace.workspace_section(fragment, setting),
             guarantees.guarantees_section(setting),
-            Section(title="Jumps", fields=[control(LINE, (), "jumps")]),
+            Section(title="Jumps", fields=[declared_control(LINE, (), "jumps")]),
             Section(
                 title="Cost and sensitive files",
-                fields=[*remaining_fields(TASK_LIMITS, ("limits",), ()), control(LINE, (), "sensitive")],
+                fields=[
+                    *remaining_fields(TASK_LIMITS, ("limits",), ()),
+                    declared_control(LINE, (), "sensitive"),
+                ],
             ),
             Section(title="When no rule matches or a station fails", fields=_policy_fields(usual, setting)),
             Section(title="Loops and limits", fields=_limit_fields(usual)),
@@ -74,7 +77,7 @@ class LineForm:
         return with_rest(sections, fragment, "Everything else", words)
 
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
-        document = skeleton(setting.names)
+        document = skeleton_document(setting.names)
         # What budgets name: in the form the rules of all stations stand at the first one.
         if document["stations"]:
             document["stations"][0]["rules"] = [
@@ -125,7 +128,7 @@ def _forbidden_pair_rows(setting: FormSetting) -> Rows:
 
 def _policy_fields(usual: Policy, setting: FormSetting) -> list[FormField | Rows]:
     return [
-        control(LINE, (), "preset"),
+        declared_control(LINE, (), "preset"),
         *(policy_field(name, usual) for name in ("no_rules", "no_match")),
         policy_field("on_failure", usual, route_options(setting, "station")),
         policy_field("failure_rules", usual, make=LineYesNoField),
@@ -140,7 +143,7 @@ def _limit_fields(usual: Policy) -> list[FormField | Rows]:
         policy_field("revisit", usual, again),
         policy_field("self_loop_limit", usual, loops, LoopsField),
         policy_field("on_exhausted", usual),
-        control(POLICY, ("policy",), "visit_cap", placeholder=str(usual.visit_cap)),
+        declared_control(POLICY, ("policy",), "visit_cap", placeholder=str(usual.visit_cap)),
     ]
 
 

@@ -15,7 +15,7 @@ from pipelines.web.editor.forms import fragment_paths
 from pipelines.web.editor.forms.conditions import condition_fields
 from pipelines.web.editor.forms.conditions.controls import ConditionJsonField
 from pipelines.web.editor.forms.conditions.setting import ConditionSetting, condition_text
-from pipelines.web.editor.forms.declared_fields import control, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, Options, Reading
 from pipelines.web.editor.forms.form import (
     FormSetting,
@@ -24,8 +24,8 @@ from pipelines.web.editor.forms.form import (
     Rows,
     Section,
     first_free,
-    members_at,
-    skeleton,
+    list_members,
+    skeleton_document,
     with_rest,
 )
 from pipelines.web.editor.forms.fragment_paths import MISSING, Place
@@ -41,14 +41,14 @@ class RuleForm:
     def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
         around = _condition_setting(fragment, setting)
         sections = [
-            Section(fields=[control(RULE, (), "label", longest=200)]),
+            Section(fields=[declared_control(RULE, (), "label", longest=200)]),
             _condition_section(fragment, around),
             _json_section(fragment, around),
             Section(title="Leads to", fields=_target_fields(fragment, setting), open=True),
             _gates_section(fragment, setting),
             Section(title="Limits", fields=_limit_fields(fragment, setting)),
             Section(title="Feedback and variables", fields=_effect_fields(around)),
-            Section(title="Id", fields=[control(RULE, (), "id", covers=("",))]),
+            Section(title="Id", fields=[declared_control(RULE, (), "id", covers=("",))]),
         ]
         placed = [field for section in sections for field in section.fields]
         sections[0] = replace(sections[0], fields=[*sections[0].fields, *remaining_fields(RULE, (), placed)])
@@ -59,7 +59,7 @@ class RuleForm:
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         keys = [station.key for station in setting.names.stations]
         index = keys.index(setting.within) if setting.within in keys else 0
-        document = skeleton(setting.names)
+        document = skeleton_document(setting.names)
         stations = document["stations"] or [{"key": "station"}]
         stations[index] = {**stations[index], "rules": [fragment]}
         return PlacedFragment({**document, "stations": stations}, f"stations[{index}].rules[0]")
@@ -70,15 +70,15 @@ class RuleForm:
         if setting.own in others:
             # Takes out one only: where two rules have this id, it is a fault.
             others.remove(setting.own)
-        name = fragment_paths.get(fragment, ("id",))
+        name = fragment_paths.value_at(fragment, ("id",))
         if name not in others:
             return []
         return [Problem("id", "another rule of the line has this id", "choose another one")]
 
 
 def _condition_setting(fragment: Fragment, setting: FormSetting) -> ConditionSetting:
-    reads = setting.line is not None and _reads_output(fragment_paths.get(fragment, WHEN), 0)
-    wants = reads or fragment_paths.get(fragment, ("compose",)) is not MISSING
+    reads = setting.line is not None and _reads_output(fragment_paths.value_at(fragment, WHEN), 0)
+    wants = reads or fragment_paths.value_at(fragment, ("compose",)) is not MISSING
     paths = output_paths(setting.line, setting.within) if wants and setting.line is not None else []
     return ConditionSetting(setting.names, setting.within, paths)
 
@@ -100,7 +100,7 @@ def _condition_section(fragment: Fragment, around: ConditionSetting) -> Section:
         fields=condition_fields.condition_items(fragment, WHEN, around),
         open=True,
         template="editor/forms/words.html",
-        context={"words": condition_text(fragment_paths.get(fragment, WHEN), around)},
+        context={"words": condition_text(fragment_paths.value_at(fragment, WHEN), around)},
         on_top=True,
         css="ef-when",
     )
@@ -114,7 +114,7 @@ def _json_section(fragment: Fragment, around: ConditionSetting) -> Section:
         rows=4,
         around=around,
     )
-    kind = condition_fields.condition_kind(fragment_paths.get(fragment, WHEN))
+    kind = condition_fields.condition_kind(fragment_paths.value_at(fragment, WHEN))
     return Section(title="Condition as JSON", fields=[json_field], open=not kind)
 
 
@@ -130,23 +130,23 @@ class TargetField(ChoiceField):
         return f"{super().name}#one"
 
     def control_values(self, fragment: Any) -> list[str]:
-        to = fragment_paths.get(fragment, self.at)
+        to = fragment_paths.value_at(fragment, self.at)
         one = to[0] if type(to) is list and len(to) == 1 else to
         return [self.to_text(one)] if one is not MISSING else [""]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         key = typed[0] if typed else ""
         if key != FORK:
-            return fragment_paths.put(fragment, self.at, key)
+            return fragment_paths.with_value_at(fragment, self.at, key)
         # No branches: `@origin`, `@blocked`, and the option of a fork itself.
         stations = [value for value, _words in self.options if not value.startswith(("@", "*"))]
         before = self.control_values(fragment)
         # The target until now stays the first branch.
-        return fragment_paths.put(fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2])
+        return fragment_paths.with_value_at(fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2])
 
 
 def _target_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | Rows]:
-    to = fragment_paths.get(fragment, ("to",))
+    to = fragment_paths.value_at(fragment, ("to",))
     stations = setting.names.options("stations")
     if type(to) is list and len(to) != 1:
         return [_branch_rows(stations)]
@@ -181,12 +181,12 @@ def _branch_rows(stations: Options) -> Rows:
 def _unused_option(options: Options, fragment: Fragment, name: str) -> str:
     """Return an option that is not yet in the list `name`, where there is one."""
     keys = [key for key, _words in options]
-    return first_free(keys, members_at(fragment, (name,))) or next(iter(keys), "")
+    return first_free(keys, list_members(fragment, (name,))) or next(iter(keys), "")
 
 
 def _gates_section(fragment: Fragment, setting: FormSetting) -> Section:
     gates = setting.names.options("gates")
-    rule_gates = fragment_paths.get(fragment, ("gates",))
+    rule_gates = fragment_paths.value_at(fragment, ("gates",))
     if not gates and not rule_gates:
         return Section(title="Gates", help="The line has no gate yet. Add one below.")
 
@@ -233,8 +233,8 @@ class YesNoField(ChoiceField):
 
 def _limit_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | Rows]:
     return [
-        *(control(RULE, (), key) for key in ("max_retries", "max_visits")),
-        control(
+        *(declared_control(RULE, (), key) for key in ("max_retries", "max_visits")),
+        declared_control(
             RULE,
             (),
             "on_exhausted",
@@ -242,7 +242,7 @@ def _limit_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | 
             options=exhaustion_options((*setting.names.options("stations"), *end_options(setting))),
             covers=("on_exhausted.to",),
         ),
-        control(
+        declared_control(
             RULE,
             (),
             "allow_revisit",
@@ -259,13 +259,15 @@ def _effect_fields(around: ConditionSetting) -> list[FormField | Rows]:
     def row(fragment: Any, at: Place) -> list[FormField | Rows]:
         strategies = [("", "replace"), *((strategy, strategy) for strategy in STRATEGIES)]
         return [
-            control(COMPOSE, at, "var", needed=True),
-            control(COMPOSE, at, "path", PathField, options=(), free=True, known=tuple(around.paths)),
-            control(COMPOSE, at, "strategy", ChoiceField, options=strategies),
+            declared_control(COMPOSE, at, "var", needed=True),
+            declared_control(
+                COMPOSE, at, "path", PathField, options=(), free=True, known=tuple(around.paths)
+            ),
+            declared_control(COMPOSE, at, "strategy", ChoiceField, options=strategies),
         ]
 
     return [
-        control(RULE, (), "feedback"),
+        declared_control(RULE, (), "feedback"),
         Rows(
             at=("compose",),
             label="Variables",
@@ -273,7 +275,7 @@ def _effect_fields(around: ConditionSetting) -> list[FormField | Rows]:
             row=row,
             new=lambda fragment, kind: {"var": "value", "path": "$"},
             title=lambda member, index: (
-                str(fragment_paths.get(member, ("var",))) if type(member) is dict else str(index + 1)
+                str(fragment_paths.value_at(member, ("var",))) if type(member) is dict else str(index + 1)
             ),
             add="Add a variable",
         ),

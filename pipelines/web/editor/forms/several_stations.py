@@ -8,9 +8,16 @@ from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.stations import LIMITS, STATION
 from pipelines.web.editor.forms import limits
-from pipelines.web.editor.forms.declared_fields import control, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, remaining_fields
 from pipelines.web.editor.forms.fields import FormField
-from pipelines.web.editor.forms.form import FormSetting, Fragment, PlacedFragment, Rows, Section, skeleton
+from pipelines.web.editor.forms.form import (
+    FormSetting,
+    Fragment,
+    PlacedFragment,
+    Rows,
+    Section,
+    skeleton_document,
+)
 
 WORKERS = ("agent", "requires")
 """Who works there: the fields that may be the same at several stations."""
@@ -25,17 +32,17 @@ class SeveralStationsForm:
         gates = [("", "No gate"), *setting.names.options("gates")]
         workers = [field for field in limits.station_section(setting).fields if field.at[0] in WORKERS]
         bounds: list[FormField | Rows] = [
-            control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")
+            declared_control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")
         ]
         fields = [
             *bounds,
             *remaining_fields(LIMITS, ("limits",), bounds),
-            control(STATION, (), "gate", options=gates),
+            declared_control(STATION, (), "gate", options=gates),
             *workers,
         ]
         # Labels choose a runner, so they are of kinds that run somewhere.
         if all(kind in KINDS and _has_labels(kind) for kind in self._station_kinds(setting)):
-            fields.append(control(STATION, (), "labels"))
+            fields.append(declared_control(STATION, (), "labels"))
         return [Section(fields=fields)]
 
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
@@ -44,7 +51,7 @@ class SeveralStationsForm:
         # Their work is no matter of this form: of the first kind of it, and as if it were complete.
         kind = next(iter(self._station_kinds(setting)), "noop")
         key = next(iter(own), "several")
-        bare = skeleton(setting.names, stations=[])
+        bare = skeleton_document(setting.names, stations=[])
         stations = [{"key": station.key, "work": {"kind": "noop"}} for station in rest]
         document = {**bare, "stations": [*stations, {"key": key, "work": {"kind": kind}, **fragment}]}
         return PlacedFragment(document, f"stations[{len(rest)}]", beside=frozenset({"work", "rules"}))

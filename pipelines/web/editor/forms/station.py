@@ -11,7 +11,7 @@ from pipelines.routing.document.kinds import DEFAULT, KINDS, TABLE
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.stations import JOIN, LIMITS, STATION
 from pipelines.web.editor.forms import fragment_paths, inputs, limits, work
-from pipelines.web.editor.forms.declared_fields import control, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, SeveralField
 from pipelines.web.editor.forms.form import (
     FormSetting,
@@ -20,7 +20,7 @@ from pipelines.web.editor.forms.form import (
     Rows,
     Section,
     other_skeletons,
-    skeleton,
+    skeleton_document,
     with_rest,
 )
 
@@ -31,18 +31,18 @@ class StationKindField(ChoiceField):
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
-        if kind == fragment_paths.get(fragment, self.at):
+        if kind == fragment_paths.value_at(fragment, self.at):
             return fragment
-        before = fragment_paths.get(fragment, ("work",))
+        before = fragment_paths.value_at(fragment, ("work",))
         carried_over = {
             key: before[key] for key in work.work_keys(kind) if type(before) is dict and key in before
         }
-        return fragment_paths.put(fragment, ("work",), {"kind": kind, **carried_over})
+        return fragment_paths.with_value_at(fragment, ("work",), {"kind": kind, **carried_over})
 
 
 class StationForm:
     def sections(self, fragment: Fragment, setting: FormSetting) -> Sequence[Section]:
-        kind = fragment_paths.get(fragment, ("work", "kind"))
+        kind = fragment_paths.value_at(fragment, ("work", "kind"))
         kind = kind if type(kind) is str else DEFAULT.key if kind is fragment_paths.MISSING else ""
         sections = [
             Section(fields=_name_fields(kind, fragment)),
@@ -57,7 +57,7 @@ class StationForm:
         if known and known.executes:
             sections.append(work.network_section(fragment))
         if known and (known.executes or known.calls):
-            sections.append(Section(title="Where it runs", fields=[control(STATION, (), "labels")]))
+            sections.append(Section(title="Where it runs", fields=[declared_control(STATION, (), "labels")]))
         placed = [field for section in sections for field in section.fields]
         # These have a place above, only for the kinds that know them.
         further = remaining_fields(STATION, (), placed, but=("labels", "result_document", "expects"))
@@ -69,7 +69,7 @@ class StationForm:
 
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         rest = other_skeletons(setting.names.stations, setting.own)
-        document = skeleton(setting.names, stations=[*rest, fragment])
+        document = skeleton_document(setting.names, stations=[*rest, fragment])
         return PlacedFragment(document, f"stations[{len(rest)}]", beside=frozenset({"rules"}))
 
     def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
@@ -78,19 +78,21 @@ class StationForm:
 
 def _name_fields(kind: str, fragment: Fragment) -> list[FormField | Rows]:
     return [
-        control(STATION, (), "key", covers=("",)),
+        declared_control(STATION, (), "key", covers=("",)),
         StationKindField(
             at=("work", "kind"),
             label="Kind of work",
             help=KINDS[kind].about if kind in KINDS else "",
             options=[(kind.key, kind.name) for kind in TABLE],
-            covers=("work",) if type(fragment_paths.get(fragment, ("work",))) is dict else (),
+            covers=("work",) if type(fragment_paths.value_at(fragment, ("work",))) is dict else (),
         ),
     ]
 
 
 def _result_section(kind: str) -> Section:
-    fields: list[FormField | Rows] = [control(STATION, (), key) for key in ("result_document", "output_keys")]
+    fields: list[FormField | Rows] = [
+        declared_control(STATION, (), key) for key in ("result_document", "output_keys")
+    ]
     return Section(
         # Without a result document the keys of the output remain.
         title="Result",
@@ -104,7 +106,7 @@ def _expectation_sections(kind: str, fragment: Fragment) -> list[Section]:
     has_expectations = any(key in fragment for key in ("expects", "outcome_of", "artifacts"))
     if not by_workers and not has_expectations:
         return []
-    fields: list[FormField | Rows] = [control(STATION, (), "expects"), _artifact_rows()]
+    fields: list[FormField | Rows] = [declared_control(STATION, (), "expects"), _artifact_rows()]
     return [
         Section(
             title="What is expected",
@@ -131,7 +133,7 @@ def _artifact_rows() -> Rows:
 
 def _limits_section() -> Section:
     fields: list[FormField | Rows] = [
-        control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")
+        declared_control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")
     ]
     return Section(title="Limits", fields=[*fields, *remaining_fields(LIMITS, ("limits",), fields)])
 
@@ -140,9 +142,9 @@ def _gate_section(fragment: Fragment, setting: FormSetting) -> Section:
     gates = [("", "No gate"), *setting.names.options("gates")]
     stations = [option for option in setting.names.options("stations") if option[0] != setting.own]
     fields: list[FormField | Rows] = [
-        control(STATION, (), "gate", options=gates),
-        control(JOIN, ("join",), "wait_for", SeveralField, whole=("join",), options=stations),
+        declared_control(STATION, (), "gate", options=gates),
+        declared_control(JOIN, ("join",), "wait_for", SeveralField, whole=("join",), options=stations),
     ]
-    if fragment_paths.get(fragment, ("join",)) is not fragment_paths.MISSING:
+    if fragment_paths.value_at(fragment, ("join",)) is not fragment_paths.MISSING:
         fields += remaining_fields(JOIN, ("join",), fields)
     return Section(title="Gate and join", fields=fields)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pipelines.routing.document.gate_tools import JUDGING, RETRIES, TOOL
-from pipelines.web.editor.forms.declared_fields import control, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, remaining_fields
 from pipelines.web.editor.forms.fields import ArgumentsField, FormField
 from pipelines.web.editor.forms.form import Fragment, Rows, Section
 
 
 def tool_section(fragment: Fragment) -> Section:
-    program = control(TOOL, ("tool",), "argv", ArgumentsField, whole=("tool",))
+    program = declared_control(TOOL, ("tool",), "argv", ArgumentsField, whole=("tool",))
     there = "tool" in fragment
     fields: list[FormField | Rows] = [program, *_judging_fields(), *_run_fields()] if there else [program]
     return Section(title="A tool that decides", fields=fields, open=there)
@@ -17,11 +17,14 @@ def tool_section(fragment: Fragment) -> Section:
 
 def _judging_fields() -> list[FormField | Rows]:
     judging_keys = ("parse", "success_on", "fail_if", "pass_if", "warn_if")
-    judging = [control(JUDGING, ("tool", "outcome"), key) for key in judging_keys]
-    return [*judging, *(control(TOOL, ("tool",), key) for key in ("action", "approve_warnings", "enabled"))]
+    judging = [declared_control(JUDGING, ("tool", "outcome"), key) for key in judging_keys]
+    return [
+        *judging,
+        *(declared_control(TOOL, ("tool",), key) for key in ("action", "approve_warnings", "enabled")),
+    ]
 
 
 def _run_fields() -> list[FormField | Rows]:
     retries = remaining_fields(RETRIES, ("tool", "retries"), ())
-    rest = (control(TOOL, ("tool",), key) for key in ("cwd", "env", "stdin"))
-    return [control(TOOL, ("tool",), "timeout"), *retries, *rest]
+    rest = (declared_control(TOOL, ("tool",), key) for key in ("cwd", "env", "stdin"))
+    return [declared_control(TOOL, ("tool",), "timeout"), *retries, *rest]

@@ -9,9 +9,9 @@ from pipelines.routing.document.kinds.tools import HTTP, PROGRAM, TOOL
 from pipelines.routing.document.work.http_call import CALL
 from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import fragment_paths
-from pipelines.web.editor.forms.declared_fields import control
+from pipelines.web.editor.forms.declared_fields import declared_control
 from pipelines.web.editor.forms.fields import AnythingField, ChoiceField, FormField
-from pipelines.web.editor.forms.form import Fragment, Rows, first_free, values_at
+from pipelines.web.editor.forms.form import Fragment, Rows, first_free, member_values
 from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 
 Items = list[FormField | Rows]
@@ -47,7 +47,7 @@ def policy_fields(kind: Kind, name: str, fragment: Fragment) -> Items:
     """Its rules only where there is one."""
     options = [("", "There is no policy: every call is run"), *action_options()]
     usual = ChoiceField(at=(*POLICY, "default"), label=kind.keys[name].label, options=options, whole=POLICY)
-    if fragment_paths.get(fragment, POLICY) is MISSING:
+    if fragment_paths.value_at(fragment, POLICY) is MISSING:
         return [usual]
     rules = Rows(
         at=(*POLICY, "rules"),
@@ -62,23 +62,23 @@ def policy_fields(kind: Kind, name: str, fragment: Fragment) -> Items:
 
 
 def _tool_fields(fragment: Fragment, at: Place) -> Items:
-    is_call = fragment_paths.get(fragment, (*at, "http")) is not MISSING
+    is_call = fragment_paths.value_at(fragment, (*at, "http")) is not MISSING
     does = (
-        [control(HTTP, (*at, "http"), key) for key in CALL]
+        [declared_control(HTTP, (*at, "http"), key) for key in CALL]
         if is_call
-        else [control(TOOL, at, key) for key in PROGRAM]
+        else [declared_control(TOOL, at, key) for key in PROGRAM]
     )
     return [
-        control(TOOL, at, "name", needed=True, covers=(fragment_paths.path_name(at),)),
-        control(TOOL, at, "description"),
-        control(TOOL, at, "parameters"),
+        declared_control(TOOL, at, "name", needed=True, covers=(fragment_paths.path_name(at),)),
+        declared_control(TOOL, at, "description"),
+        declared_control(TOOL, at, "parameters"),
         *does,
-        control(TOOL, at, "timeout"),
+        declared_control(TOOL, at, "timeout"),
     ]
 
 
 def _new_tool(fragment: Fragment, kind: str) -> dict[str, Any]:
-    used_names = values_at(fragment, AT, "name")
+    used_names = member_values(fragment, AT, "name")
     names = (f"tool-{number}" for number in count(len(used_names) + 1))
     does: dict[str, Any] = {"http": {"url": "https://"}} if kind == "http" else {"argv": ["echo"]}
     return {"name": first_free(names, used_names), **does}
@@ -90,7 +90,7 @@ def _tool_title(member: Any, index: int) -> str:
 
 
 def _policy_rule_fields(fragment: Fragment, at: Place) -> Items:
-    names = values_at(fragment, AT, "name")
+    names = member_values(fragment, AT, "name")
     options = [("*", "any tool"), *((name, name) for name in names if type(name) is str)]
     return [
         ChoiceField(

@@ -14,7 +14,7 @@ from pipelines.routing.document.work.keys import GateKey, StationKey, WorkKey
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.network import EGRESS, NONE, OPEN
 from pipelines.web.editor.forms import fragment_paths, inputs, tools
-from pipelines.web.editor.forms.declared_fields import control, remaining_fields
+from pipelines.web.editor.forms.declared_fields import declared_control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField
 from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section
 from pipelines.web.editor.forms.fragment_paths import MISSING
@@ -35,7 +35,7 @@ def work_sections(kind: str, fragment: Fragment, setting: FormSetting) -> list[S
     work_kind = KINDS.get(kind)
     if work_kind is None or not work_kind.keys:
         return []
-    work = fragment_paths.get(fragment, ("work",))
+    work = fragment_paths.value_at(fragment, ("work",))
     values = work if type(work) is dict else {}
     visible_keys = [
         name for name in work_kind.fields or work_kind.keys if not work_kind.keys[name].hidden(values)
@@ -54,11 +54,11 @@ def _key_fields(kind: Kind, name: str, fragment: Fragment, setting: FormSetting)
     if make is not None:
         return make(kind, name, fragment)
     if isinstance(key, StationKey):
-        return [control(kind.record, ("work",), name, options=_station_options(key, setting))]
+        return [declared_control(kind.record, ("work",), name, options=_station_options(key, setting))]
     if isinstance(key, GateKey):
         gates = [("", key.none), *setting.names.options("gates")]
-        return [control(kind.record, ("work",), name, options=gates)]
-    return [control(kind.record, ("work",), name)]
+        return [declared_control(kind.record, ("work",), name, options=gates)]
+    return [declared_control(kind.record, ("work",), name)]
 
 
 def _station_options(key: StationKey, setting: FormSetting) -> list[tuple[str, str]]:
@@ -73,7 +73,7 @@ def _station_options(key: StationKey, setting: FormSetting) -> list[tuple[str, s
 def _form_rows(kind: Kind, name: str, fragment: Fragment) -> Items:
     key, at = kind.keys[name], ("work", name)
     assert isinstance(key, FormKey)
-    value = fragment_paths.get(fragment, at)
+    value = fragment_paths.value_at(fragment, at)
     rows = inputs.input_rows(at, key.label, key.add, key.empty)
     return [rows] if type(value) is list or value is MISSING else []
 
@@ -93,16 +93,18 @@ class NetworkField(ChoiceField):
     def control_values(self, fragment: Any) -> list[str]:
         return (
             [EGRESS]
-            if type(fragment_paths.get(fragment, self.at)) is dict
+            if type(fragment_paths.value_at(fragment, self.at)) is dict
             else super().control_values(fragment)
         )
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         if list(typed) != [EGRESS]:
             return super().with_typed(fragment, typed)
-        stands = fragment_paths.get(fragment, self.at)
+        stands = fragment_paths.value_at(fragment, self.at)
         # Chosen again, the hosts that are listed stay.
-        return fragment_paths.put(fragment, self.at, stands if type(stands) is dict else {EGRESS: []})
+        return fragment_paths.with_value_at(
+            fragment, self.at, stands if type(stands) is dict else {EGRESS: []}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +117,7 @@ class HostsField(ListedField):
 def network_section(fragment: Fragment) -> Section:
     """Return the section on what the programs of a station may reach and use."""
     at = ("work", "network")
-    network = fragment_paths.get(fragment, at)
+    network = fragment_paths.value_at(fragment, at)
     # What is usual may also be written out.
     usual = NONE if network == NONE else ""
     choice = NetworkField(
@@ -127,7 +129,7 @@ def network_section(fragment: Fragment) -> Section:
     hosts = HostsField(
         at=(*at, EGRESS),
         label="Hosts",
-        help=_hosts_help(fragment_paths.get(fragment, ("work",))),
+        help=_hosts_help(fragment_paths.value_at(fragment, ("work",))),
         placeholder="packages.example.com\ngit.example.com:8443\ninput:repository",
         rows=3,
         code=True,

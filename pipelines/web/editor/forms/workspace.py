@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.models import Repository
 from pipelines.routing.document.workspace import GIT_WORKSPACE, INPUT
 from pipelines.web.editor.forms import fragment_paths
-from pipelines.web.editor.forms.declared_fields import control
+from pipelines.web.editor.forms.declared_fields import declared_control
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
 from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section
 
@@ -14,7 +14,7 @@ AT = ("workspace", "git")
 
 def workspace_section(fragment: Fragment, setting: FormSetting) -> Section:
     """The other fields are there once a repository is chosen."""
-    repository = control(
+    repository = declared_control(
         GIT_WORKSPACE,
         AT,
         "repository",
@@ -23,8 +23,8 @@ def workspace_section(fragment: Fragment, setting: FormSetting) -> Section:
         whole=("workspace",),
     )
     fields: list[FormField | Rows] = [repository]
-    if type(fragment_paths.get(fragment, AT)) is dict:
-        fields += [control(GIT_WORKSPACE, AT, key) for key in ("base", "head", "branch", "commit")]
+    if type(fragment_paths.value_at(fragment, AT)) is dict:
+        fields += [declared_control(GIT_WORKSPACE, AT, key) for key in ("base", "head", "branch", "commit")]
     return Section(title="Repository", fields=fields, help=_help_text(setting))
 
 

@@ -7,7 +7,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pipelines.work.agents.json_values import count, dict_or_empty, dollars, joined_text, list_or_empty, text
+from pipelines.work.agents.json_values import (
+    dict_or_empty,
+    dollars_or_none,
+    joined_text,
+    list_or_empty,
+    text_or_empty,
+    token_count_or_zero,
+)
 from pipelines.work.agents.steps import StepKind, StepState, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
 from pipelines.work.agents.tool_calls import describe_call
@@ -36,17 +43,20 @@ class Claude(Stream):
         subtype = line.get("subtype")
         if subtype == "init":
             self.name = "Claude Code"
-            self.session = text(line.get("session_id"))[:LONGEST_NAME]
-            self.version = text(line.get("claude_code_version"))[:LONGEST_NAME]
-            self.model = text(line.get("model"))[:LONGEST_NAME]
+            self.session = text_or_empty(line.get("session_id"))[:LONGEST_NAME]
+            self.version = text_or_empty(line.get("claude_code_version"))[:LONGEST_NAME]
+            self.model = text_or_empty(line.get("model"))[:LONGEST_NAME]
         elif subtype == "api_retry":
             status = line.get("error_status")
-            reason = text(line.get("error"))
+            reason = text_or_empty(line.get("error"))
             words = str(status) if type(status) is int else "" if reason == "unknown" else reason
-            which, most = count(line.get("attempt")), count(line.get("max_retries"))
+            which, most = (
+                token_count_or_zero(line.get("attempt")),
+                token_count_or_zero(line.get("max_retries")),
+            )
             self.add_retry(which, words, f"{which}/{most}")
         elif subtype == "permission_denied":
-            return self.deny(text(line.get("tool_use_id")), text(line.get("message")))
+            return self.deny(text_or_empty(line.get("tool_use_id")), text_or_empty(line.get("message")))
         else:
             return False
         return True
@@ -55,10 +65,10 @@ class Claude(Stream):
         message = dict_or_empty(line.get("message"))
         # No answer of the model, so before `answered`.
         if line.get("error") or message.get("model") == SYNTHETIC:
-            self.add_error(joined_text(message.get("content")) or text(line.get("error")))
+            self.add_error(joined_text(message.get("content")) or text_or_empty(line.get("error")))
             return True
         self.end_retries()
-        nested = bool(text(line.get("parent_tool_use_id")))
+        nested = bool(text_or_empty(line.get("parent_tool_use_id")))
         for block in map(dict_or_empty, list_or_empty(message.get("content"))):
             self._block(block, nested)
         self._add_turn_usage(message)
@@ -73,22 +83,24 @@ class Claude(Stream):
     def _block(self, block: dict[str, Any], nested: bool) -> None:
         kind = block.get("type")
         if kind == "text":
-            self.add_message(text(block.get("text")), nested=nested)
-        elif kind == "thinking" and text(block.get("thinking")).strip():
-            self.add(self.step(StepKind.THOUGHT, Verb.THINK, text(block.get("thinking")), nested=nested))
+            self.add_message(text_or_empty(block.get("text")), nested=nested)
+        elif kind == "thinking" and text_or_empty(block.get("thinking")).strip():
+            self.add(
+                self.step(StepKind.THOUGHT, Verb.THINK, text_or_empty(block.get("thinking")), nested=nested)
+            )
         elif kind == "tool_use":
-            name = text(block.get("name"))
+            name = text_or_empty(block.get("name"))
             what, verb, about, changes = describe_call(name, block.get("input"))
             self.begin(
-                text(block.get("id")),
+                text_or_empty(block.get("id")),
                 self.step(what, verb, about, changes=changes, tool=name, nested=nested),
             )
 
     def _add_turn_usage(self, message: dict[str, Any]) -> None:
         """Add the usage of a message: every part of a turn comes with the usage of the whole turn so far."""
-        usage, turn = dict_or_empty(message.get("usage")), text(message.get("id"))
-        tokens_in = sum(count(usage.get(name)) for name in INPUT)
-        made = count(usage.get("output_tokens"))
+        usage, turn = dict_or_empty(message.get("usage")), text_or_empty(message.get("id"))
+        tokens_in = sum(token_count_or_zero(usage.get(name)) for name in INPUT)
+        made = token_count_or_zero(usage.get("output_tokens"))
         # Only what came since the last part is added, or each part would count all before it again
         before = self._turn if self._turn[0] == turn else ("", 0, 0)
         self._turn = (turn, tokens_in, made)
@@ -109,7 +121,7 @@ class Claude(Stream):
             failed = block.get("is_error") is True
             code = EXIT.match(output) if failed else None
             self.end(
-                text(block.get("tool_use_id")),
+                text_or_empty(block.get("tool_use_id")),
                 StepState.FAILED if failed else StepState.DONE,
                 output,
                 code=int(code[1]) if code else None if failed else 0,
@@ -117,24 +129,24 @@ class Claude(Stream):
         return bool(result_blocks)
 
     def _result(self, line: dict[str, Any]) -> bool:
-        usage, cost = dict_or_empty(line.get("usage")), dollars(line.get("total_cost_usd"))
-        tokens_in = sum(count(usage.get(name)) for name in INPUT)
+        usage, cost = dict_or_empty(line.get("usage")), dollars_or_none(line.get("total_cost_usd"))
+        tokens_in = sum(token_count_or_zero(usage.get(name)) for name in INPUT)
         self.usage.tokens_in = max(tokens_in, self.usage.tokens_in)
-        self.usage.tokens_out = max(count(usage.get("output_tokens")), self.usage.tokens_out)
+        self.usage.tokens_out = max(token_count_or_zero(usage.get("output_tokens")), self.usage.tokens_out)
         self.usage.cost = cost if cost is not None else self.usage.cost
-        self.session = text(line.get("session_id"))[:LONGEST_NAME] or self.session
+        self.session = text_or_empty(line.get("session_id"))[:LONGEST_NAME] or self.session
         for denial in map(dict_or_empty, list_or_empty(line.get("permission_denials"))):
             # Told before by a line of its own; where it was not, its step is still open.
-            self.deny(text(denial.get("tool_use_id")), "")
-        words = text(line.get("result")).strip()
+            self.deny(text_or_empty(denial.get("tool_use_id")), "")
+        words = text_or_empty(line.get("result")).strip()
         if words:
             self.set_claim(words, len(words))
         self._note_refusal(line)
-        subtype = text(line.get("subtype"))
+        subtype = text_or_empty(line.get("subtype"))
         failed = line.get("is_error") is True or subtype.startswith("error")
         self.over_budget = "budget" in subtype
         self.unavailable = failed and _is_unavailable_status(line.get("api_error_status"))
-        self.finish("result", (text(line.get("result")) or subtype) if failed else "")
+        self.finish("result", (text_or_empty(line.get("result")) or subtype) if failed else "")
         return True
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipelines.work.agents.json_values import (
-    count,
     dict_or_empty,
     exit_code,
     joined_text,
     list_or_empty,
-    text,
+    text_or_empty,
+    token_count_or_zero,
 )
 from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
@@ -43,32 +43,32 @@ class Codex(Stream):
 
     def _thread(self, line: dict[str, Any]) -> bool:
         self.name = "Codex"
-        self.session = text(line.get("thread_id"))[:LONGEST_NAME]
+        self.session = text_or_empty(line.get("thread_id"))[:LONGEST_NAME]
         return True
 
     def _item(self, line: dict[str, Any]) -> bool:
         item, over = dict_or_empty(line.get("item")), line.get("type") == "item.completed"
-        kind = text(item.get("type"))
+        kind = text_or_empty(item.get("type"))
         if kind == "error":
             if over:
                 # Such an item is a warning of Codex: what ends the turn comes as turn.failed
-                self.add_error(text(item.get("message")), StepState.DONE)
+                self.add_error(text_or_empty(item.get("message")), StepState.DONE)
             return True
         # Every item but an error comes of an answer of the model.
         self.end_retries()
         if kind in ("agent_message", "reasoning"):
             if over:
-                self._words(kind, text(item.get("text")))
+                self._words(kind, text_or_empty(item.get("text")))
             return True
         step = self._step(kind, item)
         if step is None:
             return False
-        identity = text(item.get("id"))
+        identity = text_or_empty(item.get("id"))
         if not self.is_open(identity):
             self.begin(identity, step)
         if over:
-            state = STATES.get(text(item.get("status")), StepState.DONE)
-            output = text(item.get("aggregated_output")) or joined_text(
+            state = STATES.get(text_or_empty(item.get("status")), StepState.DONE)
+            output = text_or_empty(item.get("aggregated_output")) or joined_text(
                 dict_or_empty(item.get("error")).get("message")
             )
             self.end(identity, state, output, code=exit_code(item.get("exit_code")), changes=step.changes)
@@ -82,38 +82,46 @@ class Codex(Stream):
 
     def _step(self, kind: str, item: dict[str, Any]) -> Step | None:
         if kind == "command_execution":
-            return self.step(StepKind.COMMAND, Verb.RUN, unwrapped(text(item.get("command"))))
+            return self.step(StepKind.COMMAND, Verb.RUN, without_shell(text_or_empty(item.get("command"))))
         if kind == "file_change":
             changed = [dict_or_empty(entry) for entry in list_or_empty(item.get("changes"))]
-            paths = [text(change.get("path")) for change in changed]
-            verb = VERBS.get(text(changed[0].get("kind")), Verb.EDIT) if len(changed) == 1 else Verb.EDIT
+            paths = [text_or_empty(change.get("path")) for change in changed]
+            verb = (
+                VERBS.get(text_or_empty(changed[0].get("kind")), Verb.EDIT)
+                if len(changed) == 1
+                else Verb.EDIT
+            )
             changes = tuple(TextChange(path) for path in paths)
             return self.step(StepKind.EDIT, verb, ", ".join(paths), changes=changes)
         if kind == "mcp_tool_call":
-            tool = text(item.get("tool"))
-            return self.step(StepKind.TOOL, Verb.TOOL, text(item.get("server")), tool=tool)
+            tool = text_or_empty(item.get("tool"))
+            return self.step(StepKind.TOOL, Verb.TOOL, text_or_empty(item.get("server")), tool=tool)
         if kind == "web_search":
-            return self.step(StepKind.TOOL, Verb.SEARCH, text(item.get("query")))
+            return self.step(StepKind.TOOL, Verb.SEARCH, text_or_empty(item.get("query")))
         if kind == "todo_list":
-            plan = [text(dict_or_empty(entry).get("text")) for entry in list_or_empty(item.get("items"))]
+            plan = [
+                text_or_empty(dict_or_empty(entry).get("text")) for entry in list_or_empty(item.get("items"))
+            ]
             return self.step(StepKind.TOOL, Verb.PLAN, "; ".join(plan))
         return None
 
     def _completed(self, line: dict[str, Any]) -> bool:
         """Its usage is that of the whole run."""
         usage = dict_or_empty(line.get("usage"))
-        self.usage.tokens_in = count(usage.get("input_tokens"))
-        self.usage.tokens_out = count(usage.get("output_tokens"))
+        self.usage.tokens_in = token_count_or_zero(usage.get("input_tokens"))
+        self.usage.tokens_out = token_count_or_zero(usage.get("output_tokens"))
         self.end_retries()
         self.finish("turn.completed")
         return True
 
     def _failed(self, line: dict[str, Any]) -> bool:
-        self.finish("turn.failed", text(dict_or_empty(line.get("error")).get("message")) or "turn.failed")
+        self.finish(
+            "turn.failed", text_or_empty(dict_or_empty(line.get("error")).get("message")) or "turn.failed"
+        )
         return True
 
     def _error(self, line: dict[str, Any]) -> bool:
-        message = text(line.get("message"))
+        message = text_or_empty(line.get("message"))
         again = RECONNECTING.match(message)
         if again:
             which = int(again[1] or 0)
@@ -123,7 +131,7 @@ class Codex(Stream):
         return True
 
 
-def unwrapped(command: str) -> str:
+def without_shell(command: str) -> str:
     """Return the command without the shell that runs it."""
     if not SHELL.match(command):
         return command

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pipelines.work.agents.json_values import count, dict_or_empty, text
+from pipelines.work.agents.json_values import dict_or_empty, text_or_empty, token_count_or_zero
 from pipelines.work.agents.steps import LONGEST_DETAIL, StepKind, StepState
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
 from pipelines.work.agents.tool_calls import describe_call
@@ -35,15 +35,15 @@ class Gemini(Stream):
 
     def _init(self, line: dict[str, Any]) -> bool:
         self.name = "Gemini CLI"
-        self.session = text(line.get("session_id"))[:LONGEST_NAME]
-        self.model = text(line.get("model"))[:LONGEST_NAME]
+        self.session = text_or_empty(line.get("session_id"))[:LONGEST_NAME]
+        self.model = text_or_empty(line.get("model"))[:LONGEST_NAME]
         return True
 
     def _message(self, line: dict[str, Any]) -> bool:
         """A text comes in pieces."""
         if line.get("role") != "assistant":
             return True
-        words = text(line.get("content"))
+        words = text_or_empty(line.get("content"))
         # Pieces of one message: as messages of their own the last piece would be the claim
         if self._speaking and line.get("delta") is True and self.steps[-1].kind == StepKind.TEXT:
             cut = self.claim_cut or len(self._words) + len(words) > LONGEST_DETAIL
@@ -59,36 +59,38 @@ class Gemini(Stream):
     def _tool(self, line: dict[str, Any]) -> bool:
         # The next text is another message.
         self._speaking = False
-        name = text(line.get("tool_name"))
+        name = text_or_empty(line.get("tool_name"))
         kind, verb, what, changes = describe_call(name, line.get("parameters"))
-        self.begin(text(line.get("tool_id")), self.step(kind, verb, what, changes=changes, tool=name))
+        self.begin(
+            text_or_empty(line.get("tool_id")), self.step(kind, verb, what, changes=changes, tool=name)
+        )
         return True
 
     def _tool_result(self, line: dict[str, Any]) -> bool:
         error = dict_or_empty(line.get("error"))
-        why = text(error.get("message"))
-        output = text(line.get("output")) or why
+        why = text_or_empty(error.get("message"))
+        output = text_or_empty(line.get("output")) or why
         code = EXIT.search(output)
         # Also where the status is no error: then only the output says the exit code.
         failed = line.get("status") == "error" or bool(code and int(code[1]))
         state = StepState.FAILED if failed else StepState.DONE
-        if line.get("status") == "error" and REFUSED.search(f"{text(error.get('type'))} {why}"):
+        if line.get("status") == "error" and REFUSED.search(f"{text_or_empty(error.get('type'))} {why}"):
             state = StepState.DENIED
         number = int(code[1]) if code else None if failed else 0
-        return self.end(text(line.get("tool_id")), state, output, code=number)
+        return self.end(text_or_empty(line.get("tool_id")), state, output, code=number)
 
     def _error(self, line: dict[str, Any]) -> bool:
         warning = line.get("severity") == "warning"
-        self.add_error(text(line.get("message")), StepState.DONE if warning else StepState.FAILED)
+        self.add_error(text_or_empty(line.get("message")), StepState.DONE if warning else StepState.FAILED)
         return True
 
     def _result(self, line: dict[str, Any]) -> bool:
         stats = dict_or_empty(line.get("stats"))
-        self.usage.tokens_in = count(stats.get("input_tokens"))
-        self.usage.tokens_out = count(stats.get("output_tokens"))
+        self.usage.tokens_in = token_count_or_zero(stats.get("input_tokens"))
+        self.usage.tokens_out = token_count_or_zero(stats.get("output_tokens"))
         error = dict_or_empty(line.get("error"))
-        why = text(error.get("message")) or text(error.get("type"))
+        why = text_or_empty(error.get("message")) or text_or_empty(error.get("type"))
         failed = line.get("status") not in (None, "success")
         self.unavailable = failed and bool(AWAY.search(why))
-        self.finish("result", (why or text(line.get("status"))) if failed else "")
+        self.finish("result", (why or text_or_empty(line.get("status"))) if failed else "")
         return True

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipelines.work.agents.json_values import (
-    count,
     dict_or_empty,
-    dollars,
+    dollars_or_none,
     exit_code,
     seconds_of_milliseconds,
-    text,
+    text_or_empty,
+    token_count_or_zero,
 )
 from pipelines.work.agents.steps import StepKind, StepState, Verb
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
@@ -34,16 +34,16 @@ class OpenCode(Stream):
 
     def _start(self, line: dict[str, Any]) -> bool:
         self.name = "OpenCode"
-        self.session = text(line.get("sessionID"))[:LONGEST_NAME] or self.session
+        self.session = text_or_empty(line.get("sessionID"))[:LONGEST_NAME] or self.session
         self.end_retries()
         return True
 
     def _text(self, line: dict[str, Any]) -> bool:
-        self.add_message(text(dict_or_empty(line.get("part")).get("text")))
+        self.add_message(text_or_empty(dict_or_empty(line.get("part")).get("text")))
         return True
 
     def _thought(self, line: dict[str, Any]) -> bool:
-        words = text(dict_or_empty(line.get("part")).get("text")).strip()
+        words = text_or_empty(dict_or_empty(line.get("part")).get("text")).strip()
         if words:
             self.add(self.step(StepKind.THOUGHT, Verb.THINK, words))
         return True
@@ -51,10 +51,10 @@ class OpenCode(Stream):
     def _tool(self, line: dict[str, Any]) -> bool:
         """Told when it is over."""
         part = dict_or_empty(line.get("part"))
-        name, state = text(part.get("tool")), dict_or_empty(part.get("state"))
+        name, state = text_or_empty(part.get("tool")), dict_or_empty(part.get("state"))
         kind, verb, what, changes = describe_call(name, state.get("input"))
         code = exit_code(dict_or_empty(state.get("metadata")).get("exit"))
-        error = text(state.get("error"))
+        error = text_or_empty(state.get("error"))
         failed = state.get("status") == "error"
         how = StepState.DONE
         # Its own rules denied the call, which is no fault of the command
@@ -65,7 +65,7 @@ class OpenCode(Stream):
         time = dict_or_empty(state.get("time"))
         began, ended = seconds_of_milliseconds(time.get("start")), seconds_of_milliseconds(time.get("end"))
         took = ended - began if began is not None and ended is not None and ended >= began else None
-        output = error or text(state.get("output"))
+        output = error or text_or_empty(state.get("output"))
         self.add(
             self.step(
                 kind,
@@ -88,19 +88,20 @@ class OpenCode(Stream):
         tokens = dict_or_empty(part.get("tokens"))
         cache = dict_or_empty(tokens.get("cache"))
         tokens_in = sum(
-            count(amount) for amount in (tokens.get("input"), cache.get("read"), cache.get("write"))
+            token_count_or_zero(amount)
+            for amount in (tokens.get("input"), cache.get("read"), cache.get("write"))
         )
-        made = count(tokens.get("output")) + count(tokens.get("reasoning"))
+        made = token_count_or_zero(tokens.get("output")) + token_count_or_zero(tokens.get("reasoning"))
         # 0 is what it says of a model whose price it does not know.
-        self.add_usage(tokens_in, made, dollars(part.get("cost")) or None)
+        self.add_usage(tokens_in, made, dollars_or_none(part.get("cost")) or None)
         return True
 
     def _error(self, line: dict[str, Any]) -> bool:
         self.name = "OpenCode"
-        self.session = text(line.get("sessionID"))[:LONGEST_NAME] or self.session
+        self.session = text_or_empty(line.get("sessionID"))[:LONGEST_NAME] or self.session
         error = dict_or_empty(line.get("error"))
         data = dict_or_empty(error.get("data"))
-        message = text(data.get("message")) or text(error.get("name"))
+        message = text_or_empty(data.get("message")) or text_or_empty(error.get("name"))
         self.add_error(message)
         self.problem = message
         # It has tried again by itself before it says so.

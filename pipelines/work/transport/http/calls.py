@@ -17,7 +17,7 @@ import httpx2
 import structlog
 
 from pipelines.work.file_measure import PIECE
-from pipelines.work.outgoing.authorities import trusted
+from pipelines.work.outgoing.authorities import trusted_authorities
 from pipelines.work.transport.http.wire_format import LEASE
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ServerAway
 
@@ -57,7 +57,7 @@ class ServerCalls:
             headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
             timeout=TIMEOUT,
             transport=by,
-            verify=trusted().context,
+            verify=trusted_authorities().context,
             limits=httpx2.Limits(max_connections=64, max_keepalive_connections=32),
         )
         self._refused = refused
@@ -82,7 +82,7 @@ class ServerCalls:
     def _raise_refusal(self, answer: httpx2.Response) -> None:
         if answer.status_code < 300:
             return
-        why = _detail(answer)
+        why = _problem_detail(answer)
         if answer.status_code in AWAY:
             raise ServerAway(f"{answer.status_code}: {why}")
         if answer.status_code in REFUSED:
@@ -167,7 +167,7 @@ def _lease_headers(lease: uuid.UUID | None) -> Mapping[str, str]:
     return {LEASE: str(lease)} if lease else {}
 
 
-def _detail(answer: httpx2.Response) -> str:
+def _problem_detail(answer: httpx2.Response) -> str:
     try:
         document = answer.json()
     except ValueError:

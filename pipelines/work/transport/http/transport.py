@@ -101,7 +101,7 @@ class HttpTransport:
 
     async def material(self, started: Started) -> Material:
         response = await self._call_about_job(started, "material")
-        return wire_format.material_of(response)
+        return wire_format.material_from_json(response)
 
     async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
         response = await self._call_about_job(started, "before")
@@ -258,11 +258,11 @@ class SentClaims(BatchedCalls[int, "Claimed"]):
         return (await self._answer(job_id)).started
 
     async def _alone(self, call: int) -> Claimed:
-        return _claimed((await self._calls.insist("POST", f"/jobs/{call}/claim"))["started"])
+        return _claimed_from_json((await self._calls.insist("POST", f"/jobs/{call}/claim"))["started"])
 
     async def _together(self, calls: Sequence[int]) -> list[Claimed]:
         response = await self._calls.ask_once("POST", "/claims", {"jobs": list(calls)})
-        return [_claimed(entry) for entry in response["started"]]
+        return [_claimed_from_json(entry) for entry in response["started"]]
 
 
 @dataclass(frozen=True)
@@ -271,8 +271,8 @@ class Claimed:
     started: Started | None
 
 
-def _claimed(plain: Any) -> Claimed:
-    return Claimed(wire_format.started_of(plain) if plain else None)
+def _claimed_from_json(plain: Any) -> Claimed:
+    return Claimed(wire_format.started_from_json(plain) if plain else None)
 
 
 class SentReports(BatchedCalls["FinishedJob", ReportAnswer]):
@@ -286,7 +286,7 @@ class SentReports(BatchedCalls["FinishedJob", ReportAnswer]):
 
     async def _alone(self, call: FinishedJob) -> ReportAnswer:
         path = f"/jobs/{call.started.orders.job_id}/report"
-        return wire_format.answer_of(
+        return wire_format.report_answer_from_json(
             await self._calls.insist("POST", path, call.document, lease=call.started.lease)
         )
 
@@ -296,7 +296,10 @@ class SentReports(BatchedCalls["FinishedJob", ReportAnswer]):
             for call in calls
         ]
         answers = (await self._calls.ask_once("POST", "/reports", {"reports": reports}))["answers"]
-        return [None if answer["status"] == "error" else wire_format.answer_of(answer) for answer in answers]
+        return [
+            None if answer["status"] == "error" else wire_format.report_answer_from_json(answer)
+            for answer in answers
+        ]
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def started_json(started: Started) -> Json:
     }
 
 
-def started_of(plain: Mapping[str, Any]) -> Started:
+def started_from_json(plain: Mapping[str, Any]) -> Started:
     values = plain["values"]
     return Started(
         Orders.of_json(plain["orders"]),
@@ -84,13 +84,13 @@ def before_json(before: StartingWorkspace | None, name: Callable[[str], str]) ->
     return {"digest": before.digest, "manifest": list(before.manifest), "stored": stored}
 
 
-def material_of(plain: Mapping[str, Any]) -> Material:
+def material_from_json(plain: Mapping[str, Any]) -> Material:
     git = plain["git"]
     return Material(
         starting_workspace_from_json(plain["before"]),
         tuple(EarlierFile(**fields) for fields in plain["earlier"]),
         tuple(InputFile(**fields) for fields in plain["files"]),
-        None if git is None else _state_of(git),
+        None if git is None else _git_state_from_json(git),
     )
 
 
@@ -102,7 +102,7 @@ def starting_workspace_from_json(plain: Mapping[str, Any] | None) -> StartingWor
     )
 
 
-def _state_of(plain: Mapping[str, Any]) -> GitState:
+def _git_state_from_json(plain: Mapping[str, Any]) -> GitState:
     state = GitState(**{**plain, "packs": tuple(plain["packs"])})
     return replace(state, branches=tuple(GitBranch(**fields) for fields in plain["branches"]))
 
@@ -115,11 +115,11 @@ def leavings_json(left: AttemptResults) -> Json:
         "workspace": None
         if left.workspace is None
         else {"digest": left.workspace.digest, "manifest": list(left.workspace.manifest)},
-        "git": None if left.git is None else _of_git(left.git),
+        "git": None if left.git is None else _git_left_json(left.git),
     }
 
 
-def _of_git(left: GitLeft) -> Json:
+def _git_left_json(left: GitLeft) -> Json:
     return {name: getattr(left, name) for name in ("branch", "base_branch", "base", "head", "pack")}
 
 
@@ -134,12 +134,12 @@ def answer_json(answer: ReportAnswer) -> Json:
     }
 
 
-def answer_of(plain: Mapping[str, Any]) -> ReportAnswer:
+def report_answer_from_json(plain: Mapping[str, Any]) -> ReportAnswer:
     following = plain["following"]
     return ReportAnswer(
         plain["status"],
         plain["decision"],
         plain["path"],
         plain["detail"],
-        started_of(following) if following else None,
+        started_from_json(following) if following else None,
     )

@@ -29,7 +29,7 @@ def branch_state_after(job: Job) -> GitState:
     return BranchStates(job.task).at(job.token_id, job.ended_at or job.created_at, job.created_at)
 
 
-def chain(token_id: int) -> list[int]:
+def token_and_ancestors(token_id: int) -> list[int]:
     """The token and those that it was forked from."""
     parents = Token.objects.values_list("parent_id", flat=True)
     return ancestor_ids(token_id, lambda pk: parents.get(pk=pk))
@@ -70,7 +70,7 @@ class BranchStates:
 
     @cached_property
     def _rows(self) -> list[VisitCommit]:
-        return _commits(task=self._task.pk)
+        return _task_commits(task=self._task.pk)
 
     @cached_property
     def _joins(self) -> list[Event]:
@@ -101,7 +101,7 @@ class BranchStates:
         rows = [row for row in self._rows if row.job.token_id in tokens and _is_reported_by(row, moment)]
         last = rows[-1] if rows else None
         join_index = self._last_join(tokens, joins)
-        if join_index is not None and (last is None or self._joins[join_index].at >= _ended(last)):
+        if join_index is not None and (last is None or self._joins[join_index].at >= _end_time(last)):
             return self._state_at_join(join_index)
         if last is None:
             state = self._initial_state
@@ -172,14 +172,14 @@ def _files_key(state: GitState) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_reported_by(row: VisitCommit, moment: datetime | None) -> bool:
-    return moment is None or _ended(row) <= moment
+    return moment is None or _end_time(row) <= moment
 
 
-def _ended(row: VisitCommit) -> datetime:
+def _end_time(row: VisitCommit) -> datetime:
     return row.job.ended_at or row.created_at
 
 
 @compiled(task=BigIntegerField())
-def _commits(task: Any) -> QuerySet[VisitCommit]:
+def _task_commits(task: Any) -> QuerySet[VisitCommit]:
     rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE)
     return rows.select_related("pack", "job").order_by("job__ended_at", "job_id")

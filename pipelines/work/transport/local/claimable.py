@@ -20,12 +20,12 @@ from pipelines.routing.document.kinds import IMAGES
 from pipelines.work.statements import CLAIMABLE, UNATTENDED
 
 
-def claimable(claim: Claim, room: Mapping[str, int]) -> dict[int, str]:
+def claimable_jobs(claim: Claim, room: Mapping[str, int]) -> dict[int, str]:
     """Return {job: queue} of what this claim takes, in order, of each queue as many as there is room for."""
     return _select_jobs(claim, room, CLAIMABLE)
 
 
-def unattended(claim: Claim, room: Mapping[str, int], older_than: float) -> dict[int, str]:
+def unattended_jobs(claim: Claim, room: Mapping[str, int], older_than: float) -> dict[int, str]:
     """Return the same of jobs that wait longer than so many seconds without a ticket."""
     return _select_jobs(claim, room, UNATTENDED, older_than)
 
@@ -34,7 +34,7 @@ def _select_jobs(claim: Claim, room: Mapping[str, int], text: str, *values: floa
     waiting = (
         queued_work.in_all_projects() if claim.project is None else queued_work.in_project(claim.project)
     )
-    work = list(_fitting(claim, [row for row in waiting if row.kind not in UNLEASED], room))
+    work = list(_fitting_rows(claim, [row for row in waiting if row.kind not in UNLEASED], room))
     if not work:
         return {}
     remaining, jobs = dict(room), dict[int, str]()
@@ -45,7 +45,7 @@ def _select_jobs(claim: Claim, room: Mapping[str, int], text: str, *values: floa
     return jobs
 
 
-def _fitting(
+def _fitting_rows(
     claim: Claim, waiting: Sequence[QueuedWork], room: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the statement: the stations whose jobs this claim takes."""

@@ -37,7 +37,7 @@ class Database:
 
     async def call(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
         """Once. :raises OperationalError: among others, when the server is away"""
-        work = partial(with_connection, function, *arguments, **more)
+        work = partial(call_with_connection, function, *arguments, **more)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def insist(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
@@ -74,16 +74,16 @@ def _call_unchecked(function: Callable[..., T], *arguments: Any, **more: Any) ->
     return _call_closing_on_error(function, *arguments, **more)
 
 
-def repeated_once(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+def call_twice_at_most(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
     """Call a function without checking the connection first; once again, on a new one, where it was broken. `function`
     must be safe to repeat."""
     try:
         return _call_unchecked(function, *arguments, **more)
     except (OperationalError, InterfaceError):
-        return with_connection(function, *arguments, **more)
+        return call_with_connection(function, *arguments, **more)
 
 
-def with_connection(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+def call_with_connection(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
     """Call a function in a thread: a connection that broke meanwhile is replaced before, and closed after an
     error."""
     connection.close_if_unusable_or_obsolete()

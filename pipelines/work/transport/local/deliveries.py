@@ -29,10 +29,10 @@ from pipelines.work.transport.local.branch_states import (
     BranchStates,
     branch_state_after,
     branch_state_before,
-    chain,
+    token_and_ancestors,
 )
 from pipelines.work.transport.local.delivery_approvals import (
-    involved_in,
+    involved_people,
     missing_delivery_approvals,
     receipt_people,
     versions_before,
@@ -40,11 +40,11 @@ from pipelines.work.transport.local.delivery_approvals import (
 from pipelines.work.transport.local.host_access import host_key
 from pipelines.work.transport.local.request_text import request_text
 from pipelines.work.transport.local.stored_results import lock_lease
-from pipelines.work.transport.local.workspace_history import trees_of
+from pipelines.work.transport.local.workspace_history import task_trees
 
 
 @transaction.atomic
-def clear(job_id: int, lease: uuid.UUID) -> Clearance:
+def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
     """The same answer for every attempt of the job. Deliveries to one branch are cleared one after the other: `wait`
     while another one is under way. :raises LeaseLost"""
     job = Job.objects.select_related("task").get(pk=job_id)
@@ -58,7 +58,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
     # Law §15, Delivery: approved on exactly this tree, however the token came here
     visit, of = approving_visit(job, gate_key, state) if gate_key else (None, "")
     gate = line.gates_by_key.get(gate_key)
-    if (refused := _refusal(repository, state)) is not None:
+    if (refused := _refused_clearance(repository, state)) is not None:
         return refused
     assert repository is not None
     if gate_key and visit is None:
@@ -71,9 +71,11 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         if to == MERGE
         else (state.branch, pushed_commit(task.pk, state.branch, job.pk))
     )
-    protection, involved = protection_of(repository), involved_in(task, line)
+    protection, involved = protection_of(repository), involved_people(task, line)
     # Law §15, Protection: beside the gate, what the repository asks for
-    approvals, earlier = (_approvals(job, line, state), versions_before(task)) if protection else ([], set())
+    approvals, earlier = (
+        (_approving_visits(job, line, state), versions_before(task)) if protection else ([], set())
+    )
     by_two = partial(published_by_two, line, repository)
     lacks = missing_delivery_approvals(protection, approvals, involved, by_two, job.pinned_id, *earlier)
     # A request on the task's own branch changes nothing yet: it says what is missing
@@ -101,7 +103,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
             "cleared_at": now,
         },
     )
-    people = receipt_people(task, involved, protection) | amount_of(job)
+    people = receipt_people(task, involved, protection) | unreadable_amount(job)
     # What landed keeps its receipt
     if made.landed_at is None and made.people != people:
         made.people = people
@@ -120,7 +122,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
     )
 
 
-def _refusal(repository: Repository | None, state: GitState) -> Clearance | None:
+def _refused_clearance(repository: Repository | None, state: GitState) -> Clearance | None:
     if repository is None:
         return Clearance("The repository is no longer connected to this project.", PREPARE_FAILED)
     if repository.pushing == Repository.Pushing.NOBODY:
@@ -143,7 +145,7 @@ def _is_own(task: Task, branch: str, onto: str) -> bool:
     return not onto or Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exists()
 
 
-def _approvals(job: Job, line: ParsedLine, state: GitState) -> list[GateVisit]:
+def _approving_visits(job: Job, line: ParsedLine, state: GitState) -> list[GateVisit]:
     """The visits that approved exactly this tree, at whichever gates."""
     keys = GateVisit.objects.filter(task=job.task_id, state=GateVisit.State.DECIDED).order_by("gate")
     visits = (approving_visit(job, key, state)[0] for key in keys.values_list("gate", flat=True).distinct())
@@ -154,11 +156,14 @@ def approving_visit(job: Job, gate: str, state: GitState) -> tuple[GateVisit | N
     """Return the visit of this gate that approved exactly this tree, on the way of this token, or None. Where
     the approval is of the same patch on another base, also the tree that was approved; else ""."""
     visits = GateVisit.objects.filter(
-        task=job.task_id, gate=gate, token__in=chain(job.token_id), state=GateVisit.State.DECIDED
+        task=job.task_id,
+        gate=gate,
+        token__in=token_and_ancestors(job.token_id),
+        state=GateVisit.State.DECIDED,
     )
     last = visits.select_related("job__task").order_by("-decided_at").first()
     # The last word counts: an approval that was followed by another word stands no longer
-    if last is None or last.word != Word.APPROVE or not state.tree or not _committed(last.job):
+    if last is None or last.word != Word.APPROVE or not state.tree or not _is_committed(last.job):
         return None, ""
     if branch_state_after(last.job).tree == state.tree:
         return last, ""
@@ -168,10 +173,14 @@ def approving_visit(job: Job, gate: str, state: GitState) -> tuple[GateVisit | N
     return last, stands.approved
 
 
-def _committed(job: Job) -> bool:
+def _is_committed(job: Job) -> bool:
     """Return whether the files that people saw after this job are those of a commit: no other files stand for
     it."""
-    done = {"task": job.task_id, "job__token__in": chain(job.token_id), "job__state": Job.State.DONE}
+    done = {
+        "task": job.task_id,
+        "job__token__in": token_and_ancestors(job.token_id),
+        "job__state": Job.State.DONE,
+    }
     snapshots = Snapshot.objects.filter(**done, job__ended_at__lte=job.ended_at or job.created_at)
     last = snapshots.select_related("job").order_by("-job__ended_at", "-job_id").first()
     if last is None:
@@ -275,10 +284,10 @@ def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime)
 # The amount of what a task delivers, for its receipt, where no person can have read all of it (law §6).
 
 
-def amount_of(job: Job) -> dict[str, Any]:
+def unreadable_amount(job: Job) -> dict[str, Any]:
     """{too_large_to_read: {files, bytes}} of what a delivery brings, else empty. `job` with its task loaded."""
     before = BranchStates(job.task).before(job.token_id, job.created_at) or {}
-    _digest, manifest = trees_of(job.task_id).workspace_at(job.token_id, job.created_at) or ("", ())
+    _digest, manifest = task_trees(job.task_id).workspace_at(job.token_id, job.created_at) or ("", ())
     now = {str(entry["path"]): entry for entry in manifest}
     amount = oversize_amount((old, now.get(path)) for path, old in before.items() if old != now.get(path))
     return {"too_large_to_read": amount} if amount else {}

@@ -27,7 +27,7 @@ class Involved:
     anonymous: bool
 
 
-def involved_in(task: Task, line: ParsedLine) -> Involved:
+def involved_people(task: Task, line: ParsedLine) -> Involved:
     """Read who had a part in a task and in those that it follows, whose files it may have."""
     chain = list(_followed_tasks(task))
     ids = [link.pk for link in chain]
@@ -37,12 +37,12 @@ def involved_in(task: Task, line: ParsedLine) -> Involved:
     anonymous = any(link.requester_id is None for link in chain)
     # Whoever lets an ended task run again wants the change as well.
     authors = (actor for link in chain for actor in link.requesters)
-    requesters |= {pk for actor in (*began, *authors) if (pk := _person(actor))}
-    made, unmade = _makers(began)
+    requesters |= {pk for actor in (*began, *authors) if (pk := _person_id(actor))}
+    made, unmade = _token_makers(began)
     requesters |= made
     pushed = GateVisit.objects.filter(task__in=ids).order_by().values_list("producers", flat=True).distinct()
     actors = {*manual_workers_of_tasks(ids), *(actor for actors in pushed for actor in actors)}
-    producers = {pk for actor in actors if (pk := _person(actor))}
+    producers = {pk for actor in actors if (pk := _person_id(actor))}
     pushes = BranchPush.objects.filter(task__in=ids)
     producers |= set(pushes.filter(people__isnull=False).values_list("people", flat=True))
     unknown = UNPROVEN in actors or pushes.filter(Q(people__isnull=True) | Q(by_host=False)).exists()
@@ -50,7 +50,7 @@ def involved_in(task: Task, line: ParsedLine) -> Involved:
     return Involved(frozenset(requesters), frozenset(producers), anonymous or unmade or unknown or head)
 
 
-def _makers(actors: Iterable[str]) -> tuple[set[int], bool]:
+def _token_makers(actors: Iterable[str]) -> tuple[set[int], bool]:
     """Find who made the tokens among those who let a task run (law §15), and whether one of them is not known."""
     tokens = {int(actor.removeprefix(MACHINE)) for actor in actors if actor.startswith(MACHINE)}
     makers = (
@@ -113,7 +113,7 @@ def receipt_people(task: Task, involved: Involved, protection: Protection) -> di
     return people | ({"protection": rules} if protection else {})
 
 
-def _person(actor: str) -> int:
+def _person_id(actor: str) -> int:
     number = actor.removeprefix(PERSON)
     # 0 is nobody's id: no person acted
     return int(number) if number != actor and number.isdigit() else 0

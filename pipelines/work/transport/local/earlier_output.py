@@ -27,15 +27,15 @@ def earlier_values(job: Job, line: ParsedLine, station: Station) -> dict[str, An
     before = Job.objects.filter(
         task_id=job.task_id, state=Job.State.DONE, purpose=Purpose.STATION, pk__lt=job.pk
     ).order_by("-pk")
-    values = {name: _value(name, job, line, before) for name in requested}
+    values = {name: _named_value(name, job, line, before) for name in requested}
     return {name: value[0] for name, value in values.items() if value}
 
 
 def _is_output_name(name: str, line: ParsedLine) -> bool:
-    return name in (PREVIOUS, LAST_ERROR) or _station(name, line) is not None
+    return name in (PREVIOUS, LAST_ERROR) or _station_key(name, line) is not None
 
 
-def _station(name: str, line: ParsedLine) -> str | None:
+def _station_key(name: str, line: ParsedLine) -> str | None:
     """The station whose output or error a name is."""
     if name in line.stations_by_key:
         return name
@@ -43,19 +43,19 @@ def _station(name: str, line: ParsedLine) -> str | None:
     return key if key != name and key in line.stations_by_key else None
 
 
-def _value(name: str, job: Job, line: ParsedLine, before: QuerySet[Job]) -> list[Any]:
+def _named_value(name: str, job: Job, line: ParsedLine, before: QuerySet[Job]) -> list[Any]:
     """None or one."""
     if name == PREVIOUS:
-        return _output(_previous(job, before))
+        return _job_output(_previous_job(job, before))
     if name == LAST_ERROR:
-        return _error(before.filter(result__in=FAILED).first())
-    key = _station(name, line)
+        return _job_error(before.filter(result__in=FAILED).first())
+    key = _station_key(name, line)
     if name == key:
-        return _output(before.filter(station=key, outcome__has_key="output").first())
-    return _error(before.filter(station=key, result__in=FAILED).first())
+        return _job_output(before.filter(station=key, outcome__has_key="output").first())
+    return _job_error(before.filter(station=key, result__in=FAILED).first())
 
 
-def _previous(job: Job, before: QuerySet[Job]) -> Job | None:
+def _previous_job(job: Job, before: QuerySet[Job]) -> Job | None:
     """The job whose outcome led here: of this branch, else of the one that it left."""
     token_id: int | None = job.token_id
     while token_id is not None:
@@ -67,12 +67,12 @@ def _previous(job: Job, before: QuerySet[Job]) -> Job | None:
     return before.first()
 
 
-def _output(job: Job | None) -> list[Any]:
+def _job_output(job: Job | None) -> list[Any]:
     outcome = job.outcome if job else None
     return [outcome["output"]] if outcome and "output" in outcome else []
 
 
-def _error(job: Job | None) -> list[Any]:
+def _job_error(job: Job | None) -> list[Any]:
     if job is None:
         return []
     outcome = job.outcome or {}

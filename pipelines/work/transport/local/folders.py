@@ -16,7 +16,7 @@ from pipelines.routing.document.line import ParsedLine, Station
 FOLDER = re.compile(r"(?<![\w:/.}])/[^\s/]+/")
 
 
-def inputs_of(task: Task, line: ParsedLine) -> dict[str, Any]:
+def template_inputs(task: Task, line: ParsedLine) -> dict[str, Any]:
     """The inputs as templates see them: a repository that is named by its name is there by its address."""
     inputs = dict(task.inputs)
     names = {
@@ -36,7 +36,7 @@ def is_name(value: Any) -> bool:
     return isinstance(value, str) and bool(value) and not re.search(r"[/:@]", value)
 
 
-def folders_for(
+def named_folders(
     task: Task, line: ParsedLine, station: Station, inputs: Mapping[str, Any], address: str
 ) -> tuple[Mapping[str, Any], ...]:
     keys = (field.key for field in line.inputs if field.type == "repository")

@@ -11,17 +11,17 @@ from pipelines.work.hosts import table
 from pipelines.work.spec.hosting import HostAccess
 
 
-def stored_for(repository: Repository, *names: str) -> dict[str, StoredValue]:
+def nearest_secrets(repository: Repository, *names: str) -> dict[str, StoredValue]:
     reach = value_lookup.ValueScope(repository.project.owner_id, repository.project_id)
     return reach.nearest(SECRET, [name for name in names if name])
 
 
 @sensitive_variables()
-def secret_of(repository: Repository, name: str) -> tuple[str, str]:
+def secret_or_reason(repository: Repository, name: str) -> tuple[str, str]:
     """The secret, and why there is none although one is named."""
     if not name:
         return "", ""
-    secret = value_lookup.decrypted(stored_for(repository, name)).get(name, "")
+    secret = value_lookup.decrypted(nearest_secrets(repository, name)).get(name, "")
     return secret, "" if secret else f"The secret {name} is no longer stored. Store it again."
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pipelines.models import Job
 from pipelines.queries import versions
-from pipelines.work.orders.order import Unrenderable, rendered
-from pipelines.work.transport.local.orders import orders_of
+from pipelines.work.orders.order import Unrenderable, rendered_text
+from pipelines.work.transport.local.orders import job_orders
 
 
-def instructions(job: Job) -> str:
+def rendered_instructions(job: Job) -> str:
     """Unrendered if something in them is undefined: a person can work with less than a program."""
     text = str(versions.by_id(job.pinned_id).station(job.station).work.get("instructions") or "")
     if "{{" not in text:
         return text
     try:
-        return rendered(orders_of(job), "instructions", text)
+        return rendered_text(job_orders(job), "instructions", text)
     except Unrenderable:
         return text

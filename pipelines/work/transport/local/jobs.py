@@ -18,8 +18,8 @@ from pipelines.ports.terms import QUICK
 from pipelines.routing.document.kinds import KINDS
 from pipelines.work import logs
 from pipelines.work.statements import SECONDS_FROM_NOW, TAKE_TICKETS
-from pipelines.work.transport.local.orders import orders_with, received_handoffs
-from pipelines.work.transport.local.station_values import values_of
+from pipelines.work.transport.local.orders import job_orders_with_handoff, received_handoffs
+from pipelines.work.transport.local.station_values import job_values
 from pipelines.work.transport.protocol import Started
 
 INSTANT = tuple(key for key, kind in KINDS.items() if kind.instant)
@@ -52,7 +52,7 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
         return []
     waiting = Job.objects.filter(token__in=tokens, state=Job.State.QUEUED, kind__in=INSTANT)
     begun = engine.start_all([*waiting.order_by("pk").values_list("pk", flat=True)], claim)
-    started = _with_orders(begun)
+    started = _started_jobs(begun)
     went = {job.token_id for job in begun}
     alone = [start_token(token, claim) for token in tokens if token not in went]
     return started + [single for single in alone if single is not None]
@@ -65,24 +65,24 @@ def database_time_after(seconds: float) -> datetime:
 
 def start_jobs(job_ids: Collection[int], claim: Claim) -> list[Started]:
     """Start the jobs in one transaction; those that cannot start are left out."""
-    return _with_orders(engine.start_all(job_ids, claim))
+    return _started_jobs(engine.start_all(job_ids, claim))
 
 
 def start_job(job_id: int, claim: Claim) -> Started | None:
     job = engine.start(job_id, claim)
-    return next(iter(_with_orders([job] if job else [])), None)
+    return next(iter(_started_jobs([job] if job else [])), None)
 
 
-def _with_orders(jobs: Collection[Job]) -> list[Started]:
+def _started_jobs(jobs: Collection[Job]) -> list[Started]:
     handoffs = received_handoffs(jobs)
     return [
-        Started(orders_with(job, handoffs.get(job.pk)), job.lease_key, values_of(job))
+        Started(job_orders_with_handoff(job, handoffs.get(job.pk)), job.lease_key, job_values(job))
         for job in jobs
         if job.lease_key is not None
     ]
 
 
-def resume(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
+def resume_after_reports(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
     """{job: what its worker needs} of those that reports handed on, already leased. They are as their batch wrote
     them; what a repeat is about is read again."""
     by_job = {result.next_job_id: result for result in results if result.next_job_id and result.next_lease}
@@ -93,7 +93,7 @@ def resume(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
         )
     # After a repeat somebody else may have the job, under another lease
     its = [job for job in jobs if job.lease_key == by_job[job.pk].next_lease]
-    return {started.orders.job_id: started for started in _with_orders(its)}
+    return {started.orders.job_id: started for started in _started_jobs(its)}
 
 
 def give_back(job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> str:

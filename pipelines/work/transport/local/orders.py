@@ -23,21 +23,21 @@ from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.statements import RECEIVED_HANDOFFS
 from pipelines.work.transport.local.earlier_output import earlier_values
-from pipelines.work.transport.local.folders import folders_for, inputs_of
+from pipelines.work.transport.local.folders import named_folders, template_inputs
 from pipelines.work.transport.local.repositories import git_order
-from pipelines.work.transport.local.station_hosts import hosts_of
+from pipelines.work.transport.local.station_hosts import reachable_hosts
 
 
-def orders_of(job: Job) -> Orders:
+def job_orders(job: Job) -> Orders:
     """`job` with its task, project and owner loaded."""
-    return orders_with(job, received_handoffs([job]).get(job.pk))
+    return job_orders_with_handoff(job, received_handoffs([job]).get(job.pk))
 
 
-def orders_with(job: Job, handoff: Any) -> Orders:
+def job_orders_with_handoff(job: Job, handoff: Any) -> Orders:
     """The same, of many: `handoff` was read for all of them."""
     task, line = job.task, versions.by_id(job.pinned_id)
     station = line.station(job.station)
-    runs, inputs = declared(line, station), inputs_of(task, line)
+    runs, inputs = tools_for_station(line, station), template_inputs(task, line)
     git = git_order(task, line, station, job.pk) if job.purpose == Purpose.STATION else None
     scope = {
         "task": task_fields(task),
@@ -65,17 +65,17 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         project=task.project.key,
         preset=line.preset,
         kind=job.kind,
-        station=station_order(station, hosts_of(task, station), **cost_left(job, line, station)),
+        station=station_order(station, reachable_hosts(task, station), **cost_left(job, line, station)),
         declared=runs,
         scope=scope,
         repositories=tuple(line_input.key for line_input in line.inputs if line_input.type == "repository"),
         handoff=handoff,
         begun=job.created_at.timestamp(),
         rerun=job.kind == wait_for_checks.KIND.key and job.not_before is None and is_rerun_requested(job),
-        session=session_of(job, station),
-        question=None if job.purpose == Purpose.STATION else question_of(job),
+        session=resumed_session(job, station),
+        question=None if job.purpose == Purpose.STATION else job_question(job),
         git=git,
-        folders=folders_for(task, line, station, inputs, git.address if git else ""),
+        folders=named_folders(task, line, station, inputs, git.address if git else ""),
     )
 
 
@@ -117,7 +117,7 @@ def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any
     return {"cost_usd": float(max(least, Decimal())), "cost_limit": limit}
 
 
-def session_of(job: Job, station: LineStation) -> str:
+def resumed_session(job: Job, station: LineStation) -> str:
     """The session of the agent's last visit, where it is told something and goes on with it; "" where not."""
     preset = agent.preset_of(station.work) if station.kind == agent.KIND.key else None
     if preset is None or not job.feedback or not preset.resume or station.work.get("resume") is False:
@@ -137,7 +137,7 @@ def is_rerun_requested(job: Job) -> bool:
     return moves.filter(data__job__id=job.pk).exists()
 
 
-def question_of(job: Job) -> QuestionOrder:
+def job_question(job: Job) -> QuestionOrder:
     by = Token.objects.filter(pk=job.token_id).values_list("wait__decision", flat=True).first()
     situation = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
     return QuestionOrder(job.question or {}, situation["outcome"] if situation else None)
@@ -155,7 +155,7 @@ def received_handoffs(jobs: Iterable[Job]) -> dict[int, Any]:
     return {pk: json.loads(document) for pk, document in handoffs}
 
 
-def declared(line: ParsedLine, station: LineStation) -> tuple[Mapping[str, Any], ...]:
+def tools_for_station(line: ParsedLine, station: LineStation) -> tuple[Mapping[str, Any], ...]:
     """The tools that a station runs, or of which its model is told: then it names the station that runs them."""
     tools_entry = station.work.get("tools")
     runs = line.stations_by_key.get(tools_entry) if isinstance(tools_entry, str) else station

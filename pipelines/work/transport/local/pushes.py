@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 from pipelines import engine
 from pipelines.engine import ObservedPush
 from pipelines.models import Job, Membership, Task, User
-from pipelines.work.results.text import escaped
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.transport.local.stored_results import lock_lease
 
 SOMEBODY = "Somebody"
@@ -29,7 +29,7 @@ def record_push(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logi
         lock_lease(job_id, lease)
     by_host = find_members(job.task, logins, ())
     people = by_host or find_members(job.task, (), who)
-    pushed_by = escaped(joined_names(logins or who))
+    pushed_by = escaped_for_storage(joined_names(logins or who))
     return engine.record_push_visit(
         job.task_id, ObservedPush(commit, pushed_by, people, job_id, by_host=bool(by_host))
     )

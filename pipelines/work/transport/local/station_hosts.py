@@ -13,17 +13,17 @@ from pipelines.work.git.addresses import parsed
 from pipelines.work.git.refusals import GitRefused
 
 
-def hosts_of(task: Task, station: Station) -> tuple[str, ...]:
+def reachable_hosts(task: Task, station: Station) -> tuple[str, ...]:
     """`host` or `host:port`; those of its agent first. None where its network is no list."""
     entries = egress_of(station.work.get("network"))
     if entries is None:
         return ()
     kind = KINDS.get(station.kind)
     own = kind.hosts(station.work) if kind else ()
-    return tuple(dict.fromkeys((*own, *_written_out(task, entries))))
+    return tuple(dict.fromkeys((*own, *_hosts_with_inputs(task, entries))))
 
 
-def _written_out(task: Task, entries: tuple[str, ...]) -> Iterator[str]:
+def _hosts_with_inputs(task: Task, entries: tuple[str, ...]) -> Iterator[str]:
     for entry in entries:
         if not entry.startswith(INPUT):
             yield entry

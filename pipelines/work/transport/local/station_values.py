@@ -21,23 +21,25 @@ from pipelines.work.transport.protocol import NO_VALUES, StationValues
 
 
 @sensitive_variables("known")
-def values_of(job: Job) -> StationValues:
+def job_values(job: Job) -> StationValues:
     """Return the values that the station of this job names, with what has to be masked. `job` with its task,
     project and owner loaded. A question about an outcome gets nothing, but what it prints is masked."""
     if _names_nothing(job.pinned_id):
         return NO_VALUES
     line = versions.by_id(job.pinned_id)
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
-    return values_at(job.task, line, own, _secret_references(job.pinned_id))
+    return station_values(job.task, line, own, _secret_references(job.pinned_id))
 
 
 @sensitive_variables("known")
-def values_at(task: Task, line: ParsedLine, own: list[Station], asked_for: Iterable[str]) -> StationValues:
+def station_values(
+    task: Task, line: ParsedLine, own: list[Station], asked_for: Iterable[str]
+) -> StationValues:
     """Return the values that these stations name, of a task with its project and owner loaded; `asked_for`:
     what all of the line name."""
     every = value_lookup.resolve_names(asked_for, task.inputs)
     settings = {name for station in own for name in variable_names(station.work)}
-    credential, of_host = _credentials(task, line)
+    credential, of_host = _credential_names(task, line)
     secret_names = {name for name in (credential, of_host) if name}
     if not every and not settings and not secret_names:
         return NO_VALUES
@@ -78,42 +80,42 @@ def _names_nothing(version: int) -> bool:
 @lru_cache(maxsize=512)
 def _secret_references(version: int) -> tuple[str, ...]:
     """References to secrets, of all stations of a version."""
-    return secret_references_in(versions.by_id(version))
+    return secret_references(versions.by_id(version))
 
 
-def secret_references_in(line: ParsedLine) -> tuple[str, ...]:
+def secret_references(line: ParsedLine) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for station in line.stations for name in secret_names(station.work)))
 
 
-def masker_of(task: Task) -> Masker:
+def task_masker(task: Task) -> Masker:
     """Return the masker for what stations of the task left and a page shows: it hides each secret that one of
     them could get, by the versions of the line that it has run."""
-    return maskers_of([task])[task.pk]
+    return task_maskers([task])[task.pk]
 
 
-def maskers_of(tasks: Iterable[Task]) -> dict[int, Masker]:
+def task_maskers(tasks: Iterable[Task]) -> dict[int, Masker]:
     """The same of several tasks, by their ids."""
     known, ran = list(tasks), dict[int, set[int]]()
     # By its tokens: an index of jobs by task has those of stations alone.
     jobs = Job.objects.filter(token__task__in=known)
     for pk, pinned in jobs.values_list("task_id", "pinned_id").distinct():
         ran.setdefault(pk, set()).add(pinned)
-    return maskers_at(known, ran)
+    return maskers_by_versions(known, ran)
 
 
-def maskers_at(tasks: Iterable[Task], ran: Mapping[int, Set[int]]) -> dict[int, Masker]:
+def maskers_by_versions(tasks: Iterable[Task], ran: Mapping[int, Set[int]]) -> dict[int, Masker]:
     """The same where it is known under which versions each of them ran."""
-    return {task.pk: _masker(task, {task.pinned_id, *ran.get(task.pk, ())}) for task in tasks}
+    return {task.pk: _masker_for_versions(task, {task.pinned_id, *ran.get(task.pk, ())}) for task in tasks}
 
 
-def _masker(task: Task, pinned: Iterable[int]) -> Masker:
+def _masker_for_versions(task: Task, pinned: Iterable[int]) -> Masker:
     lines = [versions.by_id(version) for version in pinned if not _names_nothing(version)]
     names = {name for line in lines for name in value_lookup.secrets_of(line.stations, task.inputs)}
-    names |= {name for line in lines for name in _credentials(task, line) if name}
+    names |= {name for line in lines for name in _credential_names(task, line) if name}
     return Masker(value_lookup.decrypted(value_lookup.ValueScope.of(task).nearest(SECRET, names)).values())
 
 
-def _credentials(task: Task, line: ParsedLine) -> tuple[str, str]:
+def _credential_names(task: Task, line: ParsedLine) -> tuple[str, str]:
     """The names of the secrets that the repository of the line asks for, and its host."""
     repository = repository_of(task, line) if line.workspace else None
     return (repository.credential, repository.of_host) if repository else ("", "")

@@ -20,7 +20,7 @@ from pipelines.work import storage
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.statements import HOLD_LEASE
 from pipelines.work.transport.local.repositories import git_state, keep_commit
-from pipelines.work.transport.local.workspace_history import ancestor_ids, workspace_of
+from pipelines.work.transport.local.workspace_history import ancestor_ids, job_workspace
 from pipelines.work.transport.protocol import (
     AttemptResults,
     EarlierFile,
@@ -35,29 +35,29 @@ from pipelines.work.transport.protocol import (
 Stored = dict[str, tuple[int, str]]
 
 
-def material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str, Any]) -> Material:
+def job_material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str, Any]) -> Material:
     return Material(
         last_snapshot(job_id),
         tuple(handed_over(task_id)),
-        tuple(uploaded(project_id, inputs)),
+        tuple(uploaded_files(project_id, inputs)),
         git_state(job_id),
     )
 
 
 def last_snapshot(job_id: int) -> StartingWorkspace | None:
-    snapshot = workspace_of(job_id)
+    snapshot = job_workspace(job_id)
     if snapshot is None:
         return None
     digest, manifest = snapshot
     digests = {entry["digest"] for entry in manifest if "digest" in entry}
-    return StartingWorkspace(digest, manifest, storage.names(digests))
+    return StartingWorkspace(digest, manifest, storage.stored_names(digests))
 
 
 def handed_over(task_id: int, before: int | None = None) -> list[EarlierFile]:
     """Return what the last visit of each station handed over, oldest first; of a retry also those of the
     tasks before it. `before`: the job that a visit has to come before to count."""
     done = Artifact.objects.filter(
-        task_id__in=_retried(task_id), job__state=Job.State.DONE, job__purpose=Purpose.STATION
+        task_id__in=_task_and_retried(task_id), job__state=Job.State.DONE, job__purpose=Purpose.STATION
     )
     if before is not None:
         done = done.filter(job__lt=before)
@@ -71,7 +71,7 @@ def handed_over(task_id: int, before: int | None = None) -> list[EarlierFile]:
     return [output for _, outputs in last.values() for output in outputs]
 
 
-def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[InputFile]:
+def uploaded_files(project_id: int, inputs: Mapping[str, Any]) -> list[InputFile]:
     files = {
         key: value
         for key, value in inputs.items()
@@ -86,7 +86,7 @@ def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[InputFile]:
     ]
 
 
-def _retried(task_id: int) -> list[int]:
+def _task_and_retried(task_id: int) -> list[int]:
     """The task, the one that it retries, and so on."""
     retried = Task.objects.values_list("retry_of__task_id", flat=True)
     return ancestor_ids(task_id, lambda pk: retried.filter(pk=pk).first())
@@ -103,12 +103,12 @@ def save(root: Path, sources: FileSources, known: set[str]) -> Stored:
 
 
 @transaction.atomic
-def write(job_id: int, task_id: int, lease: uuid.UUID, left: AttemptResults, stored: Stored) -> None:
+def write_results(job_id: int, task_id: int, lease: uuid.UUID, left: AttemptResults, stored: Stored) -> None:
     """The rows of what an attempt left. Again for a repeat: the same rows.
 
     :raises LeaseLost: nothing is written"""
     now = lock_lease(job_id, lease)
-    storage.record(stored, now)
+    storage.record_blobs(stored, now)
     # The call may come again, and its rows are those of the last one
     Artifact.objects.filter(job_id=job_id).delete()
     Artifact.objects.bulk_create(

@@ -17,7 +17,7 @@ from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.local import claimable, deliveries, jobs, pushes, stored_results
-from pipelines.work.transport.local.database import Database, repeated_once
+from pipelines.work.transport.local.database import Database, call_twice_at_most
 from pipelines.work.transport.local.reports import Reports
 from pipelines.work.transport.local.worker_claim import WorkerClaim
 from pipelines.work.transport.protocol import (
@@ -82,7 +82,7 @@ class LocalTransport:
         return await self.engine.insist(lambda: jobs.start_instant(token_id, self._claim.refresh(), most))
 
     async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
-        return await self._once(lambda: claimable.unattended(self._claim.refresh(), room, older_than))
+        return await self._once(lambda: claimable.unattended_jobs(self._claim.refresh(), room, older_than))
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
         await self.engine.insist(jobs.give_back, job_id, attempt, lease, after)
@@ -96,7 +96,7 @@ class LocalTransport:
         """Renew the leases by one statement, on a connection of the calling thread's own: neither a busy
         event loop nor a full pool may cost a lease."""
         try:
-            return repeated_once(leases.renew, self.worker, self._claim.now.seconds, abandoned)
+            return call_twice_at_most(leases.renew, self.worker, self._claim.now.seconds, abandoned)
         except (DatabaseError, InterfaceError) as error:
             raise ServerAway(str(error).split("\n")[0]) from error
 
@@ -108,14 +108,18 @@ class LocalTransport:
     async def material(self, started: Started) -> Material:
         orders = started.orders
         return await self.engine.insist(
-            stored_results.material, orders.job_id, orders.task_id, orders.project_id, orders.scope["input"]
+            stored_results.job_material,
+            orders.job_id,
+            orders.task_id,
+            orders.project_id,
+            orders.scope["input"],
         )
 
     async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
         return await self.engine.insist(stored_results.last_snapshot, started.orders.job_id)
 
     def fetch(self, stored: str, path: Path) -> None:
-        storage.fetch(storage.artifact_storage(), stored, path)
+        storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
 
     async def store(self, started: Started, left: AttemptResults) -> None:
         known = await self.engine.insist(storage.stored_digests, left.files)
@@ -123,7 +127,7 @@ class LocalTransport:
         stored = await asyncio.to_thread(stored_results.save, left.root, left.files, known)
         orders = started.orders
         await self.engine.insist(
-            stored_results.write, orders.job_id, orders.task_id, started.lease, left, stored
+            stored_results.write_results, orders.job_id, orders.task_id, started.lease, left, stored
         )
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
@@ -140,7 +144,7 @@ class LocalTransport:
     # Deliver
 
     async def clear(self, started: Started) -> Clearance:
-        return await self.engine.insist(deliveries.clear, started.orders.job_id, started.lease)
+        return await self.engine.insist(deliveries.clear_delivery, started.orders.job_id, started.lease)
 
     async def report_delivered(
         self,

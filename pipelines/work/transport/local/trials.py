@@ -33,11 +33,16 @@ from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.local import jobs, stored_results
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.earlier_output import earlier_values
-from pipelines.work.transport.local.folders import folders_for, inputs_of
-from pipelines.work.transport.local.orders import cost_left, declared, received_handoffs, station_order
+from pipelines.work.transport.local.folders import named_folders, template_inputs
+from pipelines.work.transport.local.orders import (
+    cost_left,
+    received_handoffs,
+    station_order,
+    tools_for_station,
+)
 from pipelines.work.transport.local.repositories import git_order, git_state
-from pipelines.work.transport.local.station_hosts import hosts_of
-from pipelines.work.transport.local.station_values import secret_references_in, values_at
+from pipelines.work.transport.local.station_hosts import reachable_hosts
+from pipelines.work.transport.local.station_values import secret_references, station_values
 from pipelines.work.transport.local.worker_claim import WorkerClaim
 from pipelines.work.transport.protocol import AttemptResults, LeaseLost, Material, Started, StartingWorkspace
 
@@ -66,17 +71,17 @@ class LocalTrial:
 
     async def claim(self, config: WorkerConfig) -> Started | None:
         claim = WorkerClaim(uuid.uuid4(), config)
-        started, self._source = await self._database.insist(lambda: begin(self._trial, claim.refresh()))
+        started, self._source = await self._database.insist(lambda: begin_trial(self._trial, claim.refresh()))
         return started
 
     async def keep_alive(self) -> bool:
         return await self._database.insist(mark_present, self._trial)
 
     async def end(self, outcome: Mapping[str, Any]) -> str:
-        return await self._database.insist(end, self._trial, dict(outcome))
+        return await self._database.insist(end_trial, self._trial, dict(outcome))
 
     async def give_up(self, why: str) -> None:
-        await self._database.insist(give_up, self._trial, why)
+        await self._database.insist(cancel_trial, self._trial, why)
 
     def close(self) -> None:
         self._database.close()
@@ -85,14 +90,14 @@ class LocalTrial:
 
     async def material(self, started: Started) -> Material:
         return await self._database.insist(
-            material, self._source, started.orders.project_id, started.orders.scope["input"]
+            trial_material, self._source, started.orders.project_id, started.orders.scope["input"]
         )
 
     async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
         return (await self.material(started)).before
 
     def fetch(self, stored: str, path: Path) -> None:
-        storage.fetch(storage.artifact_storage(), stored, path)
+        storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
 
     async def store(self, started: Started, left: AttemptResults) -> None:
         """Nothing of it is kept."""
@@ -100,7 +105,7 @@ class LocalTrial:
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
             if self._length < LOG_CHARACTERS:
-                piece = bounded(text, LOG_CHARACTERS - self._length)
+                piece = bounded_text(text, LOG_CHARACTERS - self._length)
                 await self._database.insist(append_log, self._trial, self._length, piece)
                 # After a cut nothing more is appended
                 self._length += len(piece) if piece == text else LOG_CHARACTERS
@@ -110,7 +115,7 @@ class LocalTrial:
     # A delivery is of a task: no such station is run by itself
 
     async def clear(self, started: Started) -> Clearance:
-        refuse()
+        raise_lease_lost()
 
     async def report_delivered(
         self,
@@ -119,31 +124,31 @@ class LocalTrial:
         request: Mapping[str, Any] | None = None,
         base: str | None = None,
     ) -> None:
-        refuse()
+        raise_lease_lost()
 
     async def report_host_progress(self, started: Started, host_state: AtHost) -> None:
-        refuse()
+        raise_lease_lost()
 
     async def seconds_to_wait(self, started: Started) -> float:
-        refuse()
+        raise_lease_lost()
 
     async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
-        refuse()
+        raise_lease_lost()
 
     async def report_push(
         self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
     ) -> None:
-        refuse()
+        raise_lease_lost()
 
 
-def refuse() -> NoReturn:
+def raise_lease_lost() -> NoReturn:
     raise LeaseLost
 
 
 # Its row
 
 
-def begin(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
+def begin_trial(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
     """Take it, if it still waits, with the recorded run that it is given. What this worker does not serve waits for
     another one."""
     with transaction.atomic():
@@ -153,7 +158,7 @@ def begin(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
             return None, None
         made = TrialOrders.of(trial)
         now = clock.now()
-        if fits(claim, made.task, made.line, made.station):
+        if can_run_trial(claim, made.task, made.line, made.station):
             trial.state, trial.started_at, trial.seen_at = State.RUNNING, now, now
             trial.save(update_fields=["state", "started_at", "seen_at"])
             return made.started(), trial.source
@@ -165,11 +170,11 @@ def begin(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
                 not_before=jobs.database_time_after(ASIDE_SECONDS),
             )
             return None, None
-    give_up(trial_id, "no_worker")
+    cancel_trial(trial_id, "no_worker")
     return None, None
 
 
-def fits(claim: Claim, task: Task, line: ParsedLine, station: Station) -> bool:
+def can_run_trial(claim: Claim, task: Task, line: ParsedLine, station: Station) -> bool:
     """Say whether a worker beside the database does this."""
     besides = environments.required_offers(task.project_id, line, station, task.inputs)
     return claim.can_do(task.project.owner.key, station, ValueScope.of(task).secret_needs(station), besides)
@@ -179,7 +184,7 @@ def mark_present(trial_id: int) -> bool:
     return bool(StationTrial.objects.filter(pk=trial_id, state=State.RUNNING).update(seen_at=clock.now()))
 
 
-def end(trial_id: int, outcome: dict[str, Any]) -> str:
+def end_trial(trial_id: int, outcome: dict[str, Any]) -> str:
     """ "", or why this cannot be stored."""
     try:
         payload.checked_digest(outcome, "outcome")
@@ -193,12 +198,12 @@ def end(trial_id: int, outcome: dict[str, Any]) -> str:
     return ""
 
 
-def give_up(trial_id: int, why: str) -> None:
+def cancel_trial(trial_id: int, why: str) -> None:
     still_open = StationTrial.objects.filter(pk=trial_id, state__in=OPEN)
     still_open.update(state=State.CANCELLED, why=why, ended_at=clock.now())
 
 
-def bounded(text: str, room: int) -> str:
+def bounded_text(text: str, room: int) -> str:
     """Whole lines as far as there is room for them, and then that something is missing."""
     if len(text) <= room:
         return text
@@ -213,8 +218,8 @@ def append_log(trial_id: int, length: int, text: str) -> None:
     written.update(log=Concat(F("log"), Value(text)))
 
 
-def material(source: int | None, project: int, inputs: Mapping[str, Any]) -> Material:
-    files = tuple(stored_results.uploaded(project, inputs))
+def trial_material(source: int | None, project: int, inputs: Mapping[str, Any]) -> Material:
+    files = tuple(stored_results.uploaded_files(project, inputs))
     task = Job.objects.filter(pk=source).values_list("task_id", flat=True).first() if source else None
     if source is None or task is None:
         return Material(None, files=files)
@@ -239,22 +244,22 @@ class TrialOrders:
     def of(cls, trial: StationTrial) -> TrialOrders:
         line = read_line(trial.document, keep_faulty_rules=True)
         job = (
-            recorded(trial.source)
+            recorded_job(trial.source)
             if trial.source
-            else Job(task=unstored(trial), visit=1, created_at=clock.now())
+            else Job(task=unstored_task(trial), visit=1, created_at=clock.now())
         )
         return cls(trial, line, line.station(trial.station), job.task, job)
 
     def started(self) -> Started:
-        values = values_at(self.task, self.line, [self.station], secret_references_in(self.line))
+        values = station_values(self.task, self.line, [self.station], secret_references(self.line))
         return Started(self._orders(), uuid.uuid4(), values)
 
     def _orders(self) -> Orders:
         task, job, station = self.task, self.job, self.station
-        runs, inputs = declared(self.line, station), inputs_of(task, self.line)
+        runs, inputs = tools_for_station(self.line, station), template_inputs(task, self.line)
         git = git_order(task, self.line, station, 0)
         cost = cost_left(job, self.line, station)
-        order = station_order(station, hosts_of(task, station), **cost)
+        order = station_order(station, reachable_hosts(task, station), **cost)
         return Orders(
             # Of no job and no task: folders are named by these.
             job_id=-self.trial.pk,
@@ -290,7 +295,7 @@ class TrialOrders:
             handoff=received_handoffs([job]).get(job.pk) if job.pk else None,
             begun=job.created_at.timestamp(),
             git=git,
-            folders=folders_for(task, self.line, station, inputs, git.address if git else ""),
+            folders=named_folders(task, self.line, station, inputs, git.address if git else ""),
         )
 
     def _context(self) -> Mapping[str, Any]:
@@ -302,11 +307,11 @@ class TrialOrders:
         return self.task.context if then is None else then
 
 
-def recorded(job_id: int) -> Job:
+def recorded_job(job_id: int) -> Job:
     return Job.objects.select_related("task__project__owner", "task__line").get(pk=job_id)
 
 
-def unstored(trial: StationTrial) -> Task:
+def unstored_task(trial: StationTrial) -> Task:
     """Build the task that templates and the environment read where none is stored."""
     return Task(
         project=trial.line.project,

@@ -28,15 +28,15 @@ class WorkerClaim:
 
     def __init__(self, worker: uuid.UUID, config: WorkerConfig) -> None:
         self._worker, self._config = worker, config
-        self._whole = self.now = _claim(worker, config)
-        without_programs = _claim(worker, replace(config, programs=False, evaluator=()))
+        self._whole = self.now = _worker_claim(worker, config)
+        without_programs = _worker_claim(worker, replace(config, programs=False, evaluator=()))
         offers = (without_programs.offers or frozenset()) | {SEVERAL_OWNERS}
         self._reduced = replace(without_programs, offers=offers)
 
     def refresh(self) -> Claim:
         """Return what it may take at this moment, and write it into its row where that has changed."""
         if self._config.for_one_owner:
-            owners = served(self._config.owners)
+            owners = served_owners(self._config.owners)
             claim = self._reduced if len(owners) > 1 else self._whole
             if claim.offers != self.now.offers:
                 changed = {"offers": sorted(claim.offers or ()), "answers": sorted(claim.answers)}
@@ -48,11 +48,11 @@ class WorkerClaim:
         return self.now
 
 
-def _claim(worker: uuid.UUID, config: WorkerConfig) -> Claim:
+def _worker_claim(worker: uuid.UUID, config: WorkerConfig) -> Claim:
     return Claim(worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers)
 
 
-def served(owners: Collection[str] | None) -> frozenset[str]:
+def served_owners(owners: Collection[str] | None) -> frozenset[str]:
     """Name two owners at most that have work for it: a project that takes tasks, or tasks that are not over."""
     taking = Exists(Project.objects.filter(owner=OuterRef("pk"), archived_at=None))
     going_on = Exists(Task.objects.filter(line__project__owner=OuterRef("pk"), ended_at=None))

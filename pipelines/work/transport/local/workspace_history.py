@@ -15,7 +15,7 @@ from django.db.models import BigIntegerField, QuerySet
 from pipelines.models import Job, Snapshot, Task, Token
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
-from pipelines.work.workspaces import digest_of
+from pipelines.work.workspaces import manifest_digest
 
 Entry = dict[str, Any]
 Manifest = tuple[Entry, ...]
@@ -31,7 +31,7 @@ class SnapshotHead:
     ended: datetime
 
 
-def workspace_of(job_id: int) -> tuple[str, Manifest] | None:
+def job_workspace(job_id: int) -> tuple[str, Manifest] | None:
     """The digest and the manifest; None where nothing was left yet."""
     job = Job.objects.only("task_id", "token_id", "created_at").get(pk=job_id)
     return _build_trees(job.task_id).workspace_at(job.token_id, job.created_at)
@@ -47,7 +47,7 @@ def ancestor_ids(first: int, above: Callable[[int], int | None]) -> list[int]:
     return ids
 
 
-def trees_of(task_id: int) -> WorkspaceTrees:
+def task_trees(task_id: int) -> WorkspaceTrees:
     """The trees of a task at any moment; what one look needs is read once."""
     return _build_trees(task_id)
 
@@ -59,12 +59,12 @@ def _build_trees(task_id: int) -> WorkspaceTrees:
     the end of its task. At the first station it begins with nothing, as every task does: what the ended
     task left would be its own change, present there already.
     """
-    task = _follower.first(task=task_id)
+    task = _followed_task_query.first(task=task_id)
     assert task is not None
     base = None
     if task.retry_of and not starts_over(task) and task.follows and task.follows.ended_at:
         base = _build_trees(task.retry_of.task_id).workspace_at(task.retry_of.token_id, task.follows.ended_at)
-    left = [SnapshotHead(*row) for row in _snapshots(task=task_id) if row[-1]]
+    left = [SnapshotHead(*row) for row in _snapshot_rows(task=task_id) if row[-1]]
     tokens = {token.pk: token for token in Token.objects.filter(task=task_id).defer("wait")} if left else {}
     return WorkspaceTrees(tokens, left, base)
 
@@ -75,7 +75,7 @@ def starts_over(task: Task) -> bool:
 
 
 @compiled(task=BigIntegerField())
-def _follower(task: Any) -> QuerySet[Task]:
+def _followed_task_query(task: Any) -> QuerySet[Task]:
     return (
         Task.objects.only("retry_of", "follows", "pinned")
         .select_related("retry_of", "follows")
@@ -84,7 +84,7 @@ def _follower(task: Any) -> QuerySet[Task]:
 
 
 @compiled(task=BigIntegerField())
-def _snapshots(task: Any) -> QuerySet[Snapshot, tuple[Any, ...]]:
+def _snapshot_rows(task: Any) -> QuerySet[Snapshot, tuple[Any, ...]]:
     rows = Snapshot.objects.filter(task=task, job__state=Job.State.DONE).order_by("job__ended_at", "job_id")
     return rows.values_list("pk", "job__token_id", "job__created_at", "job__ended_at")
 
@@ -117,7 +117,7 @@ class WorkspaceTrees:
         for snapshot in own_snapshots:
             before = self.workspace_at(snapshot.token, snapshot.began)
             merged = apply_changes(merged, before[1] if before else (), self._read_snapshot(snapshot)[1])
-        return digest_of(merged), merged
+        return manifest_digest(merged), merged
 
     def _joined_tokens(self, token: int, at: datetime) -> set[int]:
         """The token, those that it was forked from, and those that had been joined into one of them by then."""
@@ -127,7 +127,7 @@ class WorkspaceTrees:
             more = {
                 pk
                 for other in self.tokens.values()
-                if _joined(other, token_ids, at)
+                if _was_joined_by(other, token_ids, at)
                 for pk in self._up(other.pk)
             }
             grown = not more <= token_ids
@@ -144,7 +144,7 @@ class WorkspaceTrees:
         return self._read[left.pk]
 
 
-def _joined(token: Token, into: set[int], at: datetime) -> bool:
+def _was_joined_by(token: Token, into: set[int], at: datetime) -> bool:
     return token.joined_id in into and token.ended_at is not None and token.ended_at <= at
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.work.hosts.answers import of_fork
+from pipelines.work.hosts.answers import is_from_fork
 from tests.work.hosts.servers.base import PATH, TOKEN, Reply, Route
 from tests.work.hosts.servers.github import GitHubServer
 
@@ -52,7 +52,7 @@ class GiteaServer(GitHubServer):
 
     def of_branches(self, base: str, head: str, query: Any, body: Any) -> Reply:
         """Any one of them, of this repository: here the oldest."""
-        found = [each for each in self.requests if _of(each) == (head, base) and not of_fork(each)]
+        found = [each for each in self.requests if _of(each) == (head, base) and not is_from_fork(each)]
         return (200, found[0]) if found else (404, self.not_found)
 
     def opened(self, query: Any, body: dict[str, str]) -> Reply:

@@ -12,7 +12,7 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from pipelines.work.hosts.answers import of_fork
+from pipelines.work.hosts.answers import is_from_fork
 from tests.work.hosts.servers.base import PATH, FakeHost, Reply, Route, issue
 from tests.work.remotes import RemoteRepository
 
@@ -242,7 +242,7 @@ class GitHubServer(FakeHost):
         if any(
             each["state"] == "open" and (each["head"]["ref"], each["base"]["ref"]) == (head, base)
             for each in self.requests
-            if not of_fork(each)
+            if not is_from_fork(each)
         ):
             said = f"A pull request already exists for acme:{head}."
             return self.invalid({"resource": "PullRequest", "code": "custom", "message": said})

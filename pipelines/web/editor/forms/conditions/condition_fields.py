@@ -58,7 +58,7 @@ def condition_items(
     fragment: Any, at: Place, around: ConditionSetting, depth: int = 0
 ) -> list[FormField | Rows]:
     """Return the fields of the condition at this place: its kind, then what that reads, then its members."""
-    condition = fragment_paths.get(fragment, at)
+    condition = fragment_paths.value_at(fragment, at)
     kind = condition_kind(condition)
     if not kind or depth > DEEPEST:
         # At the root the form has a field for the whole condition as JSON beside it.
@@ -96,14 +96,14 @@ class ConditionKindField(ChoiceField):
         return f"{super().name}#kind"
 
     def control_values(self, fragment: Any) -> list[str]:
-        return [condition_kind(fragment_paths.get(fragment, self.at))]
+        return [condition_kind(fragment_paths.value_at(fragment, self.at))]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
-        before = fragment_paths.get(fragment, self.at)
+        before = fragment_paths.value_at(fragment, self.at)
         after = convert_condition(before, typed[0] if typed else "", self.around)
         # A rule without a condition is always true, so “always” is left out where it is chosen.
         is_root = len(self.at) == 1
-        return fragment_paths.put(
+        return fragment_paths.with_value_at(
             fragment, self.at, MISSING if is_root and after == {"always": True} != before else after
         )
 

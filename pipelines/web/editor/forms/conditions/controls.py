@@ -31,7 +31,7 @@ class WordsField(SeveralField):
         return {"words": True}
 
     def control_values(self, fragment: Any) -> list[str]:
-        value = fragment_paths.get(fragment, self.at)
+        value = fragment_paths.value_at(fragment, self.at)
         words = [value] if type(value) is str else list(value or ())
         return list(
             dict.fromkeys(
@@ -43,7 +43,7 @@ class WordsField(SeveralField):
         chosen = [value for value, _words in self.options if value in typed]
         if not chosen:
             raise FieldRefused("nothing is chosen, so it would never be true", "choose at least one")
-        return fragment_paths.put(fragment, self.at, chosen[0] if len(chosen) == 1 else chosen)
+        return fragment_paths.with_value_at(fragment, self.at, chosen[0] if len(chosen) == 1 else chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +70,10 @@ class OperatorField(ChoiceField):
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         op = typed[0] if typed else ""
-        test = fragment_paths.get(fragment, self.at[:-1])
+        test = fragment_paths.value_at(fragment, self.at[:-1])
         # The field is at `….eval.op`; an eval compares texts.
         changed = with_operator(test if type(test) is dict else {}, op, text_only="eval" in self.at[-2:-1])
-        return fragment_paths.put(fragment, self.at[:-1], changed)
+        return fragment_paths.with_value_at(fragment, self.at[:-1], changed)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,7 +91,7 @@ def _failure_type_fields(fragment: Any, at: Place, around: ConditionSetting) -> 
 
 def _eval_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     place = (*at, "eval")
-    op = fragment_paths.get(fragment, (*place, "op"))
+    op = fragment_paths.value_at(fragment, (*place, "op"))
     return [
         OperatorField(
             at=(*place, "op"), label="Eval", options=_operator_options((*operators.COMMON, "range"))
@@ -135,7 +135,7 @@ def _fact_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
 
 
 def _path_fields(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) -> Items:
-    test = fragment_paths.get(fragment, place)
+    test = fragment_paths.value_at(fragment, place)
     op = test.get("op")
     path = test.get("path")
     fields: Items = [

@@ -62,7 +62,7 @@ class FormField:
 
     def control_values(self, fragment: Any) -> list[str]:
         """Return the content of the control."""
-        value = fragment_paths.get(fragment, self.at)
+        value = fragment_paths.value_at(fragment, self.at)
         return [] if value is MISSING else [self.to_text(value)]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
@@ -72,10 +72,10 @@ class FormField:
     def put(self, fragment: Any, value: Any) -> Any:
         if value is MISSING:
             # Without its value the object around it says nothing, such as `due` without `after`.
-            return fragment_paths.put(fragment, self.whole or self.at, MISSING)
+            return fragment_paths.with_value_at(fragment, self.whole or self.at, MISSING)
         for place, other in self.also:
-            fragment = fragment_paths.put(fragment, place, other)
-        return fragment_paths.put(fragment, self.at, value)
+            fragment = fragment_paths.with_value_at(fragment, place, other)
+        return fragment_paths.with_value_at(fragment, self.at, value)
 
     def to_text(self, value: Any) -> str:
         return value if type(value) is str else to_json(value)

@@ -50,18 +50,20 @@ class RestField(FormField):
         return [] if left is MISSING else [to_json(left)]
 
     def remaining(self, fragment: Any) -> Any:
-        return fragment_paths.without_covered(fragment_paths.get(fragment, self.at), self.covered)
+        return fragment_paths.without_covered(fragment_paths.value_at(fragment, self.at), self.covered)
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         document = parse_json(typed[0]) if typed and typed[0].strip() else {}
         if type(document) is not dict:
             raise FieldRefused("has to be an object", 'for example {"extra": {}}')
         # What has a field of its own stays; only the rest is replaced.
-        covered = _subtract(fragment_paths.get(fragment, self.at), self.remaining(fragment))
-        return fragment_paths.put(fragment, self.at, fragment_paths.overlay(covered, document))
+        covered = _without_covered(fragment_paths.value_at(fragment, self.at), self.remaining(fragment))
+        return fragment_paths.with_value_at(
+            fragment, self.at, fragment_paths.merged_values(covered, document)
+        )
 
 
-def _subtract(value: Any, left: Any) -> Any:
+def _without_covered(value: Any, left: Any) -> Any:
     """`value` without what `left` holds of it."""
     if type(value) is not dict or type(left) is not dict:
         return {} if left is not MISSING else value
@@ -70,5 +72,5 @@ def _subtract(value: Any, left: Any) -> Any:
         if key not in left:
             remaining[key] = member
         elif type(member) is dict and type(left[key]) is dict and left[key] != member:
-            remaining[key] = _subtract(member, left[key])
+            remaining[key] = _without_covered(member, left[key])
     return remaining

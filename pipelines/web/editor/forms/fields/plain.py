@@ -107,12 +107,12 @@ class FlagField(FormField):
         return {"flag": self.usual}
 
     def control_values(self, fragment: Any) -> list[str]:
-        value = fragment_paths.get(fragment, self.at)
+        value = fragment_paths.value_at(fragment, self.at)
         return ["on"] if (value if type(value) is bool else self.usual) else []
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         ticked = bool(typed)
-        return fragment_paths.put(fragment, self.at, MISSING if ticked == self.usual else ticked)
+        return fragment_paths.with_value_at(fragment, self.at, MISSING if ticked == self.usual else ticked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ class SeveralField(FormField):
         return {"ticks": list(self.usual)}
 
     def control_values(self, fragment: Any) -> list[str]:
-        value = fragment_paths.get(fragment, self.at)
+        value = fragment_paths.value_at(fragment, self.at)
         return [self.to_text(member) for member in value] if type(value) is list else list(self.usual)
 
     def choices(self, current: Sequence[str]) -> Options:
