@@ -20,6 +20,7 @@ from django.utils.deprecation import MiddlewareMixin
 from structlog.contextvars import bind_contextvars
 
 from config import metrics
+from pipelines.web.lines.images import IMMUTABLE
 from pipelines.web.shell import errors
 from pipelines.web.shell.outage_errors import is_database_unavailable, is_disk_full
 from pipelines.web.shell.rate_limits import PROBES
@@ -111,11 +112,12 @@ class ObservedRequestMiddleware(MiddlewareMixin):
 
 
 class PrivateAnswersMiddleware(MiddlewareMixin):
-    """Pages and API answers are for one reader: no cache keeps them, the browser's included. Files of the front end
-    are served before and keep what they say."""
+    """Pages and API answers are for one reader: no cache keeps them, the browser's included. It keeps images of
+    drawings, whose address names what is in them. Files of the front end are served before and keep what they say."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        response.headers["Cache-Control"] = "private, no-store"
+        if response.headers.get("Cache-Control") != IMMUTABLE:
+            response.headers["Cache-Control"] = "private, no-store"
         return response
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,16 +27,27 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="gateline (its own document), alp, contenox, vibe-factory, flux or aeef; else that of its preset.",
+            help="gateline (its own document), alp, contenox, vibe-factory, flux or aeef; else that of its preset. "
+            "svg or geometry: its drawing.",
         ),
     ] = "",
+    narrow: Annotated[
+        bool, typer.Option("--narrow", help="Of its drawing the one from above to below, for a phone.")
+    ] = False,
     version: Annotated[str, typer.Option("--version", help="A number, or draft; else what is live.")] = "",
     file: Annotated[Path | None, typer.Option("--output", "-o", help="Write it there.")] = None,
     json: Json = False,
 ) -> None:
-    """Write a line as its own document, or as one of another system. What is lost is listed on standard error."""
+    """Write a line as its own document, as one of another system, or its drawing. What is lost is listed on standard
+    error."""
     server = client(ctx)
-    made = server.get(lookup.find_line(server, line).api_path("export"), dialect=to, version=version)
+    place = lookup.find_line(server, line)
+    if to in ("svg", "geometry"):
+        drawing = server.get(place.api_path("drawing"), version=version)["narrow" if narrow else "wide"]
+        text = drawing["svg"] if to == "svg" else dumps(drawing["geometry"]) + "\n"
+        made: dict[str, Any] = {"text": text, "losses": []}
+    else:
+        made = server.get(place.api_path("export"), dialect=to, version=version)
     if json:
         output.print_json(made)
         return

@@ -19,6 +19,7 @@ from pipelines.api import (
     documents,
     draft_scenarios,
     drafts,
+    drawings,
     escalations,
     events,
     everywhere,
@@ -103,8 +104,8 @@ problems.install_handlers(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
-    difference, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials, migrations,
-    comments, absences, triggers, pauses,
+    difference, drawings, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials,
+    migrations, comments, absences, triggers, pauses,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

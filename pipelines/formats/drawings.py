@@ -1,10 +1,12 @@
-"""SVG of a line that somebody drew: accepted only as what the canvas draws, of this very line."""
+"""Drawing of a line that somebody made, as SVG and as geometry: accepted only as what the canvas draws, of this very
+line."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, register_namespace, tostring
 
@@ -12,12 +14,16 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
 from pipelines.routing.basics.hidden_characters import escape_hidden
+from pipelines.routing.document.ends import BUILT_IN_ENDS
 
 SVG = "{http://www.w3.org/2000/svg}"
 ELEMENTS = frozenset(("svg", "g", "title", "text", "path", "rect", "circle", "polygon"))
 TEXTS = frozenset(("title", "text"))
 NUMBERS = re.compile(r"[-+0-9A-Za-z., ]*")
 COLOUR = re.compile(r"none|var\(--[a-z-]+, #[0-9a-f]{6}\)")
+START = "@start"
+MAX_WITH_ALL_EDGES = 60
+"""Stations; of longer lines an edge to a station far away is a pill."""
 NO_CHARACTER = re.compile("[\ufffe\uffff]")
 TRANSFORM = re.compile(r"translate\([-0-9. ]+\)")
 ATTRIBUTES: Mapping[str, re.Pattern[str]] = {
@@ -34,7 +40,9 @@ register_namespace("", SVG.strip("{}"))
 
 
 class NotTheDrawing(ValueError):
-    """It is no drawing of this line. Its text says what is wrong, and where."""
+    """It is no drawing of this line. Its text says what is wrong with which part. `place`: in which frame."""
+
+    place = ""
 
 
 def checked_svg(svg: str, picture: Mapping[str, Any]) -> str:
@@ -52,6 +60,54 @@ def checked_svg(svg: str, picture: Mapping[str, Any]) -> str:
     _check_parts(root, picture)
     # Written anew, so that nothing is passed on that the parser read otherwise than a browser would
     return tostring(root, encoding="unicode")
+
+
+def check_geometry(placed: Mapping[str, Any], picture: Mapping[str, Any]) -> None:
+    """Check that every station, edge and gate of the picture's document has its place, once, and nothing else has one.
+    :raises NotTheDrawing: in all other cases"""
+    document = picture["document"]
+    stations = {station["key"] for station in document["stations"]}
+    rules = {rule["id"]: rule for _, rule in _rules(document)}
+    ends = {*BUILT_IN_ENDS, *(end["key"] for end in document.get("ends", ()))}
+    spots = [part["key"] for part in placed["parts"]]
+    _check_places("part", spots, stations, lambda key: key in ends or key == START or ">" in key)
+    gates = [gate["key"] for gate in placed["gates"]]
+    _check_places("gate", gates, set(), lambda key: bool(rules.get(key, {}).get("gates")))
+    ways = [(way["rule"], way["target"]) for way in placed["ways"]]
+    drawn = {rule for rule, _ in ways}
+    _check_places("edge", [f"{rule} → {target}" for rule, target in ways], set(), lambda _: True)
+    own = {*rules, START, *(f"{key}@onward" for key in stations), *(f"{key}@rejected" for key in rules)}
+    if foreign := sorted(drawn - own):
+        raise NotTheDrawing(f"The edge “{foreign[0]}” has a place, and the line does not have it.")
+    if len(stations) > MAX_WITH_ALL_EDGES:
+        return
+    for station in document["stations"]:
+        shared: dict[str, set[str]] = {}
+        for rule in station.get("rules", ()):
+            shared.setdefault(json.dumps([rule["to"], rule.get("gates")]), set()).add(rule["id"])
+        for rule in station.get("rules", ()):
+            # Rules that ask the same people and lead to the same place share one edge.
+            same = shared[json.dumps([rule["to"], rule.get("gates")])]
+            if _leads_on(rule, stations | ends) and not _is_retry(station, rule) and not same & drawn:
+                raise NotTheDrawing(f"The edge of the rule “{rule['id']}” has no place.")
+            if rule.get("gates") and not _is_retry(station, rule) and not same & set(gates):
+                raise NotTheDrawing(f"The gate of the rule “{rule['id']}” has no place.")
+
+
+def _check_places(part: str, keys: list[str], required: set[str], known: Callable[[str], bool]) -> None:
+    counts = Counter(keys)
+    if missing := sorted(required - counts.keys()):
+        raise NotTheDrawing(f"The station “{missing[0]}” has no place.")
+    for key, count in counts.items():
+        if count > 1:
+            raise NotTheDrawing(f"The {part} “{key}” has {count} places.")
+        if key not in required and not known(key):
+            raise NotTheDrawing(f"The {part} “{key}” has a place, and the line does not have it.")
+
+
+def _leads_on(rule: Mapping[str, Any], known: set[str]) -> bool:
+    targets = rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
+    return any(target in known for target in targets)
 
 
 def _check_inert(element: Element) -> None:

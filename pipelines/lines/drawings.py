@@ -15,8 +15,9 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from pipelines.formats.drawings import NotTheDrawing, checked_svg
-from pipelines.models import Drawing
+from pipelines.errors import Conflict, NotFound, existing
+from pipelines.formats.drawings import NotTheDrawing, check_geometry, checked_svg
+from pipelines.models import Drawing, Line, Project
 from pipelines.ports import queue
 from pipelines.ports.queue_tasks import DRAW, DRAWINGS
 from pipelines.work.drawing import PROGRAM, Drawer, NotDrawn, node
@@ -27,6 +28,11 @@ DAY = timedelta(days=1)
 AT_ONCE = 200
 RETRY_SECONDS = 60.0
 FRAMES = ("wide", "narrow")
+NOT_REQUESTED = "No page asked for this drawing. Reload the page."
+DRAWN_SOON = "This line is being drawn. Try again in a few seconds."
+DRAWN_BY_BROWSER = (
+    "This server has no Node to draw with. Open the line in a browser as a designer, which then draws it."
+)
 DRAWER = Drawer()
 """Of this process: it holds no Node while nothing is drawn."""
 _requested: dict[tuple[int | None, str], float] = {}
@@ -36,20 +42,37 @@ _requested: dict[tuple[int | None, str], float] = {}
 class StoredDrawing:
     """`geometry`: `{wide, narrow}` for the script; the same as SVG, which is inert."""
 
+    digest: str
     geometry: Mapping[str, Any]
     wide: str
     narrow: str
 
 
-def stored(project_id: int | None, picture: Mapping[str, Any]) -> StoredDrawing | None:
+def stored(
+    project_id: int | None, picture: Mapping[str, Any], line_id: int | None = None
+) -> StoredDrawing | None:
     """Return the drawing of a picture; None where there is none yet, which is then drawn. `project_id`: None for what
-    ships with Gateline."""
+    ships with Gateline. `line_id`: the line that lists show by it."""
     digest = digest_of(picture)
     try:
         return _drawn(project_id, digest, timezone.now().date())
     except Drawing.DoesNotExist:
-        _request(project_id, digest, picture)
+        _request(project_id, digest, picture, line_id)
         return None
+
+
+def draw_for_lists(line: Line, picture: Mapping[str, Any]) -> None:
+    """Draw what lists show of the line from now on, unless it is drawn already."""
+    row = _row(line.project_id, digest_of(picture), picture, line.pk)
+    draw(row.pk)
+
+
+def find(project: Project, digest: str) -> StoredDrawing:
+    """Return the drawing with this digest. :raises NotFound: the project has none, or it is not drawn yet"""
+    try:
+        return _drawn(project.pk, digest, timezone.now().date())
+    except Drawing.DoesNotExist:
+        raise NotFound from None
 
 
 def digest_of(picture: Mapping[str, Any]) -> str:
@@ -72,14 +95,44 @@ def draw(drawing_id: int) -> None:
 
 def store(row: Drawing, drawing: Mapping[str, Any]) -> None:
     """Keep what was drawn for the picture of this row. :raises NotTheDrawing: it is another line's, or not inert"""
-    svg = {frame: checked_svg(drawing[frame]["svg"], row.picture) for frame in FRAMES}
-    geometry = {frame: drawing[frame]["geometry"] for frame in FRAMES}
+    svg, geometry = {}, {}
+    for frame in FRAMES:
+        try:
+            svg[frame] = checked_svg(drawing[frame]["svg"], row.picture)
+            geometry[frame] = drawing[frame]["geometry"]
+            check_geometry(geometry[frame]["placed"], row.picture)
+        except NotTheDrawing as fault:
+            fault.place = frame
+            raise
     Drawing.objects.filter(pk=row.pk, wide="").update(geometry=geometry, picture={}, **svg)
 
 
+def accept(project: Project, digest: str, drawing: Mapping[str, Any]) -> None:
+    """Keep what a browser drew because no Node runs here. :raises NotFound: no page asked for it; Conflict: it is
+    drawn, or the server draws it; NotTheDrawing"""
+    row = existing(Drawing.objects.filter(project=project, digest=digest), NOT_REQUESTED)
+    if row.wide:
+        raise Conflict("This line is drawn already. Reload the page.")
+    if node():
+        raise Conflict("This server draws lines itself. Reload the page in a moment.")
+    store(row, drawing)
+
+
+def pending_reason(project_id: int, picture: Mapping[str, Any]) -> str:
+    """Return why a picture is not drawn yet, and what to do."""
+    row = Drawing.objects.filter(project=project_id, digest=digest_of(picture)).first()
+    if row and row.geometry:
+        return f"This line cannot be drawn on the server: {row.geometry['error']}"
+    return DRAWN_SOON if node() else DRAWN_BY_BROWSER
+
+
 def expire_some(now: datetime) -> int:
-    """Delete some of those that no page used for a month; how many."""
-    old = Drawing.objects.filter(used_at__lt=now - UNUSED).order_by("used_at").values("pk")[:AT_ONCE]
+    """Delete some of those that no page used for a month, and no list shows; how many."""
+    old = (
+        Drawing.objects.filter(used_at__lt=now - UNUSED, lines=None)
+        .order_by("used_at")
+        .values("pk")[:AT_ONCE]
+    )
     return Drawing.objects.filter(pk__in=old).delete()[0]
 
 
@@ -95,10 +148,10 @@ def _drawn(project_id: int | None, digest: str, _day: date) -> StoredDrawing:
     now = timezone.now()
     if row.used_at < now - DAY:
         Drawing.objects.filter(pk=row.pk).update(used_at=now)
-    return StoredDrawing(row.geometry, row.wide, row.narrow)
+    return StoredDrawing(digest, row.geometry, row.wide, row.narrow)
 
 
-def _request(project_id: int | None, digest: str, picture: Mapping[str, Any]) -> None:
+def _request(project_id: int | None, digest: str, picture: Mapping[str, Any], line_id: int | None) -> None:
     """Have it drawn. A process asks once a minute: the ticket may be lost, or still wait."""
     now = time.monotonic()
     if now - _requested.get((project_id, digest), -RETRY_SECONDS) < RETRY_SECONDS:
@@ -108,11 +161,18 @@ def _request(project_id: int | None, digest: str, picture: Mapping[str, Any]) ->
         _requested.pop(key, None)
     _requested[project_id, digest] = now
     with transaction.atomic():
-        row, _ = Drawing.objects.get_or_create(
-            project_id=project_id,
-            digest=digest,
-            defaults={"picture": picture, "used_at": timezone.now()},
-        )
+        row = _row(project_id, digest, picture, line_id)
         # Another process may have drawn it since
         if not row.wide and not row.geometry:
             queue.enqueue(DRAW, DRAWINGS, {"drawing_id": row.pk})
+
+
+def _row(project_id: int | None, digest: str, picture: Mapping[str, Any], line_id: int | None) -> Drawing:
+    row, _ = Drawing.objects.get_or_create(
+        project_id=project_id,
+        digest=digest,
+        defaults={"picture": picture, "used_at": timezone.now()},
+    )
+    if line_id is not None:
+        Line.objects.filter(pk=line_id).update(drawing=row)
+    return row

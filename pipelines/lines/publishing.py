@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -37,7 +37,7 @@ from pipelines.models import (
 from pipelines.models.people import slug
 from pipelines.ports import clock, queue
 from pipelines.ports.observers import LineHint, publish_hints
-from pipelines.ports.queue_tasks import DRAW_VERSION, DRAWINGS
+from pipelines.ports.queue_tasks import DRAW_DRAFT, DRAW_VERSION, DRAWINGS
 from pipelines.queries import versions
 from pipelines.queries.same_patch_approvals import same_patch_gates
 from pipelines.routing.analysis.lint.examination import Examination
@@ -64,6 +64,9 @@ __all__ = [
     "save_draft",
     "write_rows",
 ]
+
+DRAFT_REST = timedelta(seconds=1)
+"""Between a save and the drawing of what it saved."""
 
 
 class _ConcurrentChange(Conflict):
@@ -178,7 +181,7 @@ def create_line(
     now = clock.now()
     try:
         with transaction.atomic():
-            return Line.objects.create(
+            line = Line.objects.create(
                 project=project,
                 key=key,
                 name=name.strip(),
@@ -191,6 +194,8 @@ def create_line(
                 draft_writers=sorted({user.pk, *writers}),
                 created_at=now,
             )
+            _have_draft_drawn(line, now)
+            return line
     except IntegrityError as conflict:
         raise Conflict(f"This project already has a line “{key}”.") from conflict
 
@@ -222,7 +227,14 @@ def replace_draft(
     stored.draft_writers = sorted({*stored.draft_writers, user.pk, *writers})
     fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands", "draft_writers"]
     stored.save(update_fields=fields)
+    _have_draft_drawn(stored, now)
     _hint(stored, "draft", number)
+
+
+def _have_draft_drawn(line: Line, now: datetime) -> None:
+    """Once it rests: of drafts that follow one another only the last is drawn."""
+    later = now + DRAFT_REST
+    queue.enqueue(DRAW_DRAFT, DRAWINGS, {"line_id": line.pk, "number": line.draft_number}, not_before=later)
 
 
 def _hint(line: Line, what: str, number: int) -> None:

@@ -43,6 +43,14 @@ class Line(models.Model):
         help_text="Ids of who saved the draft since the line was published.",
     )
     live = models.ForeignKey("LineVersion", models.PROTECT, null=True, blank=True, related_name="+")
+    drawing = models.ForeignKey(
+        "Drawing",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="lines",
+        help_text="What lists show: of the live version, or before there is one, of the draft.",
+    )
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True)
 

@@ -13,7 +13,7 @@ MAIL, HOSTS, CHANNELS, DRAWINGS = "mail", "hosts", "channels", "drawings"
 DRIVE_TOKEN = "pipelines.drive"
 FOLLOW_UP = "pipelines.follow_up"
 TELL_HOST = "pipelines.tell_host"
-DRAW, DRAW_VERSION = "pipelines.draw", "pipelines.draw_version"
+DRAW, DRAW_VERSION, DRAW_DRAFT = "pipelines.draw", "pipelines.draw_version", "pipelines.draw_draft"
 SEND_MAIL = "reviews.send_mail"
 SEND_NOTICE = "reviews.send_notice"
 SEND_NOTIFICATION = "reviews.send_notification"
@@ -28,6 +28,7 @@ TASKS: Mapping[str, frozenset[str]] = {
     TELL_HOST: frozenset((HOSTS,)),
     DRAW: frozenset((DRAWINGS,)),
     DRAW_VERSION: frozenset((DRAWINGS,)),
+    DRAW_DRAFT: frozenset((DRAWINGS,)),
     SEND_MAIL: frozenset((MAIL,)),
     SEND_NOTICE: frozenset((MAIL,)),
     SEND_NOTIFICATION: frozenset((MAIL,)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from django.core.paginator import Page, Paginator
-from django.db.models import CharField, Count, F, Q, QuerySet
+from django.db.models import Case, CharField, Count, F, Q, QuerySet, When
 from django.db.models.functions import Now
 from django.utils.functional import cached_property
 
@@ -216,12 +216,15 @@ def _by_status(lines: Collection[int], statuses: Collection[str]) -> dict[tuple[
 
 
 def lines_with_counts(project: Project) -> list[Line]:
-    """Return the lines with `open_count`, `stuck_count`, `review_count` and `is_paused` of each, those that are
-    archived last. Tasks that have ended are not read."""
+    """Return the lines with `open_count`, `stuck_count`, `review_count`, `is_paused` and `drawing_digest` (None
+    before it is drawn) of each, those that are archived last. Tasks that have ended are not read."""
     lines = (
         Line.objects.filter(project=project)
         .select_related("live", "draft_by")
-        .annotate(is_paused=is_paused())
+        .annotate(
+            is_paused=is_paused(),
+            drawing_digest=Case(When(drawing__wide__gt="", then="drawing__digest")),
+        )
     )
     ordered_lines = lines.defer("draft", "draft_text").order_by(
         F("archived_at").asc(nulls_first=True), "name", "key"

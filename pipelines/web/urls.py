@@ -10,7 +10,7 @@ from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
 from pipelines.web.help import palette
 from pipelines.web.home import home
-from pipelines.web.lines import edit, lines, scenarios
+from pipelines.web.lines import edit, images, lines, scenarios
 from pipelines.web.lines import settings as line_settings
 from pipelines.web.project import (
     agents,
@@ -169,6 +169,7 @@ urlpatterns = [
     path(f"{IN}pause/", pausing.pause_project, name="project-pause"),
     path(f"{IN}resume/", pausing.resume_project, name="project-resume"),
     path(f"{IN}lines-new/", lines.new_line, name="lines-new"),
+    path(f"{IN}drawings/<str:drawing>.svg", images.image, name="drawing"),
     path(LINE, lines.line_overview_page, name="line"),
     path(f"{LINE}edit/", edit.edit_text_page, name="line-edit"),
     path(f"{LINE}draw/", page.editor_page, name="line-draw"),

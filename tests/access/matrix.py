@@ -182,6 +182,7 @@ POST project-folder-revoke   >          0         -       -         -         - 
 GET  project-secrets         >          0         -       -         y         -         y      >
 POST project-secrets         >          0         -       -         -         -         y      >
 POST project-secret-delete   >          0         -       -         -         -         y      >
+GET  drawing                 >          0         y       y         y         y         y      >
 GET  lines                   >          0         y       y         y         y         y      >
 GET  lines-new               >          0         -       -         y         -         y      >
 POST lines-new               >          0         -       -         y         -         y      >

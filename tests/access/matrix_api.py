@@ -114,6 +114,8 @@ DELETE {PROJECT}/secrets/{{name}}      >          0         -       -         - 
 POST {PROJECT}/files                   >          0         -       y         y         y         y      y
 POST {PROJECT}/import                  >          0         -       -         y         -         y      -
 GET  {DRAFTS}                          >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/drawing         >          0         y       y         y         y         y      y
+PUT  {PROJECT}/drawings/{{drawing}}   >          0         -       -         y         -         y      y
 GET  {DRAFTS}/{{line}}/export          >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/document        >          0         y       y         y         y         y      y
 GET  {DRAFTS}/{{line}}/draft           >          0         y       y         y         y         y      y

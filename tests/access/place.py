@@ -20,6 +20,7 @@ from pipelines.models import (
     Artifact,
     Blob,
     Deadlock,
+    Drawing,
     HostLink,
     HostNotice,
     IssueTrigger,
@@ -55,6 +56,15 @@ class Place:
                 gates=[{"key": self.gate, "name": f"Look {says}"}],
                 description=says,
             )
+        )
+        self.drawing = Drawing.objects.create(
+            project=world.project,
+            digest=f"{mark:0>64}",
+            picture={},
+            geometry={"wide": {}, "narrow": {}},
+            wide="<svg/>",
+            narrow="<svg/>",
+            used_at=timezone.now(),
         )
         waits, manual = world.start(version, title=says), world.start(version, title=says)
         world.report(waits)
@@ -214,6 +224,7 @@ class Place:
             "visit": self.visit.pk,
             "artifact": self.artifact.pk,
             "digest": "0" * 64,
+            "drawing": self.drawing.digest,
             "remark": 1,
             "channel": self.channel.pk,
             "message": self.message.pk,

@@ -21,6 +21,7 @@ from django.utils import timezone
 from pipelines.api import api
 from pipelines.models import Role
 from pipelines.people import accounts
+from pipelines.web.lines.images import IMMUTABLE
 from pipelines.web.live.routing import urlpatterns as socket_routes
 from tests.access import matrix, matrix_api
 from tests.access.place import ROUTES, Place
@@ -82,6 +83,11 @@ BODIES: dict[str, dict[str, Any]] = {
     "/draft/scenarios/run": {"document": {}},
     "/draft/scenarios/generate": {"document": {}},
 }
+EMPTY_FRAME = {
+    "geometry": {"key": "0 0", "placed": dict.fromkeys(("parts", "gates", "ways", "rows"), ())},
+    "svg": "",
+}
+BODIES["/drawings/{drawing}"] = {"wide": EMPTY_FRAME, "narrow": EMPTY_FRAME}
 PASSWORD = "correct horse battery"
 # No answer is kept by a cache, whoever it was for.
 PRIVATE = "private, no-store"
@@ -133,7 +139,8 @@ def _ask_page(place: Place, role: str, method: str, name: str) -> str:
     client = Client() if role in ("anonymous", "machine") else _signed_in(place, role)
     response = client.generic(method, place.address(name), headers=headers)
     found = answer_of(response)
-    assert response.headers["Cache-Control"] == PRIVATE
+    stored = name == "drawing" and response.status_code == 200
+    assert response.headers["Cache-Control"] == (IMMUTABLE if stored else PRIVATE)
     if PAGES[f"{method} {name}"][role] == "a":
         return "a" if response.status_code < 500 else "500"
     if name == "admin:index":

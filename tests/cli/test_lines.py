@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 from django.utils import timezone
 from ruamel.yaml import YAML
 
-from pipelines.lines import publishing
-from pipelines.models import Membership, Repository, RepositoryProtection
+from pipelines.lines import drawings, publishing
+from pipelines.models import Drawing, Membership, Repository, RepositoryProtection
 from pipelines.queries.protections import canonical_address
 from tests.cli.conftest import Gateline
 from tests.factories import World, document, make_member, station
@@ -122,3 +123,17 @@ def test_a_file_is_judged_by_the_people_of_its_project(cli: Cli, world: World) -
     assert "no problems" in mine.ok("lint", str(file), "--project", name)
     nowhere = mine.run("lint", str(file), "--project", "no/where")
     assert (nowhere.returncode, "There is no project" in nowhere.stderr) == (5, True)
+
+
+def test_it_writes_the_drawing_of_a_version(cli: Cli, world: World) -> None:
+    world.line(**gated())
+    mine = cli(world.viewer)
+    pending = mine.run("export", "release", "--to", "svg")
+    assert (pending.returncode, "Try again" in pending.stderr) == (6, True)
+    for row in Drawing.objects.all():
+        drawings.draw(row.pk)
+    assert mine.ok("export", "release", "--to", "svg").startswith("<svg ")
+    for more in ((), ("--narrow",)):
+        placed = json.loads(mine.ok("export", "release", "--to", "geometry", *more))["placed"]
+        assert {"build", "ship"} <= {part["key"] for part in placed["parts"]}
+    drawings.DRAWER.stop()

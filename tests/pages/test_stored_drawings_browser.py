@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +12,13 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.lines import drawings
 from pipelines.models import User
+from pipelines.web.lines import drawing_tasks
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP, PHONE
+from tests.fixtures.site import Site, start_web, stop
 from tests.pages.conftest import at
 from tests.pages.test_stored_drawings import HOSTILE, draw_all, hostile, picture, simple
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
@@ -26,6 +31,20 @@ SHIFT = """() => {
       `${node?.className ?? node?.nodeName} ${previousRect.y} -> ${currentRect.y}`)].join("; "));
   })).observe({ type: "layout-shift", buffered: true });
 }"""
+TEXT_TONE = """async hex => {
+  const bytes = Uint8Array.from(hex.match(/../g), pair => parseInt(pair, 16));
+  const picture = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+  const canvas = new OffscreenCanvas(picture.width, picture.height);
+  const context = canvas.getContext("2d");
+  context.drawImage(picture, 0, 0);
+  const { data } = context.getImageData(0, 0, picture.width, picture.height);
+  const background = data[0];
+  let farthest = background;
+  for (let at = 0; at < data.length; at += 4)
+    if (Math.abs(data[at] - background) > Math.abs(farthest - background)) farthest = data[at];
+  return [background, farthest];
+}"""
+"""Red of the ground, and of what differs most from it."""
 NODES = """markup => {
   const place = document.createElement("div");
   place.innerHTML = markup;
@@ -105,3 +124,55 @@ def test_hostile_words_stay_words_in_the_page(
         assert HOSTILE[0] in page.locator("title", has_text="</text>").first.text_content()  # type: ignore[operator]
     page.wait_for_load_state("networkidle")
     assert (said, [url for url in asked if "evil" in url]) == ([], [])
+
+
+@pytest.fixture
+def site_without_node(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, transactional_db: None
+) -> Iterator[Site]:
+    """A web process in an environment of Python that has no Node beside it, and none on its path."""
+    environment = Path(sys.executable).parent.parent
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / "lib").symlink_to(environment / "lib")
+    (tmp_path / "pyvenv.cfg").write_text((environment / "pyvenv.cfg").read_text())
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    site = start_web(tmp_path, PATH=str(tmp_path))
+    yield site
+    stop(site.process)
+
+
+def test_where_no_node_runs_the_browser_of_a_designer_draws_for_all(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, site_without_node: Site
+) -> None:
+    address = at(world, "line", world.line(simple()).line.key)
+    context = new_context(base_url=site_without_node.url)
+    sign_in(context, world.designer)
+    page = context.new_page()
+    with page.expect_response(lambda answer: "/drawings/" in answer.url) as handed_over:
+        page.goto(address)
+    assert handed_over.value.status == 204, handed_over.value.text()
+    plain = new_context(base_url=site_without_node.url, java_script_enabled=False)
+    sign_in(plain, world.viewer)
+    page = plain.new_page()
+    page.goto(address)
+    expect(page.locator(".line-still svg text:visible", has_text="Build")).to_have_count(1)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_an_image_of_a_list_has_the_colours_of_the_page(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, theme: str
+) -> None:
+    drawing_tasks._draw_version(world.line(simple()).pk)
+    # The page follows the person, not the system
+    context = new_context(viewport=DESKTOP, color_scheme="light")
+    world.viewer.theme = theme
+    world.viewer.save()
+    sign_in(context, world.viewer)
+    page = context.new_page()
+    page.goto(at(world, "lines"))
+    image = page.locator(".line-image")
+    expect(image).to_be_visible()
+    until(lambda: image.evaluate("image => image.complete && image.naturalWidth > 0"), "the image", page)
+    ground, text = page.evaluate(TEXT_TONE, image.screenshot().hex())
+    assert (text < ground - 100) if theme == "light" else (text > ground + 100), (ground, text)

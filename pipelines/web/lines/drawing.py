@@ -11,17 +11,19 @@ from typing import Any
 from django.utils.safestring import SafeString, mark_safe
 
 from pipelines.lines import drawings
-from pipelines.models import LineVersion
+from pipelines.models import Line, LineVersion
 from pipelines.queries import rule_ranks, versions
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import rejection_targets
-from pipelines.routing.document.line import ParsedLine
+from pipelines.routing.document.line import ParsedLine, read_line
+from pipelines.routing.document.networks import document_to_publish
 from pipelines.routing.sentences.changes import condition_text
 from pipelines.routing.sentences.names import gate_name, target_name
 from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.badges import rule_limits
 from pipelines.web.lines.kinds import work_kind_fields
 from pipelines.web.lines.overview import fallback_text
+from pipelines.work.drawing import node
 
 STOPPED = " (stopped)"
 """Behind the key of a station: the id of the rule that stands for an end to which no rule led."""
@@ -54,6 +56,8 @@ class LineDrawing:
     given: dict[str, Any]
     listed: tuple[ListedStation, ...]
     still: Mapping[str, SafeString]
+    digest: str = ""
+    """Set where nothing is stored and a browser has to draw."""
 
 
 def picture_of(
@@ -89,12 +93,12 @@ def picture_of(
     return LineDrawing(canvas_data, tuple(_listed_stations(line, details["onward"])), {})
 
 
-def with_still(drawing: LineDrawing, project_id: int | None) -> LineDrawing:
+def with_still(drawing: LineDrawing, project_id: int | None, line_id: int | None = None) -> LineDrawing:
     """Return a copy with the drawing of its picture, where that is stored. `project_id`: None for what ships with
-    Gateline."""
-    stored = drawings.stored(project_id, drawing.given)
+    Gateline. `line_id`: the line that lists show by it."""
+    stored = drawings.stored(project_id, drawing.given, line_id)
     if stored is None:
-        return drawing
+        return drawing if node() else replace(drawing, digest=drawings.digest_of(drawing.given))
     return replace(drawing, given={**drawing.given, "stored": stored.geometry}, still=still_of(stored))
 
 
@@ -128,14 +132,35 @@ def drawing_of_version(
     version: LineVersion, project_id: int, endings: Sequence[DrawnEnding] = ()
 ) -> LineDrawing:
     """A version never changes: without `endings` it is worked out once. What tasks took does."""
-    line = versions.parsed(version)
     if endings:
         onward = version_policy_targets(version.pk)
-        return with_still(picture_of(line, endings, version.line_id, onward), project_id)
+        return with_still(picture_of(versions.parsed(version), endings, version.line_id, onward), project_id)
+    return with_still(picture_of_version(version), project_id)
+
+
+def drawing_of_line(line: Line, parsed: ParsedLine | None) -> LineDrawing | None:
+    """Return the drawing of the live version, or before there is one, of the draft as `parsed`, if it could be."""
+    if line.live:
+        drawing = picture_of_version(line.live)
+    elif parsed:
+        drawing = picture_of(parsed)
+    else:
+        return None
+    return with_still(drawing, line.project_id, line.pk)
+
+
+def picture_of_version(version: LineVersion) -> LineDrawing:
+    """Return what is drawn of a version, with the ranks of its rules as they are now."""
     drawn = _version_drawing(version.pk)
     # A copy: the one in the cache is for everybody.
-    picture = {**drawn.given, "taken": rule_ranks.ranks(line, version.line_id)}
-    return with_still(replace(drawn, given=picture), project_id)
+    ranks = rule_ranks.ranks(versions.parsed(version), version.line_id)
+    return replace(drawn, given={**drawn.given, "taken": ranks})
+
+
+def picture_of_draft(line: Line) -> LineDrawing:
+    """Return what is drawn of a draft. :raises DocumentError: it is no line that can be read"""
+    parsed = read_line(document_to_publish(line.draft), keep_faulty_rules=True)
+    return picture_of(parsed, line_id=line.pk if line.live_id else None)
 
 
 # By its id alone: a version never changes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connection
@@ -12,9 +13,12 @@ from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
 from pipelines.lines import drawings
-from pipelines.models import LineVersion
-from pipelines.ports.queue_tasks import DRAW, DRAW_VERSION, DRAWINGS
-from pipelines.web.lines.drawing import drawing_of_version
+from pipelines.lines.version_comparison import DRAFT, LIVE
+from pipelines.models import Line, LineVersion
+from pipelines.ports.queue_tasks import DRAW, DRAW_DRAFT, DRAW_VERSION, DRAWINGS
+from pipelines.routing.document.line import DocumentError
+from pipelines.web.lines.change_groups import comparison_still
+from pipelines.web.lines.drawing import picture_of_draft, picture_of_version
 
 DRAWERS = ThreadPoolExecutor(max_workers=1, thread_name_prefix="drawings")
 # A worker that is stopped in the middle leaves the ticket to the next.
@@ -31,18 +35,38 @@ async def draw(drawing_id: int) -> None:
 
 @app.task(name=DRAW_VERSION, queue=DRAWINGS, retry=RETRY)
 async def draw_version(version_id: int) -> None:
-    await _in_thread(_request_version, version_id)
+    await _in_thread(_draw_version, version_id)
 
 
-def _request_version(version_id: int) -> None:
+@app.task(name=DRAW_DRAFT, queue=DRAWINGS, retry=RETRY)
+async def draw_draft(line_id: int, number: int) -> None:
+    await _in_thread(_draw_draft, line_id, number)
+
+
+def _draw_version(version_id: int) -> None:
     version = LineVersion.objects.select_related("line").get(pk=version_id)
-    drawing_of_version(version, version.line.project_id)
+    if version.line.live_id == version_id:
+        drawings.draw_for_lists(version.line, picture_of_version(version).given)
 
 
-async def _in_thread(function: Callable[[int], None], pk: int) -> None:
+def _draw_draft(line_id: int, number: int) -> None:
+    """Draw what pages show of the draft, unless a later one was saved, which has its own ticket, or it was
+    published."""
+    line = Line.objects.select_related("live").filter(pk=line_id, draft_number=number).first()
+    if line is None or (line.live and line.draft_at and line.live.published_at >= line.draft_at):
+        return
+    if line.live:
+        comparison_still(line, LIVE, DRAFT)
+        return
+    # A draft may be no line yet
+    with suppress(DocumentError):
+        drawings.draw_for_lists(line, picture_of_draft(line).given)
+
+
+async def _in_thread(function: Callable[..., None], *arguments: int) -> None:
     def run() -> None:
         try:
-            function(pk)
+            function(*arguments)
         finally:
             # A thread of a pool has no request at whose end Django would close it
             connection.close()

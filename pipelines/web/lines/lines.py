@@ -36,9 +36,10 @@ from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.document.networks import document_to_publish, published_document
 from pipelines.web.lines.document_paths import path_text
-from pipelines.web.lines.drawing import LineDrawing, drawing_of_version, picture_of, with_still
+from pipelines.web.lines.drawing import LineDrawing, drawing_of_line, picture_of, with_still
 from pipelines.web.lines.findings import place_text, readable_problems
 from pipelines.web.lines.guarantees import first_gate_guarantee, guarantee_views, proved_count
+from pipelines.web.lines.images import hand_over_url
 from pipelines.web.lines.marks import marked_paused
 from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries
 from pipelines.web.shell.forms import EmptyLineForm, ImportForm
@@ -79,8 +80,13 @@ def lines_page(request: SignedInRequest, project: Project) -> HttpResponse:
         trail=project_breadcrumb(project, "Lines"),
         lines=project_lines,
         has={
-            name: any(getattr(line, f"{name}_count") for line in project_lines)
-            for name in ("open", "review", "stuck")
+            name: any(getattr(line, f"{name}_{kind}") for line in project_lines)
+            for name, kind in (
+                ("open", "count"),
+                ("review", "count"),
+                ("stuck", "count"),
+                ("drawing", "digest"),
+            )
         },
         live_project=f"{project.owner.key}/{project.key}",
         pauses=over_project(project),
@@ -284,6 +290,7 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
     parsed, problems = parsed_line(line)
     guarantees = guarantee_views(parsed, line.live_id, line.project) if parsed else []
     pauses = list(Pause.in_force_on(line)) if line.live_id else []
+    drawing = drawing_of_line(line, parsed)
     return show_line(
         request,
         "lines/line.html",
@@ -292,7 +299,8 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
         told=marked_paused(paused_stations(pauses)),
         parsed=parsed,
         problems=readable_problems(problems, line.draft),
-        drawing=_line_drawing(line, parsed),
+        drawing=drawing,
+        hand_over=hand_over_url(drawing, line.project, request.user) if drawing else "",
         stations=station_summaries(parsed, network_gaps(timezone.now(), line.project_id)) if parsed else [],
         gates=gate_summaries(parsed) if parsed else [],
         inputs=input_summaries(parsed) if parsed else [],
@@ -312,12 +320,6 @@ def _draft_problems(request: SignedInRequest, line: Line) -> HttpResponse:
     examination = publishing.check(line)
     count = len(examination.errors) + len(publish_review.warnings_of(examination))
     return render(request, "lines/line/draft_problems.html", {"count": count})
-
-
-def _line_drawing(line: Line, parsed: ParsedLine | None) -> LineDrawing | None:
-    if line.live:
-        return drawing_of_version(line.live, line.project_id)
-    return with_still(picture_of(parsed), line.project_id) if parsed else None
 
 
 def draft_differs(line: Line) -> bool:

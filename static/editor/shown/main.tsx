@@ -45,12 +45,15 @@ function draw(figure: HTMLElement): void {
   const settings = parsedJson<Given>(figure.querySelector(":scope > script")?.textContent);
   if (!place || !settings) return;
   know(settings);
-  const { links, linksEnd = "", gateLinks, path, drawing: look } = figure.dataset;
+  const { links, linksEnd = "", gateLinks, path, drawing: look, handOver } = figure.dataset;
   const root = createRoot(place);
   const small = look === "small";
   const grows = !small && !getComputedStyle(figure).getPropertyValue("--held");
   // The line stands there as it is stored until then, as large.
-  const stands = (): void => figure.querySelector("[data-line-still]")?.remove();
+  const stands = (): void => {
+    figure.querySelector("[data-line-still]")?.remove();
+    if (handOver) void import("./handing-over").then((its) => its.handOver(settings, handOver));
+  };
   const leads = links ? { before: links, after: linksEnd } : undefined;
   const render = (): void => {
     const way = path ? parsedJson<Path>(document.getElementById(path)?.dataset.told) : undefined;
