@@ -23,8 +23,8 @@ from pipelines.work.spec.versions import version_fits
 HOST_SECONDS = 3.0
 """For which the name of a host is looked up."""
 INSIDE = (
-    "{names} {verb} inside your own network here (a private address), as with a mirror or a proxy for packages. So "
-    "that no command wanders about in it, that is refused until somebody allows it: {remedy}"
+    "{names} {verb} inside your own network here (a private address), as with a mirror or a proxy for packages. "
+    "Commands reach nothing in there until somebody allows it: {remedy}"
 )
 TICK = (
     "tick “These hosts may have private addresses” in step 3 of Setup, below Hosts, or under Environment. Only an "
@@ -81,7 +81,7 @@ def program_fact(
         text = "No runner that is online says whether it has them. Start one, and test the connection again."
         return ConnectionFact(", ".join(names), warning=text)
     unfit = [
-        f"{name} on {worker} is {version}, and {file} asks for {required}."
+        f"{name} on the runner {worker} is {version}, and {file} asks for {required}."
         for name, (file, required) in proposal.required.items()
         for worker, has in programs.items()
         if (name in names or name not in BY_NPM)

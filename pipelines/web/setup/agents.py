@@ -14,6 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 from pipelines.models import Project, Worker
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.ports.vault.value_lookup import ValueScope, decrypted, record_use
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.web.project.repositories import CheckRow
@@ -80,7 +81,8 @@ class AgentChoice:
         return f"{location} · {first.version_number}" if first.version_number else location
 
     def _runner_names(self) -> str:
-        return ", ".join(self.runners) or "any runner"
+        names = ", ".join(self.runners)
+        return f"{plural('runner', 'runners', len(self.runners))} {names}" if names else "any runner"
 
     @property
     def failed_count(self) -> int:
