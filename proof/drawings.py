@@ -1,0 +1,120 @@
+"""Measure how lines are drawn: the shipped ones, those of other systems' documents, and lines made at random.
+
+    python -m proof.drawings [FOLDER ...] [--random 2000]      FOLDER: with documents of other systems
+
+Prints what crosses the main way, which edges are too long, gates drawn twice at a station, words covered, how many
+lines of up to eight stations stand in one row at 80 % or nearer, and crossings, beside those of ELK without our
+options. The exit code is 1 where one of the first four is not 0."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
+
+from config.setup.steps import ROOT
+from gateline.commands.import_ import find_documents
+from pipelines.formats import native
+from pipelines.formats.foreign import document_import
+from pipelines.lines.demo import example
+from pipelines.lines.starters.catalogue import STARTERS
+from pipelines.routing.basics.problems import DocumentError
+from pipelines.routing.document.line import read_line
+from pipelines.web.lines.drawing import picture_of
+from tests.pages.test_drawing_equality_browser import drawn_lines
+
+NOUGHT = {
+    "crossingMain": "cross the main way",
+    "tooLong": "too long",
+    "gatesTwice": "gates twice",
+    "covered": "covered",
+}
+SMALL, NEAR = 8, 0.8
+EXAMPLES = 8
+Named = tuple[str, dict[str, Any]]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", type=Path, nargs="*")
+    parser.add_argument("--random", type=int, default=2000)
+    options = parser.parse_args(arguments)
+    groups: dict[str, Iterable[Named]] = {
+        "shipped": [
+            *((starter.key, starter.line.to_document()) for starter in STARTERS),
+            *((key, dict(native.loads(example.text(key, "")))) for key in example.KEYS),
+        ],
+        "imported": (line for folder in options.folders for line in imported(folder)),
+        "random": at_random(options.random),
+    }
+    with tempfile.TemporaryDirectory(prefix="gl-drawings-") as folder:
+        program = Path(folder, "drawings.mjs")
+        bundle = ("npx", "rolldown", "proof/drawings.ts", "--platform", "node", "--format", "esm")
+        subprocess.run([*bundle, "--file", str(program)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        faulty = [report(name, measured(program, lines)) for name, lines in groups.items()]
+    return int(any(faulty))
+
+
+def imported(folder: Path) -> Iterator[Named]:
+    for name, files in find_documents(folder):
+        try:
+            yield name, document_import.import_files(files).document
+        except DocumentError as error:
+            print(f"{name}: {error.problems[0].message}", file=sys.stderr)
+
+
+def at_random(count: int) -> Iterator[Named]:
+    lines = list(drawn_lines(count + len(STARTERS)))[len(STARTERS) :]
+    yield from ((f"random {seed}", line) for seed, line in enumerate(lines))
+
+
+def measured(program: Path, lines: Iterable[Named]) -> Iterator[dict[str, Any]]:
+    """Yield the figures of each line that can be read, with its `name`."""
+    command = ["node", str(program)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for name, document in lines:
+            try:
+                line = read_line(document, keep_faulty_rules=True)
+            except DocumentError as error:
+                print(f"{name}: {error.problems[0].message}", file=sys.stderr)
+                continue
+            print(json.dumps(picture_of(line).given), file=process.stdin, flush=True)
+            yield {"name": name, **json.loads(process.stdout.readline())}
+
+
+def report(group: str, drawings: Iterable[dict[str, Any]]) -> bool:
+    """Print the figures of a group; return whether one of those that have to be 0 is not."""
+    rows = list(drawings)
+    small = [row for row in rows if row["stations"] <= SMALL]
+    near = [row for row in small if row["rows"] == 1 and row["zoom"] >= NEAR]
+    totals = {key: sum(len(row[key]) for row in rows) for key in NOUGHT}
+    words = ", ".join(f"{totals[key]} {text}" for key, text in NOUGHT.items())
+    ours, theirs = (sum(row[key] for row in rows) for key in ("crossings", "crossingsOfElk"))
+    print(f"{group}: {len(rows)} lines, {words}")
+    print(f"  in one row at {NEAR:.0%}: {len(near)} of {len(small)} of up to {SMALL} stations")
+    print(f"  crossings: {ours}, of ELK alone {theirs}")
+    faults = [(row["name"], fault) for row in rows for key in NOUGHT for fault in row[key]]
+    for name, fault in faults[:EXAMPLES]:
+        print(f"  {name}: {fault}")
+    for row in sorted(small, key=lambda row: float(row["zoom"]))[:EXAMPLES]:
+        if row not in near:
+            print(f"  {row['name']}: {row['stations']} stations, {row['rows']} rows, {row['zoom']:.0%}")
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
