@@ -82,7 +82,7 @@ class MovePlanOut(BaseModel):
     """`places`: where it then stands; `end`: at which the task is over; `gates`: asked then; `asks`: where the rules of
     the station lead; `closes`: gates at which nobody is asked any longer; `votes`: how many no longer count; `stops`:
     the station whose running work is stopped; `spent` and `cap`: dollars so far, and of one more run at most;
-    `breaks`: what `accepts` has to name; `why`: what each of them promises."""
+    `breaks`: what `accepts` has to name; `why`: what each of them promises; `version`: of the position."""
 
     places: list[MovedPlaceOut]
     end: str
@@ -95,6 +95,7 @@ class MovePlanOut(BaseModel):
     cap: float | None
     breaks: list[str]
     why: list[str]
+    version: int
 
 
 class ReleaseIn(PositionIn):
@@ -280,6 +281,7 @@ def plan_move(request: Request, task: Task, payload: MoveIn) -> MovePlanOut:
         cap=plan.cap,
         breaks=list(plan.breaks),
         why=list(plan.sentences),
+        version=version,
     )
 
 

@@ -86,7 +86,7 @@ def index(
     return tasks_out(list(tasks.order_by("-number")[: min(max(limit, 1), 200)]))
 
 
-@router.get(TASK, response=TaskOut, summary="Look at a task")
+@router.get(TASK, response=TaskOut, summary="Look at a task", url_name="task")
 def show(request: Request, task: Task) -> TaskOut:
     return task_out(task)
 

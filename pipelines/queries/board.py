@@ -14,6 +14,7 @@ from pipelines.models import (
     Line,
     Status,
     Task,
+    Token,
 )
 from pipelines.queries import medians, versions
 from pipelines.queries.board_cards import REVIEWED_BY_PEOPLE, Card, placed_cards
@@ -95,6 +96,8 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     open_tasks = Task.objects.filter(line=line, ended_at__isnull=True)
     board_places = filtered_places(open_tasks, filters, now, user_id, BY_POSITION)
     cards = placed_cards(board_places, {line.project_id: line.project}, now)
+    for card in cards:
+        card.task.line = line
     columns = _columns(line, board_places, cards)
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
     ended = narrow(ended, filters, user_id)
@@ -127,6 +130,23 @@ def filtered_places(
 ) -> BoardPlaces:
     tasks, late = narrow(open_tasks, filters, user_id), filters.show == "late"
     return places(open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=PER_COLUMN, by=by)
+
+
+MOST_CHOSEN = 1_000
+"""Positions that one command for all that match is given to."""
+
+
+def matching_positions(
+    open_tasks: QuerySet[Task], filters: Filters, now: datetime, user_id: int
+) -> QuerySet[Token]:
+    """Return the first positions that match, with their tasks, lines and projects."""
+    tasks, late = narrow(open_tasks, filters, user_id), filters.show == "late"
+    board_places = places(
+        open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=MOST_CHOSEN, by="'all'"
+    )
+    token_ids = [token_id for place in board_places.of.values() for token_id in place.ids]
+    rows = Token.objects.filter(pk__in=token_ids).select_related("task__project__owner", "task__line")
+    return rows.only("task__number", "task__project__key", "task__project__owner__key", "task__line__key")
 
 
 def narrow(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> QuerySet[Task]:

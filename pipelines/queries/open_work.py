@@ -68,15 +68,14 @@ def state_board(
     projects: Sequence[Project], line: str, filters: Filters, now: datetime, user_id: int
 ) -> Board:
     """Return the open positions of these projects in columns by state. `line` narrows, as `line_filter` has it."""
-    board_places = filtered_places(_open_tasks(projects, line), filters, now, user_id, BY_STATE)
+    board_places = filtered_places(open_tasks_of(projects, line), filters, now, user_id, BY_STATE)
     by_id = {project.pk: project for project in projects}
     cards = placed_cards(board_places, by_id, now)
-    names = dict(
-        Line.objects.filter(pk__in={card.task.line_id for card in cards}).order_by().values_list("pk", "name")
-    )
+    lines = Line.objects.only("key", "name").in_bulk({card.task.line_id for card in cards})
     columns = {key: Column("state", key, name, look) for key, name, look in STATES}
     for card in cards:
-        card.place = f"{names[card.task.line_id]} · {_place_name(card)}"
+        card.task.line = lines[card.task.line_id]
+        card.place = f"{card.task.line.name} · {_place_name(card)}"
     by_token = {card.token.pk: card for card in cards}
     for key, place in board_places.of.items():
         column = columns[key]
@@ -96,7 +95,7 @@ def line_work(
     projects: Sequence[Project], line: str, filters: Filters, now: datetime, user_id: int
 ) -> tuple[Board, list[LineWork]]:
     """Return the lines with open work, those with stuck tasks first, then the busiest; the board has the counts."""
-    open_tasks = _open_tasks(projects, line)
+    open_tasks = open_tasks_of(projects, line)
     board_places = filtered_places(open_tasks, filters, now, user_id, BY_LINE)
     by_id = {project.pk: project for project in projects}
     lines = Line.objects.only("key", "name", "project").in_bulk([int(key) for key in board_places.of])
@@ -110,8 +109,10 @@ def line_work(
     return _board([], board_places, filters), rows
 
 
-def _open_tasks(projects: Sequence[Project], line: str) -> QuerySet[Task]:
-    return Task.objects.filter(line_condition(line), project__in=list(projects), ended_at__isnull=True)
+def open_tasks_of(projects: Sequence[Project], line: str) -> QuerySet[Task]:
+    # An array: with `IN` and no project there would be no statement to put into another
+    project_ids = [project.pk for project in projects]
+    return Task.objects.filter(line_condition(line), project__among=project_ids, ended_at__isnull=True)
 
 
 def _board(columns: list[Column], board_places: BoardPlaces, filters: Filters) -> Board:

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from pipelines.routing.basics.plural import plural
 from pipelines.templatetags.gateline import duration, icon
 from pipelines.templatetags.small import at_task, elapsed, moment, person_sign, status_pill
+from pipelines.templatetags.task_choice import choose_html
 
 register = template.Library()
 
@@ -19,7 +20,7 @@ NOTHING = mark_safe("")
 MORE = "tasks/board/card_more.html"
 CARD = """
   <article class="card task-card{css}" data-card="{key}" data-task="{name}" data-version="{seq}"{by_hand}>
-    <div class="task-card-name"><span>{name}</span>{again}</div>
+    <div class="task-card-name"><span class="row row-4">{choose}{name}</span>{again}</div>
     <a class="task-card-title" id="card-{token}" href="{address}">{title}</a>
     {place}    <div class="row between row-nowrap">
       <span class="row row-4">{status} {paused} {late}</span>
@@ -52,6 +53,7 @@ def _card_html(context: Context, card: Any) -> SafeString:
         name=card.task.name,
         seq=card.task.seq,
         again=_repeat_html(card),
+        choose=choose_html(card.task, card.token.pk) if may["operate"] else NOTHING,
         by_hand=_by_hand_html(card, address) if may["operate"] and card.movable else NOTHING,
         token=card.token.pk,
         address=address,

@@ -27,7 +27,8 @@ export function startChoosing(): void {
     if (document.documentElement.dataset.letterKeys === "off" || document.querySelector("dialog[open]")) return;
     const target = event.target instanceof Element ? event.target : document.body;
     if (target.matches("textarea, select, [contenteditable], input:not([type=checkbox])")) return;
-    const line = target.closest(".inbox-line") ?? document.querySelector(".inbox-line:has([aria-current=true])");
+    const line =
+      target.closest(".inbox-line, .task-card") ?? document.querySelector(".inbox-line:has([aria-current=true])");
     line?.querySelector<HTMLInputElement>("[data-choose]")?.click();
   });
   document.addEventListener("keydown", (event) => {

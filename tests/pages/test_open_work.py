@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from pipelines import engine
 from pipelines.models import LineVersion, Membership, User
 from tests.browser.looking import look
-from tests.factories import World, document, make_world, station
+from tests.factories import World, document, make_user, make_world, station
 from tests.pages.conftest import As, text
 from tests.pages.test_board import LINE
 
@@ -109,6 +109,12 @@ def test_nothing_of_another_tenant_is_counted_or_named(world: World, signed_in: 
     page = get(mine)
     assert columns(page)["queued"] == ["queued", "secret of theirs"] and "<b>5</b> tasks" in page
     assert page.count("data-move") == 4, "a viewer of theirs moves nothing there"
+
+
+def test_who_is_in_no_project_sees_that_nothing_is_open(world: World, signed_in: As) -> None:
+    work(world)
+    client = signed_in(make_user("newcomer"))
+    assert "Nothing is open" in get(client) and "Nothing is open" in get(client, view="lines")
 
 
 @pytest.mark.parametrize("view", ["", "lines"])

@@ -7,16 +7,18 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pipelines.models import ENDED, Line, Pause, Project, Status
+from pipelines.models import ENDED, Line, Pause, Project, Status, Task
 from pipelines.queries import versions
-from pipelines.queries.board import Filters
+from pipelines.queries.board import Filters, matching_positions
 from pipelines.queries.board import board as board_of
 from pipelines.queries.pauses import mark, over_line, paused_stations
+from pipelines.templatetags.task_choice import choice_value
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.shell.page import (
     Permissions,
@@ -54,6 +56,12 @@ def card_pages(request: SignedInRequest, projects: Iterable[Project]) -> dict[in
     }
 
 
+def choices_json(request: SignedInRequest, open_tasks: QuerySet[Task], filters: Filters) -> HttpResponse:
+    """Answer what boxes have (`templatetags/task_choice.py`), of every position that matches."""
+    rows = matching_positions(open_tasks, filters, timezone.now(), request.user.pk)
+    return JsonResponse([choice_value(token.task, token.pk) for token in rows], safe=False)
+
+
 @line_required("view")
 @require_safe
 def board(request: SignedInRequest, line: Line) -> HttpResponse:
@@ -89,6 +97,9 @@ def board(request: SignedInRequest, line: Line) -> HttpResponse:
     context["pauses"] = over_line(pauses, document)
     stations = document.stations if document else ()
     context["pausable"] = [("", "The whole line"), *((row.key, row.name) for row in stations)]
+    context["bulk_stations"] = context["pausable"][1:]
+    if is_fragment_request(request, "chosen"):
+        return choices_json(request, Task.objects.filter(line=line, ended_at__isnull=True), filters)
     if graph and line.live:
         context["told"] = live_path_json(
             versions.by_id(line.live_id), found_board, now, paused_stations(pauses)

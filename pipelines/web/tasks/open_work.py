@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from pipelines import access
 from pipelines.queries import open_work as queries
 from pipelines.queries.line_filter import choices, find_option
 from pipelines.web.shell.page import (
@@ -23,7 +24,7 @@ from pipelines.web.shell.page import (
     replace_url,
     sign_in_required,
 )
-from pipelines.web.tasks.board import card_pages, filters_of
+from pipelines.web.tasks.board import card_pages, choices_json, filters_of
 
 
 @sign_in_required
@@ -32,6 +33,9 @@ def open_work(request: SignedInRequest) -> HttpResponse:
     scope, now = page_scope(request, "tasks-live"), timezone.now()
     lines, filters = choices(scope.projects), filters_of(request)
     line = find_option(request.GET.get("line", ""), lines, scope.projects)
+    if is_fragment_request(request, "chosen"):
+        able = [project for project in scope.projects if access.can(request.user, "operate", project)]
+        return choices_json(request, queries.open_tasks_of(able, line), filters)
     view = "lines" if request.GET.get("view") == "lines" else "board"
     context: dict[str, Any] = {"rows": ()}
     read = scope.projects, line, filters, now, request.user.pk
