@@ -28,6 +28,7 @@ def test_a_move_does_what_its_plan_said(api: Apis, world: World) -> None:
         "cap": None,
         "breaks": [],
         "why": [],
+        "version": world.token(task).version,
     }
     assert world.at(task) == ["build"]
     moved = client.post(path, {"to": "ship"}, key="once")
